@@ -23,10 +23,10 @@ import {
   type RedisClient,
   storageUnavailable,
 } from '@hookferry/core/platform/redis-connect';
-import { createShardedDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
-import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { ErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
+import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
 import { createManageDeadLetters, type ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
 import { createCancelReplay } from '@hookferry/core/replays/manage-replays';
@@ -68,8 +68,8 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const remainsStore = createRedisRemainsStore(redis, shards);
   await ensureDefaultAccount(accountStore, clock);
-  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
-  const erasureQueue = new BullmqErasureQueue({ redis, prefix: shards.first.prefix });
+  const deadLetterStore = new DeadLetterStore(redis, shards, clock);
+  const erasureQueue = new ErasureQueue(redis, shards);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
     apiKeys: createManageApiKeys({
@@ -92,7 +92,7 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       cancelDelivery: createCancelDelivery({
         deliveryStore: createRedisDeliveryStore(redis, retention),
         admissionStore: createRedisAdmissionStore(redis),
-        heldDeliveries: createShardedHeldDeliveries(redis, shards),
+        heldDeliveries: new HeldDeliveries(redis, shards),
         clock,
         emit,
       }),
@@ -129,7 +129,7 @@ async function withRedis<Result>(
 
 /** As they are at the moment: a command is short. */
 async function findShards(redis: RedisClient, firstPrefix: string): Promise<QueueShards> {
-  const { inForce, others } = await createRedisLayoutStore(redis, firstPrefix).look(undefined, []);
+  const { inForce, others } = await new LayoutStore(redis, firstPrefix).look(undefined, []);
   const [layout, ...rest] = [inForce, ...others].map(({ count }) => createQueueLayout(count, firstPrefix));
   return shardsAmong(layout ?? createQueueLayout(1, firstPrefix), rest);
 }

@@ -2,9 +2,10 @@ import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { Account, AccountId } from '@hookferry/core/domain/account';
+import { oneShard } from '@hookferry/core/domain/queues';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
-import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
 import { noSessions } from '@hookferry/core/testing/no-sessions';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
@@ -273,7 +274,7 @@ describe('dead-letters', () => {
   /** Keeps so many invalid events, the later ones newer. */
   async function reject(count: number): Promise<void> {
     let now = Date.parse('2026-01-01T00:00:00Z');
-    const rejected = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, () => now++);
+    const rejected = new RejectedEvents(redis.client, oneShard('bull'), () => now++);
     const error = new AppError('invalid_request', 'The event is not valid.');
     for (let n = 1; n <= count; n += 1) {
       const job = { id: String(n), name: `no.such\u001b[2J`, timestamp: 7, data: { account_id: 'acme', n } };

@@ -15,7 +15,7 @@ import {
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
-import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
@@ -78,7 +78,7 @@ export async function composeApi(
   await untilRedisAnswers(isRedisAnswering);
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
-  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const layoutStore = new LayoutStore(redis, firstPrefix);
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
 
   const apiKeyStore = createRedisApiKeyStore(redis);

@@ -85,14 +85,14 @@ import {
 import { createRedisEventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
 import { createTestEndpoint } from '@hookferry/core/publish/test-endpoint';
-import { createShardedDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { createShardedQueuedEvents, ShardedEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
-import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
-import { ShardedStandings } from '@hookferry/core/queue/bullmq-queue-standings';
-import { BullmqErasureQueue, BullmqReplayQueue } from '@hookferry/core/queue/bullmq-work-queues';
-import { createRedisHeldCounts } from '@hookferry/core/queue/redis-held-counts';
+import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { ErasureQueue, ReplayQueue } from '@hookferry/core/queue/bullmq-work-queues';
+import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
 import { createManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
 import { createCancelReplay, createManageReplays } from '@hookferry/core/replays/manage-replays';
@@ -141,7 +141,6 @@ export function openContext(process: ProcessContext) {
 
 function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
-  const firstShard = { redis, prefix: shards.first.prefix };
   const usageStore = createRedisUsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
@@ -157,12 +156,12 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     emit,
   });
   const letGo = eventReleaser.add.bind(eventReleaser);
-  const eventQueue = new ShardedEventQueue(redis, shards);
-  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
-  const replayQueue = new BullmqReplayQueue(firstShard);
-  const erasureQueue = new BullmqErasureQueue(firstShard);
-  const standings = new ShardedStandings(redis, shards);
-  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
+  const eventQueue = new EventQueue(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const replayQueue = new ReplayQueue(redis, shards);
+  const erasureQueue = new ErasureQueue(redis, shards);
+  const standings = new QueueStandings(redis, shards);
+  const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
@@ -209,9 +208,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     admissionStore: createRedisAdmissionStore(redis),
     remainsStore: createRedisRemainsStore(redis, shards),
     replayStore: createRedisReplayStore(redis, config.RETENTION, noteUsage),
-    queuedEvents: createShardedQueuedEvents(redis, shards),
-    heldDeliveries: createShardedHeldDeliveries(redis, shards),
-    heldCounts: createRedisHeldCounts(redis, shards),
+    heldDeliveries: new HeldDeliveries(redis, shards),
+    heldCounts: new HeldCounts(redis, shards),
     openBreakers: createRedisOpenBreakers(redis),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
     workerReports: createRedisWorkerReports(redis),

@@ -1,11 +1,6 @@
 import { createAdmit, createHold } from '@hookferry/core/deliver/flow/admit';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
-import {
-  createRestoreDelivery,
-  createWakeUpEndpoint,
-  type OldestEventsPort,
-  Releaser,
-} from '@hookferry/core/deliver/flow/releaser';
+import { createRestoreDelivery, createWakeUpEndpoint, Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { createSettle } from '@hookferry/core/deliver/flow/settle';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
 import { createLeaveOrder } from '@hookferry/core/deliver/load-delivery';
@@ -17,8 +12,9 @@ import type { HealthStore } from '@hookferry/core/endpoints/health/redis-health-
 import type { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
-import type { DeliveryQueue } from '@hookferry/core/publish/fan-out-event';
-import type { HeldDeliveries } from '@hookferry/core/queue/held-deliveries';
+import type { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import type { WorkerConfig } from './config';
 
 // One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.
@@ -38,7 +34,7 @@ interface AdmissionDeps {
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
-  readonly oldestEvents: OldestEventsPort;
+  readonly oldestEvents: OldestEvents;
   /** Told how many attempts may be under way. */
   readonly onCapacity: (capacity: number) => void;
   readonly clock: Clock;

@@ -1,14 +1,10 @@
 import type { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import type { Slots } from '@hookferry/core/deliver/flow/slots';
-import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { SignalListener } from '@hookferry/core/domain/signal';
 import { createCountDisabled } from '@hookferry/core/endpoints/disable';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import {
-  createShardedOldestWaiting,
-  type ShardedQueueDepth,
-} from '@hookferry/core/queue/bullmq-queue-standings';
+import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import {
   createPromRegistry,
   registerPromProcessGauges,
@@ -29,8 +25,7 @@ import type { Stores } from './open-stores';
 export interface GaugesDeps
   extends Pick<Stores, 'quota' | 'heldCounts' | 'openBreakers' | 'disabledEndpoints' | 'endpointStore'> {
   readonly redis: RedisClient;
-  readonly shards: QueueShards;
-  readonly queueDepth: ShardedQueueDepth;
+  readonly standings: QueueStandings;
   readonly slots: Slots;
   readonly concurrency: Concurrency;
   /** Absent: there is no archive. */
@@ -64,14 +59,13 @@ export function composeMetrics() {
 }
 
 function composeReadings(deps: GaugesDeps): SharedReadings {
-  const { redis, shards, queueDepth, heldCounts, openBreakers, archiveStream, workerId } = deps;
-  const oldestWaiting = createShardedOldestWaiting(redis, shards);
+  const { redis, standings, heldCounts, openBreakers, archiveStream, workerId } = deps;
   return new SharedReadings(
     createRedisReadingsStore(redis, workerId),
     sharedSources({
-      readDepths: () => queueDepth.read(),
-      readOldestWaiting: () => oldestWaiting.read(systemClock()),
-      readHeld: heldCounts.read,
+      readDepths: () => standings.readDepths(),
+      readOldestWaiting: () => standings.readOldestWaiting(systemClock()),
+      readHeld: () => heldCounts.read(),
       countDisabledEndpoints: createCountDisabled(deps),
       countOpenBreakers: () => openBreakers.count(systemClock()),
       readRedisLoads: () => readRedisLoads(redis),

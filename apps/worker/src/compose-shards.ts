@@ -10,11 +10,10 @@ import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { VERSION } from '@hookferry/core/platform/version';
 import { createValidateEvent } from '@hookferry/core/publish/accept-events';
 import { createFanOutEvent, createRouteEvent } from '@hookferry/core/publish/fan-out-event';
+import { createReadEventJob } from '@hookferry/core/publish/read-event-job';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
-import { createDeliveryPlacement, createRedisSendingClaims } from '@hookferry/core/queue/delivery-placement';
-import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
+import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { composeAdmission } from './compose-admission';
 import { composeTransport } from './compose-transport';
 import { createDeliverConsumer } from './consumers/bullmq-deliver';
@@ -93,14 +92,13 @@ function composeFanOut(deps: ConsumerDeps) {
     createFanOutConsumer({
       ...shared,
       ...consumer,
-      oldestEvents: new OldestEvents(consumer),
       pushedEvents: new PushedEvents(consumer, FAN_OUT_CONCURRENCY),
     });
 }
 
 /** What delivers what is in a shard, and what releases or brings back what it is to deliver. */
 function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | undefined) {
-  const { config, redis, operationalEvents } = deps;
+  const { config, redis, shards, deliveryQueue, operationalEvents } = deps;
   const transport = composeTransport(deps);
   const capacity = new SharedCapacity(config.WORKER_CONCURRENCY);
   const admission = composeAdmission(config, {
@@ -123,7 +121,8 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
       },
       random: Math.random,
     }),
-    placement: createDeliveryPlacement({ ...deps, claims: createRedisSendingClaims(redis) }),
+    placement: new DeliveryPlacement(redis, shards, deliveryQueue),
+    deliveryQueue,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     capacity,
   };

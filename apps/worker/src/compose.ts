@@ -9,8 +9,8 @@ import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
-import { ShardedQueueDepth } from '@hookferry/core/queue/bullmq-queue-standings';
-import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
@@ -70,16 +70,16 @@ export async function composeWorker(
   });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
-  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const layoutStore = new LayoutStore(redis, firstPrefix);
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
-  const queueDepth = new ShardedQueueDepth(redis, shards);
+  const standings = new QueueStandings(redis, shards);
 
   const { beginSpan } = tracing ?? {};
   const context = { config, redis, shards, connection, workerId, beginSpan, clock, emit };
   const { served, consumers, releaser, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  metrics.showGauges({ ...shown, redis, shards, queueDepth, workerId });
+  metrics.showGauges({ ...shown, redis, standings, workerId });
   const reporter = new WorkerReporter({
     workerReports: createRedisWorkerReports(redis),
     worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
@@ -89,7 +89,7 @@ export async function composeWorker(
   });
   const stallWatch = new StallWatch({
     watched: served.watched,
-    hasWaiting: ({ queue, shard }) => queueDepth.hasWaiting(queue, shard),
+    hasWaiting: ({ queue, shard }) => standings.hasWaiting(queue, shard),
     write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
     stalledAfterMs: stallTimeoutOf(config),
     emit,
@@ -127,7 +127,7 @@ export async function composeWorker(
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: () => transport.close() },
-      { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
+      { name: 'queues', stop: () => all([...openQueues, standings].map((queue) => queue.close())) },
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],

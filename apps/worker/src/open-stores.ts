@@ -13,12 +13,13 @@ import { createRedisRemainsStore } from '@hookferry/core/operations/redis-remain
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { ShardedAccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
-import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
-import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { createShardedOldestEvents, ShardedEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
-import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import { createRedisHeldCounts } from '@hookferry/core/queue/redis-held-counts';
+import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { openRecords } from '@hookferry/core/telemetry/open-records';
@@ -42,14 +43,13 @@ export type Stores = ReturnType<typeof openStores>;
 /** All that a worker keeps in Redis and in queues. `recorders` are to be stopped in their order, then `openQueues`. */
 export function openStores(context: StoresContext) {
   const { config, redis, shards, servedShards, workerId, limitOf, clock, emit } = context;
-  const { first } = shards;
   const records = openRecords(config, { redis, clock, emit });
   const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, workerId, limitOf, clock, emit });
-  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
-  const eventQueue = new ShardedEventQueue(redis, shards);
-  const deadLetters = new BullmqDeadLetters({ redis, prefix: first.prefix }, clock);
-  const accountJobs = new ShardedAccountJobs(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const eventQueue = new EventQueue(redis, shards);
+  const deadLetters = new RejectedEvents(redis, shards, clock);
+  const accountJobs = new AccountJobs(redis, shards);
   const { subscriptions } = records;
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const recorders: readonly Stoppable[] = [
@@ -64,13 +64,13 @@ export function openStores(context: StoresContext) {
     attemptStore: createRedisAttemptStore(redis, records.retention),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
-    heldCounts: createRedisHeldCounts(redis, shards),
+    heldCounts: new HeldCounts(redis, shards),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     replayStore: createRedisReplayStore(redis, config.RETENTION),
     remainsStore: createRedisRemainsStore(redis, shards),
-    heldDeliveries: createShardedHeldDeliveries(redis, shards, servedShards),
-    oldestEvents: createShardedOldestEvents(redis, shards),
+    heldDeliveries: new HeldDeliveries(redis, shards, servedShards),
+    oldestEvents: new OldestEvents(redis, shards),
     deliveryQueue,
     deadLetters,
     accountJobs,

@@ -1,5 +1,5 @@
 import { createQueueLayout, DELIVERIES_QUEUE, shardsOf } from '@hookferry/core/domain/queues';
-import { ShardedQueueDepth } from '@hookferry/core/queue/bullmq-queue-standings';
+import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -35,7 +35,7 @@ async function startWatched(
     },
   });
   const shards = shardsOf(createQueueLayout(2, FIRST.prefix));
-  const depth = willClose(new ShardedQueueDepth(client, shards));
+  const depth = willClose(new QueueStandings(client, shards));
   const signals = recordSignals();
   const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
   const watch = new StallWatch({

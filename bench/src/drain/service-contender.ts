@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EventId } from '@hookferry/core/domain/event';
+import { oneShard } from '@hookferry/core/domain/queues';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { Subscriber } from '@hookferry/core/endpoints/stored-endpoint';
@@ -11,7 +12,7 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { createFanOutEvent } from '@hookferry/core/publish/fan-out-event';
-import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { type Contender, ENDPOINTS, EVENT_TYPE, type Load, sampleData } from './contender';
@@ -29,7 +30,7 @@ export const serviceContender: Contender = {
     const redis = connectRedis({ ...connection, name: 'bench' });
     const endpointStore = createRedisEndpointStore(redis, testSealer);
     const deliveryStore = createRedisDeliveryStore(redis, RETENTION);
-    const deliveryQueue = new BullmqDeliveryQueue({ redis, prefix: queuePrefix(redisUrl) });
+    const deliveryQueue = new DeliveryQueue(redis, oneShard(queuePrefix(redisUrl)));
     const newId = createNewId(systemClock);
     const subscribers = new Map<AccountId, Subscriber>();
     for (let i = 0; i < ENDPOINTS; i += 1) {

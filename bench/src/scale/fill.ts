@@ -11,8 +11,8 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { createFanOutEvent } from '@hookferry/core/publish/fan-out-event';
-import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 
@@ -37,9 +37,9 @@ export async function fill(filling: Filling): Promise<void> {
   const { redisUrl, deliveries, shards: count } = filling;
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   const firstPrefix = queuePrefix(redisUrl);
-  await createRedisLayoutStore(redis, firstPrefix).look(count, []);
+  await new LayoutStore(redis, firstPrefix).look(count, []);
   const shards = shardsOf(createQueueLayout(count, firstPrefix));
-  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards);
   const endpointStore = createRedisEndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);
   const fanOutEvent = createFanOutEvent({

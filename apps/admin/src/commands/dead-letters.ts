@@ -5,7 +5,8 @@ import {
   type ListedDeadLetter,
 } from '@hookferry/core/domain/dead-letter';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { DeadLetterMark, ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import type { DeadLetterMark } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import type { ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,6 +1,7 @@
 import { type AccountId, DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
-import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { oneShard } from '@hookferry/core/domain/queues';
+import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
@@ -109,7 +110,7 @@ async function claimForTheOther({ method }: RouteCase): Promise<Belongings> {
   const jobId = uniqueEventId();
   await client.hset(`${QUEUE_PREFIX}:deliveries:${jobId}`, { name: 'd', data: '{}' });
   await client.zadd(`${QUEUE_PREFIX}:deliveries:failed`, 1, jobId);
-  const store = createBullmqDeadLetterStore({ redis: client, prefix: QUEUE_PREFIX }, Date.now);
+  const store = new DeadLetterStore(client, oneShard(QUEUE_PREFIX), Date.now);
   const deadLetter = deadLetterIdOf('deliveries', jobId);
   await store.claim(deadLetter, method === 'delete' ? 'redrive' : 'drop');
   await store.close();

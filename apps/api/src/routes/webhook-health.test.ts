@@ -2,12 +2,13 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import { FAILURES_TO_OPEN } from '@hookferry/core/domain/breaker';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
+import { oneShard } from '@hookferry/core/domain/queues';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import {
   createRedisHealthStore,
   type HealthStore,
 } from '@hookferry/core/endpoints/health/redis-health-store';
-import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -132,7 +133,7 @@ describe('the health of a webhook', () => {
   });
 
   it('counts what is held', async () => {
-    const heldDeliveries = createBullmqHeldDeliveries({ redis: api.redis.client, prefix: 'bull' });
+    const heldDeliveries = new HeldDeliveries(api.redis.client, oneShard('bull'));
     const address = { accountId, endpointId: id };
     for (const eventId of [uniqueEventId(), uniqueEventId()]) {
       await heldDeliveries.enter(address, { eventId, acceptedAt: Date.now() }, Date.now() + HOUR_MS, 'busy');

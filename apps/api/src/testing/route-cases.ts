@@ -4,7 +4,7 @@ import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-po
 import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
-import { DEAD_LETTERS_QUEUE } from '@hookferry/core/domain/queues';
+import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
@@ -12,7 +12,7 @@ import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
-import { BullmqDeadLetters, rejectedJobId } from '@hookferry/core/queue/bullmq-dead-letters';
+import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
 import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
@@ -413,7 +413,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
 }
 
 async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId): Promise<DeadLetterId> {
-  const deadLetters = new BullmqDeadLetters({ redis, prefix: QUEUE_PREFIX }, Date.now);
+  const deadLetters = new RejectedEvents(redis, oneShard(QUEUE_PREFIX), Date.now);
   const job = { id: accountId, name: 'no.such', timestamp: 0, data: { account_id: accountId } };
   await deadLetters.keep(job, new AppError('invalid_request', 'The event is not valid.'));
   await deadLetters.close();

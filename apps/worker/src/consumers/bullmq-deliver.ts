@@ -5,11 +5,12 @@ import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
 import {
   type DeliveryJob,
+  type DeliveryQueue,
   decodeRequest,
   deliveryJobSchema,
 } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
+import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, type ConsumerOptions, openWorker, RetryLater } from './bullmq-open-worker';
 import {
@@ -24,6 +25,7 @@ export interface DeliverConsumerOptions extends ConsumerOptions {
   readonly deliver: Deliver;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
   readonly placement: DeliveryPlacement;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
   readonly stopDeadlineMs: number;
 }
@@ -35,7 +37,7 @@ const ELSEWHERE_DELAY_MS = 1_000;
 
 /** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
-  const { deliver, dueDeliveries, placement, stopDeadlineMs, lockDurationMs, emit } = options;
+  const { deliver, dueDeliveries, placement, deliveryQueue, stopDeadlineMs, lockDurationMs, emit } = options;
   const shard = { prefix: options.prefix };
   const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
 
@@ -93,7 +95,7 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
   }
 
   async function moveToHomeShard(run: DeliveryRun): Promise<DeliverResult> {
-    return (await placement.moveToHomeShard(run))
+    return (await deliveryQueue.moveToHomeShard(run))
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   }

@@ -1,15 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
-import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
+import { EVENTS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { compilePayloadFilter } from '@hookferry/core/endpoints/filters/payload-filter';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { createRouteEvent } from '@hookferry/core/publish/fan-out-event';
-import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
-import { BullmqEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue, QueueEvents } from 'bullmq';
@@ -44,14 +44,14 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     ...options,
     subscriptions,
     routeEvent,
-    oldestEvents: new OldestEvents(options),
+    oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
     deadLetters: { keep: unexpected },
     takesEvents: async (accountId) => accountId !== event.accountId,
     readEventJob: unexpected,
     fanOutEvent: unexpected,
   });
   willClose({ close: () => consumer.stop() });
-  await willClose(new BullmqEventQueue(options)).add(event);
+  await willClose(new EventQueue(options.redis, oneShard(options.prefix))).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -74,7 +74,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
-  const oldestEvents = new OldestEvents(options);
+  const oldestEvents = new OldestEvents(options.redis, oneShard(options.prefix));
   const noted = () => client.zcard(queueKeys.putBackEvents);
   let runs = 0;
   const test = new EventEmitter();
@@ -95,7 +95,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     },
   });
   willClose({ close: () => consumer.stop() });
-  await willClose(new BullmqEventQueue(options)).add(event);
+  await willClose(new EventQueue(options.redis, oneShard(options.prefix))).add(event);
 
   consumer.start();
   await putBack;
@@ -114,8 +114,8 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     subscriptions,
     routeEvent,
     takesEvents: async () => true,
-    oldestEvents: new OldestEvents(options),
-    deadLetters: willClose(new BullmqDeadLetters(options, Date.now)),
+    oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
+    deadLetters: willClose(new RejectedEvents(options.redis, oneShard(options.prefix), Date.now)),
     readEventJob: async () => {
       throw new AppError('invalid_request', 'The event is nested too deeply.');
     },
@@ -128,7 +128,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
 
   consumer.start();
   expect(await signals.first('job.failed')).toMatchObject({ jobId: id, isForGood: true });
-  const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis: client, prefix: 'bull' }, Date.now));
+  const deadLetterStore = willClose(new DeadLetterStore(client, oneShard('bull'), Date.now));
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
   expect(deadLetter).toMatchObject({ id: `events.${id}`, reason: 'The event is nested too deeply.' });
   expect((await deadLetterStore.find(deadLetterIdOf('events', id)))?.dataText).toBe(deep);

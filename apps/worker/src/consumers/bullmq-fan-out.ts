@@ -3,14 +3,15 @@ import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { FanOutEvent, RouteEvent } from '@hookferry/core/publish/fan-out-event';
-import {
-  accountOfJob,
-  type BullmqDeadLetters,
-  describeRefusal,
-} from '@hookferry/core/queue/bullmq-dead-letters';
+import type { ReadEvent, ReadEventJob } from '@hookferry/core/publish/read-event-job';
+import type { EventJob } from '@hookferry/core/queue/bullmq-event-queue';
 import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import type { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
-import type { EventJob, ReadEvent, ReadEventJob } from '@hookferry/core/queue/read-event-job';
+import {
+  accountOfJob,
+  describeRefusal,
+  type RejectedEvents,
+} from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
@@ -20,7 +21,7 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
   readonly pushedEvents: Pick<PushedEvents, 'sort'>;
-  readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
+  readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
   readonly takesEvents: TakesEvents;
@@ -66,10 +67,10 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(id, timestamp);
+      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(options, id, timestamp);
       throw error;
     }
-    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(id);
+    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(options, id);
   }
 
   async function isDropped({ id, data }: EventJob): Promise<boolean> {

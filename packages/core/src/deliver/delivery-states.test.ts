@@ -8,14 +8,16 @@ import {
   integer,
 } from 'fast-check';
 import { deliveryIdOf } from '../domain/delivery';
-import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
+import type { EndStatus } from '../domain/delivery-log';
+import { type DeliveryFact } from '../domain/delivery-log';
+import { oneShard } from '../domain/queues';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import type { Delivery, ShownStatus } from '../history/delivery-standings';
 import { createReadDeliveries } from '../history/read-deliveries';
 import { systemClock } from '../platform/clock';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -46,7 +48,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt: systemClock() });

@@ -4,11 +4,12 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
-import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -74,7 +75,7 @@ it.each([10, 100_000])(
   'a pending delivery of %d bytes takes up at most 1.2 KiB, its job and its place included',
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
-    const queue = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
+    const queue = willClose(new DeliveryQueue(redis.client, oneShard('bull')));
     for (const id of ids) await queue.addAll([{ accountId, eventId: id, endpointId }]);
     const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
     const line = await shareOf('bull:deliveries:prioritized');
@@ -87,8 +88,8 @@ it.each([10, 100_000])(
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
     const queues = { redis: redis.client, prefix: 'bull' };
-    const queue = willClose(new BullmqDeliveryQueue(queues));
-    const held = createBullmqHeldDeliveries(queues);
+    const queue = willClose(new DeliveryQueue(queues.redis, oneShard(queues.prefix)));
+    const held = new HeldDeliveries(queues.redis, oneShard(queues.prefix));
     const worker = willClose(new Worker('deliveries', null, { connection: redis.client }));
     await queue.addAll(ids.map((id) => ({ accountId, eventId: id, endpointId })));
     for (;;) {

@@ -16,6 +16,13 @@ export interface DeliveryParts {
   readonly endpointId: EndpointId;
 }
 
+/** A delivery that is to have a job. */
+export interface NewDelivery extends DeliveryParts {
+  readonly accountId: AccountId;
+  /** When its event was accepted, if that is at hand. Milliseconds since the Unix epoch. */
+  readonly acceptedAt?: number;
+}
+
 export function deliveryIdOf({ eventId, endpointId }: DeliveryParts): DeliveryId {
   return `${eventId}.${endpointId}` as DeliveryId;
 }

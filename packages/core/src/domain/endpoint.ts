@@ -144,7 +144,8 @@ export function endpointNotFound(): AppError {
   return new AppError('not_found', 'There is no webhook with this id.');
 }
 
-interface Address {
+/** An endpoint, with whose it is. */
+export interface EndpointAddress {
   readonly accountId: AccountId;
   readonly endpointId: EndpointId;
 }
@@ -155,14 +156,14 @@ const addressSchema = z
   .string()
   .transform((text) => text.split(SEPARATOR))
   .pipe(z.tuple([accountIdSchema, endpointIdSchema]))
-  .transform(([accountId, endpointId]): Address => ({ accountId, endpointId }));
+  .transform(([accountId, endpointId]): EndpointAddress => ({ accountId, endpointId }));
 
 /** An endpoint with whose it is, as it stands in indexes of all accounts together. */
-export function encodeAddress({ accountId, endpointId }: Address): string {
+export function encodeAddress({ accountId, endpointId }: EndpointAddress): string {
   return accountId + SEPARATOR + endpointId;
 }
 
 /** What we have written ourselves. @throws ZodError for anything else. */
-export function decodeAddress(text: string): Address {
+export function decodeAddress(text: string): EndpointAddress {
   return addressSchema.parse(text);
 }

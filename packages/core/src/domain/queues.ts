@@ -37,6 +37,11 @@ export function shardsOf(layout: QueueLayout): QueueShards {
   return shardsAmong(layout, []);
 }
 
+/** Queues that are not split. */
+export function oneShard(prefix: string): QueueShards {
+  return shardsAmong(createQueueLayout(1, prefix), []);
+}
+
 /** @param others layouts that other processes may have, or had. */
 export function shardsAmong(layout: QueueLayout, others: readonly QueueLayout[]): QueueShards {
   const all = distinct([layout, ...others].flatMap(({ shards }) => shards));

@@ -2,11 +2,12 @@ import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { CLOSED } from '../domain/breaker';
 import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import {
   clientCertificate,
@@ -51,7 +52,7 @@ async function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const healthStore = createRedisHealthStore(redis.client, 60_000);
   const admissionStore = createRedisAdmissionStore(redis.client);
-  const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
+  const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
   const raised = recordRaised();
   const signals = recordSignals();
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);

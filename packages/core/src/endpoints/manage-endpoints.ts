@@ -14,7 +14,7 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import type { HeldDeliveries } from '../queue/held-deliveries';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type Disable, enableEndpoint, updateTime } from './disable';
 import {
   type EndpointPatch,

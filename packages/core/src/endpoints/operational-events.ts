@@ -11,7 +11,7 @@ import { createLru } from '../platform/caches';
 import { type Clock, formatTime } from '../platform/clock';
 import { encodeBytes, encodeTime } from '../platform/ids';
 import { settledWithin } from '../platform/timers';
-import type { EventQueue } from '../publish/accept-events';
+import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { Subscriptions } from './subscriptions';
 
 export interface OperationalEventsOptions {

@@ -2,10 +2,11 @@ import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -34,7 +35,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   };
   const endpoint = buildEndpoint();
   const { accountId } = endpoint;

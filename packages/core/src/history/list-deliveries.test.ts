@@ -1,10 +1,11 @@
 import { deliveryIdOf } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
+import { oneShard } from '../domain/queues';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -37,7 +38,7 @@ async function arrange({ endpoints: count = 3 } = {}) {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     explainHold: async ({ id }: { readonly id: EndpointId }) => {
       explained.push(id);
       return () => BUSY;

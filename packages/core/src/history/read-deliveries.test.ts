@@ -1,10 +1,11 @@
 import { deliveryIdOf } from '../domain/delivery';
+import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { systemClock } from '../platform/clock';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -27,7 +28,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     explainHold: createExplainHold({
       admissionStore: createRedisAdmissionStore(redis.client),
       clock: systemClock,

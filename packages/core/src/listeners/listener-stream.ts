@@ -1,7 +1,7 @@
 import { recheckEnds } from '../accounts/authenticate';
 import type { SendResult } from '../deliver/transport';
+import type { EndpointAddress } from '../domain/endpoint';
 import type { Clock } from '../platform/clock';
-import type { EndpointAddress } from '../queue/held-deliveries';
 import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
 
 /** What a listener is told, one after the other. */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Recheck } from '../accounts/authenticate';
 import type { SendResult } from '../deliver/transport';
-import type { EndpointId } from '../domain/endpoint';
+import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { steadyClock } from '../platform/clock';
 import type { Connection } from '../platform/connection';
-import type { EndpointAddress } from '../queue/held-deliveries';
 import { decodeMessage, encodeMessage, type HandedRequest, type ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream } from './listener-stream';
 import type { ManageListeners } from './manage-listeners';

@@ -1,5 +1,6 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import type { EndpointId } from '../domain/endpoint';
+import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
 import { createDisable } from '../endpoints/disable';
 import { createRequireKnownFilters } from '../endpoints/filters/event-filters';
@@ -11,7 +12,7 @@ import { newSecret } from '../endpoints/rotate-secret';
 import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createManageReplays } from '../replays/manage-replays';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { recordRaised } from '../testing/record-raised';
@@ -48,7 +49,7 @@ async function arrange() {
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
     healthStore: createRedisHealthStore(redis.client, 60_000),
     admissionStore: createRedisAdmissionStore(redis.client),
-    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
     newId: createNewId(clock),
     newSecret,

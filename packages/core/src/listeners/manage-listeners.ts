@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import {
   type Endpoint,
+  type EndpointAddress,
   type EndpointUid,
   endpointNotFound,
   isAsleep,
@@ -16,7 +17,6 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import type { EndpointAddress } from '../queue/held-deliveries';
 import type { ManageReplays } from '../replays/manage-replays';
 import type { ReplayStore } from '../replays/redis-replay-store';
 import { HOLD_MS, type ListenerStore } from './redis-listener-store';

@@ -1,9 +1,8 @@
 import type { AccountId } from '../domain/account';
-import type { EndpointId } from '../domain/endpoint';
+import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import type { EndpointAddress } from '../queue/held-deliveries';
 
 /** Where a listener's deliveries are to be handed over. */
 export interface Holder {

@@ -4,7 +4,7 @@ import { createRedisPortalSessionStore } from '../accounts/redis-portal-session-
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
-import { createQueueLayout, shardsOf } from '../domain/queues';
+import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
 import { createRedisEndpointStore, createRedisRemoveEndpoints } from '../endpoints/redis-endpoint-store';
@@ -12,7 +12,8 @@ import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
 import { createRedisIdempotencyStore } from '../publish/redis-idempotency-store';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { JobsCursor } from '../queue/bullmq-account-jobs';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
@@ -30,7 +31,6 @@ import {
   createStepErasure,
   type ErasurePlace,
   type ErasureStepResult,
-  type QueuePlace,
 } from './erase-account';
 import { createRedisRemainsStore } from './redis-remains-store';
 
@@ -100,7 +100,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   await createRedisIdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {
     await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
-    const heldDeliveries = createBullmqHeldDeliveries({ redis: client, prefix: 'bull' });
+    const heldDeliveries = new HeldDeliveries(client, oneShard('bull'));
     await heldDeliveries.enter(
       { accountId, endpointId },
       { eventId: unlisted[1].id, acceptedAt: NOW },
@@ -119,7 +119,7 @@ function createErasure() {
   const remainsStore = createRedisRemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
   const removeEndpoints = createRedisRemoveEndpoints(redis.client);
   const queued: AccountId[] = [];
-  const looked: QueuePlace[] = [];
+  const looked: JobsCursor[] = [];
   let busy: readonly DeliveryParts[] = [];
   let atOnce = 0;
   let mostAtOnce = 0;

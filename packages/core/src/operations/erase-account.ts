@@ -1,25 +1,21 @@
 import type { AccountStore } from '../accounts/redis-account-store';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
-import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { RemoveEndpoints } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
-import type { Mark } from '../platform/redis-timeline';
+import type { AccountJobs, JobsCursor } from '../queue/bullmq-account-jobs';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { ErasureQueue } from '../queue/bullmq-work-queues';
 import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
-
-/** The queue of accounts to erase. Adding the same one again is harmless. */
-export interface ErasureQueue {
-  add(id: AccountId): Promise<void>;
-}
 
 export interface EraseAccountDeps {
   readonly accountStore: Pick<AccountStore, 'markErasing'>;
   readonly removeEndpoints: RemoveEndpoints;
   readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
-  readonly erasureQueue: ErasureQueue;
+  readonly erasureQueue: Pick<ErasureQueue, 'add'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -58,30 +54,8 @@ export function createEraseAccount(deps: EraseAccountDeps) {
 
 export type EraseAccount = ReturnType<typeof createEraseAccount>;
 
-/** The jobs of deliveries to endpoints that are gone. */
-export interface DeliveryJobs {
-  /** Takes those away that wait for their time or have failed for good; gives the deliveries that are being attempted. */
-  removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
-}
-
-/** Where in the queues the search for an account's jobs has come to. */
-export interface QueuePlace {
-  readonly queue: number;
-  /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
-  readonly after?: Mark | undefined;
-  /** Which shard of the queues, and of how many: the only one unless given. */
-  readonly shard?: number | undefined;
-  readonly of?: number | undefined;
-}
-
-/** Jobs that may stay on their queue for long: events that wait or are put off, jobs that failed for good, dead letters. */
-export interface AccountJobs {
-  /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
-  removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined>;
-}
-
 /** How far the searches are for what no list leads to: first through the queues, then through all keys. */
-export interface ErasurePlace extends QueuePlace {
+export interface ErasurePlace extends JobsCursor {
   readonly search?: SearchPlace | undefined;
 }
 
@@ -89,8 +63,8 @@ export interface StepErasureDeps {
   readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
   readonly removeEndpoints: RemoveEndpoints;
   readonly remainsStore: RemainsStore;
-  readonly deliveryJobs: DeliveryJobs;
-  readonly accountJobs: AccountJobs;
+  readonly deliveryJobs: Pick<DeliveryQueue, 'removeIdle'>;
+  readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
   /** How long events are kept, and with them what this may have missed. Milliseconds. */
   readonly retentionMs: number;
   readonly clock: Clock;

@@ -3,10 +3,11 @@ import type { DeliveryParts } from '../domain/delivery';
 import { readLog } from '../domain/delivery-log';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, createRedisEventStore } from '../events/redis-event-store';
 import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
-import { BullmqEventQueue, BullmqQueuedEvents } from '../queue/bullmq-event-queue';
+import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -43,7 +44,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const erase = createErasePayload({
     eventStore,
     deliveryStore,
-    queuedEvents: new BullmqQueuedEvents(queue),
+    eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),
     wait: async (ms) => void (now += ms),
     clock: () => NOW,
     emit: signals.listen,
@@ -54,7 +55,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     eventStore,
     openEventStore,
     deliveryStore,
-    eventQueue: willClose(new BullmqEventQueue(queue)),
+    eventQueue: willClose(new EventQueue(queue.redis, oneShard(queue.prefix))),
     queuedData: () => redis.client.hget(`bull:events:${eventJobId(accountId, id)}`, 'data'),
     log: () => redis.client.get(keys.delivery(endpointId, id)),
     delivery: { endpointId, eventId: id },

@@ -3,20 +3,14 @@ import type { EndpointId } from '../domain/endpoint';
 import { type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import { CACHED_FOR_MS, type EventHead, type EventStore } from '../events/redis-event-store';
+import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
-
-/** Accepted events that no worker has taken off the queue yet, or that one is just fanning out. */
-export interface QueuedEvents {
-  find(accountId: AccountId, id: EventId): Promise<EventHead | undefined>;
-  /** Takes its payload away, and whom it would go to. */
-  empty(accountId: AccountId, id: EventId, head: EventHead): Promise<void>;
-}
+import type { EventQueue } from '../queue/bullmq-event-queue';
 
 export interface ErasePayloadDeps {
   readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
-  readonly queuedEvents: QueuedEvents;
+  readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
   readonly wait: (ms: number) => Promise<unknown>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -38,14 +32,14 @@ const ERASED_AT_ONCE = 250;
  * @throws AppError `not_found`, also for another account's event.
  */
 export function createErasePayload(deps: ErasePayloadDeps) {
-  const { eventStore, deliveryStore, queuedEvents, wait, clock, emit } = deps;
+  const { eventStore, deliveryStore, eventQueue, wait, clock, emit } = deps;
 
   return async function erasePayload(accountId: AccountId, id: EventId): Promise<void> {
     const erasedAt = clock();
     // First: an event that leaves the queue meanwhile is stored by then.
-    const queued = await queuedEvents.find(accountId, id);
+    const queued = await eventQueue.find(accountId, id);
     if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
-    if (queued) await queuedEvents.empty(accountId, id, queued);
+    if (queued) await eventQueue.empty(accountId, id, queued);
     await wait(UNTIL_FORGOTTEN_MS);
     await eraseAnswers(accountId, id, erasedAt);
     emit({ name: 'event.payload_erased', accountId, eventId: id });

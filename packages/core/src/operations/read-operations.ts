@@ -1,32 +1,11 @@
 import type { AccountStore } from '../accounts/redis-account-store';
-import type { AccountId } from '../domain/account';
 import type { HoldReason } from '../domain/delivery';
-import type { WorkedQueue } from '../domain/queues';
 import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import { type Clock, steadyClock } from '../platform/clock';
 import { createKeepFor } from '../platform/timers';
+import type { AccountWaiting, QueueStanding, QueueStandings } from '../queue/bullmq-queue-standings';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import type { SeenWorker, WorkerReports } from './redis-worker-reports';
-
-/** How many jobs a queue has in one shard. */
-export interface QueueStanding {
-  readonly name: WorkedQueue;
-  /** From 0. */
-  readonly shard: number;
-  readonly waiting: number;
-  readonly active: number;
-  /** Deliveries that wait for their next attempt, and those that are held. */
-  readonly delayed: number;
-  /** Dead letters. */
-  readonly failed: number;
-  readonly oldestWaitedMs: number;
-}
-
-export interface AccountWaiting {
-  readonly accountId: AccountId;
-  /** Of so many deliveries that they can't all be looked at, an estimate. */
-  readonly waiting: number;
-}
 
 /** How the service stands as a whole. */
 export interface Operations {
@@ -42,10 +21,7 @@ export interface Operations {
 }
 
 export interface ReadOperationsDeps {
-  readonly standings: {
-    read(now: number): Promise<Pick<Operations, 'queues' | 'deadLetters'>>;
-    busiestAccounts(most: number): Promise<readonly AccountWaiting[]>;
-  };
+  readonly standings: Pick<QueueStandings, 'read' | 'busiestAccounts'>;
   readonly heldCounts: Pick<HeldCounts, 'read'>;
   readonly workerReports: Pick<WorkerReports, 'list'>;
   readonly openBreakers: Pick<OpenBreakers, 'count'>;

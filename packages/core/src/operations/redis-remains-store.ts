@@ -11,7 +11,7 @@ import {
   withStorageErrors,
 } from '../platform/redis-connect';
 import { idOfMember } from '../platform/redis-timeline';
-import { createRedisHeldCounts } from '../queue/redis-held-counts';
+import { HeldCounts } from '../queue/redis-held-counts';
 
 /** How much of an account is left, as far as it has been counted. */
 export interface Remains {
@@ -44,7 +44,7 @@ const LOOKED_AT = 1_000;
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
 export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
-  const heldCounts = createRedisHeldCounts(redis, shards);
+  const heldCounts = new HeldCounts(redis, shards);
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
   const homeShardsOf = (endpointId: EndpointId) =>
     shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));

@@ -224,8 +224,9 @@ export function throwStorageErrors(store: { readonly prototype: object }): void 
   const { prototype } = store;
   for (const [name, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
     if (name === 'constructor' || typeof method !== 'function') continue;
-    const wrapped = function (this: unknown, ...args: readonly unknown[]): Promise<unknown> {
-      return (method.apply(this, args) as Promise<unknown>).catch(rethrow);
+    const wrapped = function (this: unknown, ...args: readonly unknown[]): unknown {
+      const result: unknown = method.apply(this, args);
+      return result instanceof Promise ? result.catch(rethrow) : result;
     };
     Object.defineProperty(prototype, name, { value: wrapped, writable: true, configurable: true });
   }

@@ -20,15 +20,6 @@ import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 
-/**
- * The queue of accepted events. Resolves once Redis has them; adding the same id again is harmless. When it rejects,
- * some of them may be on the queue.
- */
-export interface EventQueue {
-  add(event: AcceptedEvent): Promise<void>;
-  addAll(events: readonly AcceptedEvent[]): Promise<void>;
-}
-
 export interface AcceptEventsDeps {
   /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
   readonly dispatchEvents: (

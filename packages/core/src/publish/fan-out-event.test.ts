@@ -4,7 +4,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/stored-endpoint';
@@ -12,8 +12,8 @@ import { createSubscriptions } from '../endpoints/subscriptions';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { asOne, oneByOne } from '../platform/redis-script';
-import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { BullmqEventQueue } from '../queue/bullmq-event-queue';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -35,12 +35,12 @@ describe('fan out event', () => {
 
   let redis: TestRedis;
   let endpointStore: EndpointStore;
-  let deliveryQueue: BullmqDeliveryQueue;
+  let deliveryQueue: DeliveryQueue;
   let jobs: Queue;
   beforeAll(async () => {
     redis = await openTestRedis();
     endpointStore = createRedisEndpointStore(redis.client, testSealer);
-    deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' });
+    deliveryQueue = new DeliveryQueue(redis.client, oneShard('bull'));
     jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
   });
   afterEach(() => jobs.drain());
@@ -320,13 +320,13 @@ describe('dispatch events', () => {
     const endpointIds = endpoints.map(({ id }) => id);
     const eventStore = createRedisEventStore(client, testRetention);
     const deliveryStore = createRedisDeliveryStore(client, testRetention);
-    const eventQueue = willClose(new BullmqEventQueue(connection));
+    const eventQueue = willClose(new EventQueue(connection.redis, oneShard(connection.prefix)));
     const signals = recordSignals();
     const deps: FanOutEventDeps = {
       eventStore,
       deliveryStore,
       admissionStore: createRedisAdmissionStore(client),
-      deliveryQueue: willClose(new BullmqDeliveryQueue(connection)),
+      deliveryQueue: willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix))),
       inOrder: asOne(client),
       clock: () => 0,
       emit: signals.listen,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
-import type { DeliveryParts } from '../domain/delivery';
+import type { NewDelivery } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -12,13 +12,14 @@ import type { EventStore } from '../events/redis-event-store';
 import { chunksOf, createTurns } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { InOrder, ScriptTarget } from '../platform/redis-script';
-import type { EventQueue } from './accept-events';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { EventQueue } from '../queue/bullmq-event-queue';
 
 export interface DispatchEventsDeps {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
-  readonly eventQueue: EventQueue;
+  readonly eventQueue: Pick<EventQueue, 'addAll'>;
   /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
   readonly requireRoom: (accountId: AccountId) => Promise<void>;
   /** Absent: traces are not wanted. */
@@ -168,18 +169,6 @@ function takeSlice(
   return at;
 }
 
-export interface NewDelivery extends DeliveryParts {
-  readonly accountId: AccountId;
-  /** When its event was accepted, if that is at hand. Milliseconds since the Unix epoch. */
-  readonly acceptedAt?: number;
-}
-
-/** The queue of deliveries. Adding the same delivery again is harmless. */
-export interface DeliveryQueue {
-  /** When it throws, they may be on the queue all the same. */
-  addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void>;
-}
-
 /** The order of the deliveries of an endpoint that wants them one at a time. */
 export interface DeliveryOrder {
   /** Those that are in it stay where they are. */
@@ -207,7 +196,7 @@ export interface FanOutEventDeps {
   readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly admissionStore: DeliveryOrder;
-  readonly deliveryQueue: DeliveryQueue;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   /** Of the Redis that all of these have. */
   readonly inOrder: InOrder;
   /** Absent: traces are not wanted. */

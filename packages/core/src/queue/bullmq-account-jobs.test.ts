@@ -6,18 +6,18 @@ import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
+  oneShard,
   type QueueShard,
   type QueueShards,
   REPLAYS_QUEUE,
   shardsOf,
 } from '../domain/queues';
-import type { QueuePlace } from '../operations/erase-account';
 import { AppError } from '../platform/app-error';
 import { buildReplayOrder } from '../testing/build-replay';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
-import { BullmqAccountJobs, ShardedAccountJobs } from './bullmq-account-jobs';
-import { BullmqDeadLetters } from './bullmq-dead-letters';
+import { AccountJobs, type JobsCursor } from './bullmq-account-jobs';
+import { RejectedEvents } from './bullmq-rejected-events';
 import { type ErasureJob, erasureJobSchema } from './bullmq-work-queues';
 
 describe('sharded account jobs', () => {
@@ -31,7 +31,7 @@ describe('sharded account jobs', () => {
   /** @param shards can be others later on. */
   async function arrange(shards: QueueShards = shardsOf(layout)) {
     const { client } = willClose(await openTestRedis());
-    const jobs = willClose(new ShardedAccountJobs(client, shards));
+    const jobs = willClose(new AccountJobs(client, shards));
     const queueIn = ({ prefix }: QueueShard, name = EVENTS_QUEUE) =>
       willClose(new Queue(name, { connection: client, prefix }));
     return {
@@ -43,8 +43,8 @@ describe('sharded account jobs', () => {
       async accountsIn(shard: QueueShard) {
         return (await queueIn(shard).getDelayed()).map(({ data }) => data.account_id);
       },
-      async removeAll(meanwhile = async (_place: QueuePlace | undefined) => {}) {
-        let place: QueuePlace | undefined = { queue: 0 };
+      async removeAll(meanwhile = async (_place: JobsCursor | undefined) => {}) {
+        let place: JobsCursor | undefined = { queue: 0 };
         while (place) {
           // As it is kept in the erasure's job from one step to the next.
           const kept: ErasureJob = erasureJobSchema.parse(
@@ -69,7 +69,7 @@ describe('sharded account jobs', () => {
   it('finds an event in the first shard that got there from another, as it was not valid, after that was searched', async () => {
     const { client, addTo, queueIn, removeAll } = await arrange();
     await addTo(second, 'other');
-    const letters = willClose(new BullmqDeadLetters({ redis: client, ...first }, () => 0));
+    const letters = willClose(new RejectedEvents(client, oneShard(first.prefix), () => 0));
     const rejected = { id: 'late', name: 'x.y', timestamp: 0, data: { account_id: 'acme' } };
     let isKept = false;
     await removeAll(async (place) => {
@@ -114,14 +114,14 @@ describe('bullmq account jobs', () => {
     return {
       client,
       connection,
-      jobs: willClose(new BullmqAccountJobs(connection)),
+      jobs: willClose(new AccountJobs(connection.redis, oneShard(connection.prefix))),
       events: willClose(new Queue(EVENTS_QUEUE, { connection: client })),
     };
   }
 
   /** Gives how many steps it took. Others may do something after each. */
-  async function removeAll(jobs: BullmqAccountJobs, meanwhile = async () => {}): Promise<number> {
-    let place: QueuePlace | undefined = { queue: 0 };
+  async function removeAll(jobs: AccountJobs, meanwhile = async () => {}): Promise<number> {
+    let place: JobsCursor | undefined = { queue: 0 };
     let steps = 0;
     for (; place; steps += 1) {
       // As it is kept in the erasure's job from one step to the next.
@@ -136,7 +136,7 @@ describe('bullmq account jobs', () => {
 
   it("takes the account's events that are put off and its dead letters away, page by page, and nobody else's", async () => {
     const { client, connection, jobs, events } = await arrange();
-    const letters = willClose(new BullmqDeadLetters(connection, () => 0));
+    const letters = willClose(new RejectedEvents(connection.redis, oneShard(connection.prefix), () => 0));
     const kept = willClose(new Queue(DEAD_LETTERS_QUEUE, { connection: client }));
     const error = new AppError('invalid_request', 'The event is not valid.');
     const accounts = ['acme', 'other'];
@@ -222,7 +222,9 @@ describe('bullmq account jobs', () => {
     it('misses no dead letter', async () => {
       const { client, connection, jobs } = await arrange();
       let now = 0;
-      const letters = willClose(new BullmqDeadLetters(connection, () => now++));
+      const letters = willClose(
+        new RejectedEvents(connection.redis, oneShard(connection.prefix), () => now++),
+      );
       const error = new AppError('invalid_request', 'The event is not valid.');
       for (const id of [...idsOf('other'), ...idsOf('acme')]) {
         await letters.keep({ id, name: 'x.y', timestamp: 1, data: { account_id: id.split('-')[0] } }, error);

@@ -8,50 +8,28 @@ import {
   type QueueShards,
   REPLAYS_QUEUE,
 } from '../domain/queues';
-import type { AccountJobs, QueuePlace } from '../operations/erase-account';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
-import { accountOfJob, accountOfRejectedJob } from './bullmq-dead-letters';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
-import { PerShard } from './shards-in-force';
+import { openQueue } from './bullmq-on-demand-queue';
+import { accountOfJob, accountOfRejectedJob } from './bullmq-rejected-events';
+import { PerShard } from './per-shard';
 
-/**
- * Finds an account's jobs in all shards, one after the other: the first at the end, as what is no valid event gets there from
- * the others. When there are other shards meanwhile, it begins anew.
- */
-export class ShardedAccountJobs implements AccountJobs {
-  readonly #jobs: PerShard<BullmqAccountJobs>;
-
-  constructor(
-    redis: RedisClient,
-    private readonly shards: QueueShards,
-  ) {
-    this.#jobs = new PerShard(redis, (connection) => new BullmqAccountJobs(connection));
-  }
-
-  async removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined> {
-    const searched = this.#jobs.inEach(this.shards.all().toReversed());
-    const { shard = 0, of = 1, ...within } = place;
-    if (of !== searched.length) return inShard({ queue: 0 }, 0, searched.length);
-    const next = await searched[shard]?.removeSome(accountId, within);
-    if (next) return inShard(next, shard, of);
-    return shard + 1 < of ? inShard({ queue: 0 }, shard + 1, of) : undefined;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#jobs.made().map((jobs) => jobs.close()));
-  }
-}
-
-function inShard(place: QueuePlace, shard: number, of: number): QueuePlace {
-  return of === 1 ? place : { ...place, shard, of };
+/** How far the search through the queues for an account's jobs is. */
+export interface JobsCursor {
+  readonly queue: number;
+  /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
+  readonly after?: Mark | undefined;
+  /** Which shard of the queues, and of how many: the only one unless given. */
+  readonly shard?: number | undefined;
+  readonly of?: number | undefined;
 }
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
 interface Searched {
-  readonly queue: string;
+  readonly queue: Queue;
+  readonly keys: JobKeys;
   readonly key: string;
   readonly kind: 'list' | 'sorted set';
 }
@@ -62,33 +40,41 @@ const LOOKED_AT = 100;
  * Finds an account's jobs where they may stay for long: events that wait, that a producer has put off or that came to
  * nothing, whatever failed for good, and dead letters. These queues have no list by account, so they are gone through.
  * Of the events, first where they come from, then where they go to, so that none gets past the search.
+ *
+ * The shards are searched one after the other: the first at the end, as what is no valid event gets there from the others.
+ * When there are other shards meanwhile, the search begins anew.
  */
-export class BullmqAccountJobs implements AccountJobs {
-  readonly #queues = new Map<string, Queue>();
-  readonly #searched: readonly Searched[];
+export class AccountJobs {
+  readonly #searched: PerShard<readonly Searched[]>;
 
-  constructor(private readonly connection: QueueConnection) {
-    const setOf = (queue: string, state: 'delayed' | 'prioritized' | 'failed') =>
-      ({ queue, key: this.#keysOf(queue)[state], kind: 'sorted set' }) as const;
-    const listOf = (queue: string, state: 'wait' | 'paused') =>
-      ({ queue, key: this.#keysOf(queue)[state], kind: 'list' }) as const;
-    this.#searched = [
-      setOf(EVENTS_QUEUE, 'delayed'),
-      setOf(EVENTS_QUEUE, 'prioritized'),
-      listOf(EVENTS_QUEUE, 'wait'),
-      listOf(EVENTS_QUEUE, 'paused'),
-      setOf(EVENTS_QUEUE, 'failed'),
-      { queue: DEAD_LETTERS_QUEUE, key: queueKeysOf(connection.prefix).rejectedJobs, kind: 'sorted set' },
-      setOf(DELIVERIES_QUEUE, 'failed'),
-      setOf(REPLAYS_QUEUE, 'failed'),
-    ];
-    for (const { queue } of this.#searched) {
-      if (!this.#queues.has(queue)) this.#queues.set(queue, openQueue(queue, connection));
-    }
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: Pick<QueueShards, 'all'>,
+  ) {
+    this.#searched = new PerShard((prefix) => openSearched(redis, prefix));
   }
 
-  async removeSome(accountId: AccountId, { queue, after }: QueuePlace): Promise<QueuePlace | undefined> {
-    const searched = this.#searched[queue];
+  /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
+  async removeSome(accountId: AccountId, cursor: JobsCursor): Promise<JobsCursor | undefined> {
+    const shards = this.#searched.inEach(this.shards.all().toReversed());
+    const { shard = 0, of = 1, ...within } = cursor;
+    if (of !== shards.length) return inShard({ queue: 0 }, 0, shards.length);
+    const next = await this.#removeIn(shards[shard] ?? [], accountId, within);
+    if (next) return inShard(next, shard, of);
+    return shard + 1 < of ? inShard({ queue: 0 }, shard + 1, of) : undefined;
+  }
+
+  async close(): Promise<void> {
+    const queues = new Set(this.#searched.made().flatMap((shard) => shard.map(({ queue }) => queue)));
+    await Promise.all([...queues].map((queue) => queue.close()));
+  }
+
+  async #removeIn(
+    shard: readonly Searched[],
+    accountId: AccountId,
+    { queue, after }: JobsCursor,
+  ): Promise<JobsCursor | undefined> {
+    const searched = shard[queue];
     if (!searched) return undefined;
     const marks = await this.#read(searched, after);
     const isRemoved = await Promise.all(marks.map(({ id }) => this.#removeIfOf(accountId, searched, id)));
@@ -99,37 +85,49 @@ export class BullmqAccountJobs implements AccountJobs {
   }
 
   async #read({ key, kind }: Searched, after: Mark | undefined): Promise<readonly Mark[]> {
-    const { redis } = this.connection;
     if (kind === 'sorted set')
-      return await readTimeline(redis, key, { order: 'oldest_first', limit: LOOKED_AT, after });
+      return await readTimeline(this.redis, key, { order: 'oldest_first', limit: LOOKED_AT, after });
     // Where new ones are added: they are taken from the other end, so that nothing moves up meanwhile. Without the one
     // that was the last, it begins anew.
-    const at = after === undefined ? null : await redis.lpos(key, after.id);
+    const at = after === undefined ? null : await this.redis.lpos(key, after.id);
     const first = at === null ? 0 : at + 1;
-    const ids = await redis.lrange(key, first, first + LOOKED_AT - 1);
+    const ids = await this.redis.lrange(key, first, first + LOOKED_AT - 1);
     return ids.map((id) => ({ id, at: 0 }));
   }
 
-  async #removeIfOf(accountId: AccountId, { queue, key }: Searched, id: string): Promise<boolean> {
-    const { redis } = this.connection;
-    const [data, scheduler] = await redis.hmget(
-      this.#keysOf(queue).job(id),
-      jobFields.data,
-      jobFields.schedulerKey,
-    );
-    const readAccount = queue === DEAD_LETTERS_QUEUE ? accountOfRejectedJob : accountOfJob;
+  async #removeIfOf(accountId: AccountId, { queue, keys, key }: Searched, id: string): Promise<boolean> {
+    const isRejected = queue.name === DEAD_LETTERS_QUEUE;
+    const { data: dataField, schedulerKey } = jobFields;
+    const [data, scheduler] = await this.redis.hmget(keys.job(id), dataField, schedulerKey);
+    const readAccount = isRejected ? accountOfRejectedJob : accountOfJob;
     if (readAccount(parsedOrUndefined(data ?? '')) !== accountId) return false;
     // A job of a producer's scheduler is the scheduler's alone; what comes of it is dropped when it is taken.
-    if (scheduler !== null || (await this.#queues.get(queue)?.remove(id)) !== 1) return false;
-    if (queue === DEAD_LETTERS_QUEUE) await redis.zrem(key, id);
+    if (scheduler !== null || (await queue.remove(id)) !== 1) return false;
+    if (isRejected) await this.redis.zrem(key, id);
     return true;
   }
+}
 
-  #keysOf(queue: string): JobKeys {
-    return createJobKeys(this.connection.prefix, queue);
-  }
+function inShard(cursor: JobsCursor, shard: number, of: number): JobsCursor {
+  return of === 1 ? cursor : { ...cursor, shard, of };
+}
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
-  }
+/** In the order in which they are searched. */
+function openSearched(redis: RedisClient, prefix: string): readonly Searched[] {
+  const open = (name: string) => ({
+    queue: openQueue(name, { redis, prefix }),
+    keys: createJobKeys(prefix, name),
+  });
+  const [events, rejected] = [open(EVENTS_QUEUE), open(DEAD_LETTERS_QUEUE)];
+  const [deliveries, replays] = [open(DELIVERIES_QUEUE), open(REPLAYS_QUEUE)];
+  return [
+    { ...events, key: events.keys.delayed, kind: 'sorted set' },
+    { ...events, key: events.keys.prioritized, kind: 'sorted set' },
+    { ...events, key: events.keys.wait, kind: 'list' },
+    { ...events, key: events.keys.paused, kind: 'list' },
+    { ...events, key: events.keys.failed, kind: 'sorted set' },
+    { ...rejected, key: queueKeysOf(prefix).rejectedJobs, kind: 'sorted set' },
+    { ...deliveries, key: deliveries.keys.failed, kind: 'sorted set' },
+    { ...replays, key: replays.keys.failed, kind: 'sorted set' },
+  ];
 }

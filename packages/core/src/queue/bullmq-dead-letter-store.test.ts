@@ -7,6 +7,7 @@ import {
   DELIVERIES_QUEUE,
   ERASURES_QUEUE,
   EVENTS_QUEUE,
+  oneShard,
   type QueueShard,
   REPLAYS_QUEUE,
   shardsOf,
@@ -15,8 +16,8 @@ import { AppError } from '../platform/app-error';
 import { buildReplayOrder } from '../testing/build-replay';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { createBullmqDeadLetterStore, createShardedDeadLetterStore } from './bullmq-dead-letter-store';
-import { BullmqDeadLetters } from './bullmq-dead-letters';
+import { DeadLetterStore } from './bullmq-dead-letter-store';
+import { RejectedEvents } from './bullmq-rejected-events';
 
 describe('sharded dead letter store', () => {
   const { willClose, closeAll } = createClosables();
@@ -28,7 +29,7 @@ describe('sharded dead letter store', () => {
 
   async function arrange() {
     const { client } = willClose(await openTestRedis());
-    const store = willClose(createShardedDeadLetterStore(client, shardsOf(layout), () => NOW));
+    const store = willClose(new DeadLetterStore(client, shardsOf(layout), () => NOW));
     const queueIn = (shard: QueueShard, name: string) =>
       willClose(new Queue(name, { connection: client, prefix: shard.prefix }));
     return {
@@ -114,7 +115,7 @@ describe('sharded dead letter store', () => {
 
   it('puts an invalid event back where producers push', async () => {
     const { client, store, queueIn } = await arrange();
-    const rejected = willClose(new BullmqDeadLetters({ redis: client, ...first }, () => NOW));
+    const rejected = willClose(new RejectedEvents(client, oneShard(first.prefix), () => NOW));
     const job = { id: '17', name: 'x.y', timestamp: NOW - 1, data: { account_id: 'acme' } };
     await rejected.keep(job, new AppError('invalid_request', 'The event is not valid.'));
     const [letter] = (await store.list(EVENTS_QUEUE, 10)).deadLetters;
@@ -132,15 +133,15 @@ describe('bullmq dead letter store', () => {
 
   let redis: TestRedis;
   let now: number;
-  let rejected: BullmqDeadLetters;
-  let store: ReturnType<typeof createBullmqDeadLetterStore>;
+  let rejected: RejectedEvents;
+  let store: DeadLetterStore;
   let events: Queue;
   let deliveries: Queue;
   beforeAll(async () => {
     redis = await openTestRedis();
     const connection = { redis: redis.client, prefix: 'bull' };
-    rejected = new BullmqDeadLetters(connection, () => now);
-    store = createBullmqDeadLetterStore(connection, () => now);
+    rejected = new RejectedEvents(connection.redis, oneShard(connection.prefix), () => now);
+    store = new DeadLetterStore(connection.redis, oneShard(connection.prefix), () => now);
     events = new Queue(EVENTS_QUEUE, { connection: redis.client });
     deliveries = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
   });

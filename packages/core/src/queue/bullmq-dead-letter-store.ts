@@ -10,92 +10,239 @@ import {
   parseDeadLetterId,
 } from '../domain/dead-letter';
 import { queueKeysOf } from '../domain/keys';
-import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  ERASURES_QUEUE,
+  EVENTS_QUEUE,
+  type QueueShards,
+  REPLAYS_QUEUE,
+} from '../domain/queues';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type ReadTimelineInput, readTimeline } from '../platform/redis-timeline';
-import type {
-  DeadLetterAct,
-  DeadLetterMark,
-  DeadLetterPage,
-  DeadLetterStore,
-} from '../replays/manage-dead-letters';
+import { createJobKeys, jobFields } from './bullmq-layout';
+import { OnDemandQueue } from './bullmq-on-demand-queue';
 import {
   accountOfJob,
   describeRefusal,
   REJECTED_FIELDS,
   redrivenJobId,
   rejectedJobSchema,
-} from './bullmq-dead-letters';
-import { createJobKeys, jobFields } from './bullmq-layout';
-import { BullmqOnDemandQueue, type QueueConnection } from './bullmq-on-demand-queue';
-import { PerShard } from './shards-in-force';
+} from './bullmq-rejected-events';
+import { PerShard } from './per-shard';
 
-/** The dead letters of all shards. A job has failed in one; which one nobody needs to know. */
-export function createShardedDeadLetterStore(redis: RedisClient, shards: QueueShards, clock: Clock) {
-  const perShard = new PerShard(redis, (connection) => createBullmqDeadLetterStore(connection, clock));
-  const stores = () => perShard.inEach(shards.all());
+/** The last dead letter of a page. */
+export interface DeadLetterMark {
+  readonly failedAt: number;
+  readonly id: DeadLetterId;
+}
 
-  async function list(
+export interface DeadLetterPage {
+  /** Newest first. */
+  readonly deadLetters: readonly ListedDeadLetter[];
+  readonly nextCursor: DeadLetterMark | undefined;
+}
+
+/** What can be done with one. */
+export type DeadLetterAct = 'redrive' | 'drop';
+
+/** Dead letters of one kind in one shard. */
+interface Part {
+  readonly place: DeadLetterPlace;
+  readonly queue: OnDemandQueue;
+  /** Their job ids, by when they came there. */
+  readonly set: string;
+  readonly jobKey: (jobId: string) => string;
+}
+
+type Shard = Readonly<Record<DeadLetterPlace, Part>>;
+
+/**
+ * The dead letters where they are: nothing is moved for becoming one, so none can get lost on its way. Jobs that failed
+ * for good are in the sorted set that BullMQ has of each queue's failed jobs, by when they failed; invalid events are on
+ * a queue of their own, with a sorted set of ours beside it, by when they came there. A job has failed in one shard; callers
+ * need not know in which.
+ */
+export class DeadLetterStore {
+  readonly #shards: PerShard<Shard>;
+
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: Pick<QueueShards, 'all'>,
+    private readonly clock: Clock,
+  ) {
+    this.#shards = new PerShard((prefix) => openShard(redis, prefix));
+  }
+
+  /** @param queue only those that came from it. */
+  async list(
     queue: DeadLetterQueue | undefined,
     limit: number,
     before?: DeadLetterMark,
   ): Promise<DeadLetterPage> {
-    return merge(await Promise.all(stores().map((store) => store.list(queue, limit, before))), limit);
+    const parts = this.#open().flatMap((shard) => placesOf(queue).map((place) => shard[place]));
+    const marks = await Promise.all(parts.map((part) => this.#marksOf(part, limit + 1, before)));
+    const newest = distinct(marks.flat().sort(newestFirst));
+    const page = newest.slice(0, limit);
+    const deadLetters = await Promise.all(page.map((mark) => this.#loadListed(mark)));
+    const last = page.at(-1);
+    return {
+      // Others may have gone meanwhile.
+      deadLetters: deadLetters.filter((deadLetter) => deadLetter !== undefined),
+      nextCursor: newest.length > limit && last ? { id: last.id, failedAt: last.failedAt } : undefined,
+    };
   }
 
-  async function find(id: DeadLetterId): Promise<DeadLetter | undefined> {
-    const found = await Promise.all(stores().map((store) => store.find(id)));
+  async find(id: DeadLetterId): Promise<DeadLetter | undefined> {
+    const found = await Promise.all(this.#partsOf(id).map((part) => this.#findIn(part, id)));
     return found.find((deadLetter) => deadLetter !== undefined);
   }
 
-  return {
-    list,
-    find,
+  /**
+   * Asked for before anything is done with it: who comes first keeps who wants the other away, also when it breaks off.
+   * The same can be claimed again.
+   */
+  async claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'> {
+    const { place, jobId } = parseDeadLetterId(id);
+    // An invalid event needs none: dropping one that is being put back takes nothing from the events queue.
+    if (place === DEAD_LETTERS_QUEUE) return 'claimed';
+    const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
+    for (const { set, jobKey } of this.#partsOf(id)) {
+      const reply = await CLAIM(this.redis, [set, jobKey(jobId)], [jobId, act, other]);
+      const answer = claimAnswerSchema.parse(reply);
+      if (answer !== 'gone') return answer;
+    }
+    return 'gone';
+  }
 
-    async claim(id, act) {
-      for (const store of stores()) {
-        const answer = await store.claim(id, act);
-        if (answer !== 'gone') return answer;
-      }
-      return 'gone';
-    },
+  /** Puts it back onto its queue, to run as if it never had. Whether it was there. */
+  async putBack(id: DeadLetterId): Promise<boolean> {
+    const { place, jobId } = parseDeadLetterId(id);
+    for (const shard of this.#open()) {
+      const isBack = await (place === DEAD_LETTERS_QUEUE
+        ? this.#putEventBack(shard, jobId)
+        : shard[place].queue.retryFailed(jobId));
+      if (isBack) return true;
+    }
+    return false;
+  }
 
-    async putBack(id) {
-      for (const store of stores()) {
-        if (await store.putBack(id)) return true;
-      }
-      return false;
-    },
+  /** Whether it was there. */
+  async remove(id: DeadLetterId): Promise<boolean> {
+    for (const part of this.#partsOf(id)) {
+      if (await this.#removeFrom(part, parseDeadLetterId(id).jobId)) return true;
+    }
+    return false;
+  }
 
-    async remove(id) {
-      for (const store of stores()) {
-        if (await store.remove(id)) return true;
-      }
-      return false;
-    },
+  async close(): Promise<void> {
+    const parts = this.#shards.made().flatMap((shard) => Object.values(shard));
+    await Promise.all(parts.map(({ queue }) => queue.close()));
+  }
 
-    async close(): Promise<void> {
-      await Promise.all(perShard.made().map((store) => store.close()));
-    },
-  } satisfies DeadLetterStore & { close(): Promise<void> };
+  #open(): readonly Shard[] {
+    return this.#shards.inEach(this.shards.all());
+  }
+
+  #partsOf(id: DeadLetterId): readonly Part[] {
+    const { place } = parseDeadLetterId(id);
+    return this.#open().map((shard) => shard[place]);
+  }
+
+  async #marksOf(part: Part, limit: number, before?: DeadLetterMark): Promise<readonly Found[]> {
+    const { place, set } = part;
+    const order = 'newest_first';
+    const marks = await readTimeline(this.redis, set, { order, limit, ...partAfter(before, place) });
+    return marks.map(({ id, at }) => ({ id: deadLetterIdOf(place, id), failedAt: at, part }));
+  }
+
+  async #findIn(part: Part, id: DeadLetterId): Promise<DeadLetter | undefined> {
+    const failedAt = await this.redis.zscore(part.set, parseDeadLetterId(id).jobId);
+    return failedAt === null ? undefined : await this.#load({ id, failedAt: Number(failedAt), part });
+  }
+
+  async #load({ id, failedAt, part: { place, jobKey } }: Found): Promise<DeadLetter | undefined> {
+    const { jobId } = parseDeadLetterId(id);
+    const [name, data, reason, attempts] = await this.redis.hmget(jobKey(jobId), ...FIELDS);
+    if (typeof name !== 'string' || typeof data !== 'string') return undefined;
+    const found = { id, failedAt, name, jobId };
+    if (place === DEAD_LETTERS_QUEUE) return { ...found, ...readRejected(data) };
+    const accountId = accountOfJob(parsedOrUndefined(data));
+    const attemptsMade = Number(attempts ?? 0);
+    return { ...found, queue: place, accountId, reason: reason ?? '', attemptsMade, dataText: data };
+  }
+
+  async #loadListed(found: Found): Promise<ListedDeadLetter | undefined> {
+    const { id, failedAt, part } = found;
+    const { place } = part;
+    const key = part.jobKey(parseDeadLetterId(id).jobId);
+    if ((await this.redis.hstrlen(key, jobFields.data)) <= LISTED_DATA_BYTES) return await this.#load(found);
+    const [name, failedReason, attempts, ...ofRejected] = await this.redis.hmget(key, ...LISTED_FIELDS);
+    if (typeof name !== 'string') return undefined;
+    const [account, refusal] = ofRejected;
+    const common = { id, name, failedAt, accountId: accountOfJob({ account_id: account }) };
+    if (place === DEAD_LETTERS_QUEUE) {
+      return { ...common, queue: EVENTS_QUEUE, reason: refusal ?? '', attemptsMade: 1 };
+    }
+    return { ...common, queue: place, reason: failedReason ?? '', attemptsMade: Number(attempts ?? 0) };
+  }
+
+  async #putEventBack(shard: Shard, jobId: string): Promise<boolean> {
+    const rejectedEvents = shard[DEAD_LETTERS_QUEUE];
+    const key = rejectedEvents.jobKey(jobId);
+    const data = await this.redis.hget(key, jobFields.data);
+    if (data === null) return false;
+    const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
+    if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
+    const { job } = rejected.data;
+    // Later than the time that it has: also two within a millisecond are to have ids of their own.
+    const time = Math.max(this.clock(), job.timestamp + 1);
+    const timestamp = redrivenAtSchema.parse(await BEGIN_REDRIVE(this.redis, [key], [time]));
+    if (timestamp === null) return false;
+    const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
+    // First there, then not here: what breaks off in between is put back once more, and is the same event.
+    await shard[EVENTS_QUEUE].queue.add({ name: job.name, data: job.data, opts });
+    await this.#removeFrom(rejectedEvents, jobId);
+    return true;
+  }
+
+  async #removeFrom({ set, queue }: Part, jobId: string): Promise<boolean> {
+    if ((await this.redis.zscore(set, jobId)) === null) return false;
+    await queue.remove(jobId);
+    await this.redis.zrem(set, jobId);
+    return true;
+  }
 }
 
-/** What is older than the end of a page may have others of that shard before it, which the next pages bring. */
-function merge(pages: readonly DeadLetterPage[], limit: number): DeadLetterPage {
-  const [end] = pages.flatMap(({ nextCursor }) => nextCursor ?? []).toSorted(newestFirst);
-  // While a job is brought to another shard it is in both.
-  const distinct = new Map(pages.flatMap(({ deadLetters }) => deadLetters).map((one) => [one.id, one]));
-  const newest = [...distinct.values()].sort(newestFirst);
-  const surely = end === undefined ? newest : newest.filter((one) => newestFirst(one, end) <= 0);
-  const deadLetters = surely.slice(0, limit);
-  const last = deadLetters.at(-1);
-  if (surely.length > limit && last)
-    return { deadLetters, nextCursor: { id: last.id, failedAt: last.failedAt } };
-  return { deadLetters, nextCursor: end };
+throwStorageErrors(DeadLetterStore);
+
+function openShard(redis: RedisClient, prefix: string): Shard {
+  const open = (place: DeadLetterPlace): Part => {
+    const { failed, job: jobKey } = createJobKeys(prefix, place);
+    const set = place === DEAD_LETTERS_QUEUE ? queueKeysOf(prefix).rejectedJobs : failed;
+    return { place, queue: new OnDemandQueue(place, { redis, prefix }), set, jobKey };
+  };
+  return {
+    [EVENTS_QUEUE]: open(EVENTS_QUEUE),
+    [DELIVERIES_QUEUE]: open(DELIVERIES_QUEUE),
+    [REPLAYS_QUEUE]: open(REPLAYS_QUEUE),
+    [ERASURES_QUEUE]: open(ERASURES_QUEUE),
+    [DEAD_LETTERS_QUEUE]: open(DEAD_LETTERS_QUEUE),
+  };
+}
+
+interface Found extends DeadLetterMark {
+  readonly part: Part;
+}
+
+/** While a job is brought to another shard it is in both. */
+function distinct(newest: readonly Found[]): readonly Found[] {
+  const ids = new Set<DeadLetterId>();
+  return newest.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.
@@ -130,141 +277,6 @@ const CLAIM = defineScript(`
   return 'claimed'`);
 
 const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
-
-/**
- * The dead letters where they are: nothing is moved for becoming one, so none can get lost on its way. Jobs that failed
- * for good are in the sorted set that BullMQ has of each queue's failed jobs, by when they failed; invalid events are on
- * a queue of their own, with a sorted set of ours beside it, by when they came there.
- */
-export function createBullmqDeadLetterStore(connection: QueueConnection, clock: Clock) {
-  const { redis, prefix } = connection;
-  const keysOf = (place: DeadLetterPlace) => createJobKeys(prefix, place);
-  const { rejectedJobs } = queueKeysOf(prefix);
-  const queues = new Map(
-    deadLetterPlaces.map((place) => [place, new BullmqOnDemandQueue(place, connection)]),
-  );
-
-  const setOf = (place: DeadLetterPlace) =>
-    place === DEAD_LETTERS_QUEUE ? rejectedJobs : keysOf(place).failed;
-
-  function queueOf(place: DeadLetterPlace): BullmqOnDemandQueue {
-    const queue = queues.get(place);
-    if (!queue) throw new Error(`No dead letters are kept in ${place}.`);
-    return queue;
-  }
-
-  async function load({ id, failedAt }: DeadLetterMark): Promise<DeadLetter | undefined> {
-    const { place, jobId } = parseDeadLetterId(id);
-    const [name, data, reason, attempts] = await redis.hmget(keysOf(place).job(jobId), ...FIELDS);
-    if (typeof name !== 'string' || typeof data !== 'string') return undefined;
-    const found = { id, failedAt, name, jobId };
-    if (place === DEAD_LETTERS_QUEUE) return { ...found, ...readRejected(data) };
-    const accountId = accountOfJob(parsedOrUndefined(data));
-    const attemptsMade = Number(attempts ?? 0);
-    return { ...found, queue: place, accountId, reason: reason ?? '', attemptsMade, dataText: data };
-  }
-
-  async function loadListed(mark: DeadLetterMark): Promise<ListedDeadLetter | undefined> {
-    const { id, failedAt } = mark;
-    const { place, jobId } = parseDeadLetterId(id);
-    const key = keysOf(place).job(jobId);
-    if ((await redis.hstrlen(key, 'data')) <= LISTED_DATA_BYTES) return await load(mark);
-    const [name, failedReason, attempts, ...ofRejected] = await redis.hmget(key, ...LISTED_FIELDS);
-    if (typeof name !== 'string') return undefined;
-    const [account, refusal] = ofRejected;
-    const common = { id, name, failedAt, accountId: accountOfJob({ account_id: account }) };
-    if (place === DEAD_LETTERS_QUEUE) {
-      return { ...common, queue: EVENTS_QUEUE, reason: refusal ?? '', attemptsMade: 1 };
-    }
-    return { ...common, queue: place, reason: failedReason ?? '', attemptsMade: Number(attempts ?? 0) };
-  }
-
-  async function marksOf(place: DeadLetterPlace, limit: number, before?: DeadLetterMark) {
-    const marks = await readTimeline(redis, setOf(place), {
-      order: 'newest_first',
-      limit,
-      ...partAfter(before, place),
-    });
-    return marks.map(({ id, at }): DeadLetterMark => ({ id: deadLetterIdOf(place, id), failedAt: at }));
-  }
-
-  const { list, find } = withStorageErrors({
-    async list(queue: DeadLetterQueue | undefined, limit: number, before?: DeadLetterMark) {
-      const marks = await Promise.all(placesOf(queue).map((place) => marksOf(place, limit + 1, before)));
-      const newest = marks.flat().sort(newestFirst);
-      const page = newest.slice(0, limit);
-      const deadLetters = await Promise.all(page.map(loadListed));
-      return {
-        // Others may have gone meanwhile.
-        deadLetters: deadLetters.filter((deadLetter) => deadLetter !== undefined),
-        nextCursor: newest.length > limit ? page.at(-1) : undefined,
-      };
-    },
-
-    async find(id: DeadLetterId) {
-      const { place, jobId } = parseDeadLetterId(id);
-      const failedAt = await redis.zscore(setOf(place), jobId);
-      return failedAt === null ? undefined : await load({ id, failedAt: Number(failedAt) });
-    },
-  });
-
-  async function putEventBack(jobId: string): Promise<boolean> {
-    const key = keysOf(DEAD_LETTERS_QUEUE).job(jobId);
-    const data = await redis.hget(key, jobFields.data);
-    if (data === null) return false;
-    const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
-    if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
-    const { job } = rejected.data;
-    // Later than the time that it has: also two within a millisecond are to have ids of their own.
-    const time = Math.max(clock(), job.timestamp + 1);
-    const timestamp = redrivenAtSchema.parse(await BEGIN_REDRIVE(redis, [key], [time]));
-    if (timestamp === null) return false;
-    const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
-    // First there, then not here: what breaks off in between is put back once more, and is the same event.
-    await queueOf(EVENTS_QUEUE).add({ name: job.name, data: job.data, opts });
-    await removeFrom(DEAD_LETTERS_QUEUE, jobId);
-    return true;
-  }
-
-  async function removeFrom(place: DeadLetterPlace, jobId: string): Promise<boolean> {
-    if ((await redis.zscore(setOf(place), jobId)) === null) return false;
-    await queueOf(place).remove(jobId);
-    await redis.zrem(setOf(place), jobId);
-    return true;
-  }
-
-  const { claim, putBack, remove } = withStorageErrors({
-    // An invalid event needs none: whoever drops one that is being put back takes nothing from the events queue.
-    async claim(id: DeadLetterId, act: DeadLetterAct) {
-      const { place, jobId } = parseDeadLetterId(id);
-      if (place === DEAD_LETTERS_QUEUE) return 'claimed';
-      const jobKey = keysOf(place).job(jobId);
-      const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
-      return claimAnswerSchema.parse(await CLAIM(redis, [setOf(place), jobKey], [jobId, act, other]));
-    },
-
-    putBack(id: DeadLetterId) {
-      const { place, jobId } = parseDeadLetterId(id);
-      return place === DEAD_LETTERS_QUEUE ? putEventBack(jobId) : queueOf(place).retryFailed(jobId);
-    },
-
-    remove(id: DeadLetterId) {
-      const { place, jobId } = parseDeadLetterId(id);
-      return removeFrom(place, jobId);
-    },
-  });
-
-  return {
-    list,
-    find,
-    claim,
-    putBack,
-    remove,
-    async close(): Promise<void> {
-      await Promise.all([...queues.values()].map((queue) => queue.close()));
-    },
-  };
-}
 
 function placesOf(queue: DeadLetterQueue | undefined): readonly DeadLetterPlace[] {
   if (queue === undefined) return deadLetterPlaces;

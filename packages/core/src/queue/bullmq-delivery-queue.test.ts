@@ -1,20 +1,12 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type DeliveryRequested, deliveryIdOf } from '../domain/delivery';
-import { DELIVERIES_QUEUE } from '../domain/queues';
-import type { NewDelivery } from '../publish/fan-out-event';
+import { type DeliveryRequested, deliveryIdOf, type NewDelivery } from '../domain/delivery';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { readWaitingIds, takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
-import {
-  BullmqDeliveryQueue,
-  createAddDeliveries,
-  type DeliveryToAdd,
-  decodeRequest,
-  deliveryJobSchema,
-  encodeRequest,
-} from './bullmq-delivery-queue';
+import { DeliveryQueue, decodeRequest, deliveryJobSchema, encodeRequest } from './bullmq-delivery-queue';
 import { createJobKeys } from './bullmq-layout';
 
 describe('bullmq delivery queue', () => {
@@ -34,7 +26,7 @@ describe('bullmq delivery queue', () => {
   /** The queue in an empty database, and what BullMQ sees of it. */
   async function arrange() {
     const { url, client } = willClose(await openTestRedis());
-    const deliveryQueue = willClose(new BullmqDeliveryQueue({ redis: client, prefix: 'bull' }));
+    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('bull')));
     const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     return {
       client,
@@ -178,7 +170,11 @@ describe('bullmq delivery queue', () => {
     const ask = (question: (delivery: NewDelivery) => Promise<boolean>) =>
       Promise.all([active, waiting, none].map(question));
     expect(await ask((delivery) => deliveryQueue.isRunning(delivery))).toEqual([true, false, false]);
-    expect(await ask((delivery) => deliveryQueue.hasJob(delivery))).toEqual([true, true, false]);
+    expect(await Promise.all([active, waiting, none].map((one) => deliveryQueue.requestOf(one)))).toEqual([
+      'no_request',
+      'no_request',
+      'no_job',
+    ]);
     finish();
   });
 
@@ -220,17 +216,15 @@ describe('bullmq add deliveries', () => {
 
   const jobKeys = createJobKeys('bull', DELIVERIES_QUEUE);
 
-  function buildDelivery(): DeliveryToAdd {
-    const accountId = uniqueAccountId();
-    const data = { account_id: accountId };
-    return { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId(), data, step: 1 };
+  function buildDelivery(): NewDelivery {
+    return { accountId: uniqueAccountId(), eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
   }
 
   async function arrange() {
     const { url, client } = willClose(await openTestRedis());
     const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     await queue.waitUntilReady();
-    return { url, client, queue, addDeliveries: createAddDeliveries({ redis: client, prefix: 'bull' }) };
+    return { url, client, queue, deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))) };
   }
 
   /** All that there is of a queue, without what differs from one moment, and from one job, to the next. */
@@ -253,34 +247,34 @@ describe('bullmq add deliveries', () => {
     const delivery = buildDelivery();
     const jobId = deliveryIdOf(delivery);
     const ours = await arrange();
-    await ours.addDeliveries([delivery]);
+    await ours.deliveryQueue.addAll([delivery]);
     const theirs = await arrange();
-    await theirs.queue.add('d', delivery.data, { attempts: 10_000, priority: 1, jobId });
+    await theirs.queue.add('d', { account_id: delivery.accountId }, { attempts: 10_000, priority: 1, jobId });
     expect(await readQueue(ours.client, jobId)).toEqual(await readQueue(theirs.client, jobId));
   });
 
   it('leaves a job alone that is there, in whichever state', async () => {
-    const { client, queue, addDeliveries } = await arrange();
+    const { client, queue, deliveryQueue } = await arrange();
     const [delayed, waiting] = [buildDelivery(), buildDelivery()];
     await queue.add('other', { is: 'theirs' }, { jobId: deliveryIdOf(delayed), delay: 60_000 });
-    await addDeliveries([waiting]);
+    await deliveryQueue.addAll([waiting]);
     const all = async () =>
       await Promise.all([delayed, waiting].map((one) => client.hgetall(jobKeys.job(deliveryIdOf(one)))));
     const before = await all();
-    await addDeliveries([waiting, delayed]);
+    await deliveryQueue.addAll([waiting, delayed]);
     expect(await all()).toEqual(before);
     expect(await queue.getJobCounts('delayed', 'prioritized')).toEqual({ delayed: 1, prioritized: 1 });
   });
 
   it('does not wake anybody while the queue is paused', async () => {
-    const { client, queue, addDeliveries } = await arrange();
+    const { client, queue, deliveryQueue } = await arrange();
     await queue.pause();
-    await addDeliveries([buildDelivery()]);
+    await deliveryQueue.addAll([buildDelivery()]);
     expect(await client.zcard(jobKeys.marker)).toBe(0);
   });
 
   it('wakes a worker that waits, which takes and ends them', async () => {
-    const { url, queue, addDeliveries } = await arrange();
+    const { url, queue, deliveryQueue } = await arrange();
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     willClose({ close: () => connection.disconnect() });
     const taken: string[] = [];
@@ -299,7 +293,7 @@ describe('bullmq add deliveries', () => {
       });
     });
     await new Promise(setImmediate);
-    await addDeliveries(deliveries);
+    await deliveryQueue.addAll(deliveries);
     await allTaken;
     expect(taken.toSorted()).toEqual(
       deliveries.map((one) => `${deliveryIdOf(one)} ${one.accountId}`).toSorted(),
@@ -311,8 +305,10 @@ describe('bullmq add deliveries', () => {
     const { url } = await arrange();
     const redis = new Redis(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false, lazyConnect: true });
     willClose({ close: () => redis.disconnect() });
-    const addDeliveries = createAddDeliveries({ redis, prefix: 'bull' });
-    await expect(addDeliveries([buildDelivery()])).rejects.toMatchObject({ code: 'storage_unavailable' });
+    const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
+    await expect(deliveryQueue.addAll([buildDelivery()])).rejects.toMatchObject({
+      code: 'storage_unavailable',
+    });
   });
 });
 

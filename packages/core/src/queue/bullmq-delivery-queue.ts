@@ -1,224 +1,212 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../domain/account';
-import { type DeliveryParts, type DeliveryRequested, deliveryIdOf, triggers } from '../domain/delivery';
+import { accountIdSchema } from '../domain/account';
+import {
+  type DeliveryParts,
+  type DeliveryRequested,
+  deliveryIdOf,
+  type NewDelivery,
+  triggers,
+} from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import type { DeliveryJobs } from '../operations/erase-account';
 import { systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
-import type { DeliveryQueue, NewDelivery } from '../publish/fan-out-event';
-import type { DelayedJobs, JobRequest, ResendQueue } from '../replays/redeliver';
 import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from './bullmq-layout';
-import { BullmqOnDemandQueue, type QueueConnection } from './bullmq-on-demand-queue';
+import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
-import { byShard, PerShard } from './shards-in-force';
+import { byShard, PerShard } from './per-shard';
 
-type RequestedDelivery = NewDelivery & { readonly request: DeliveryRequested };
-
-/**
- * The queue of deliveries, in shards: an endpoint's are in one. What is added is put there; what is looked for is looked for
- * wherever it may be while the queues are being split anew.
- */
-export class ShardedDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
-  readonly #queues: PerShard<BullmqDeliveryQueue>;
-
-  constructor(
-    redis: RedisClient,
-    private readonly shards: QueueShards,
-  ) {
-    this.#queues = new PerShard(redis, (connection) => new BullmqDeliveryQueue(connection));
-  }
-
-  async addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void> {
-    await this.#inHomeShards(deliveries, (queue, some) => queue.addAll(some, target));
-  }
-
-  async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
-    await this.#inHomeShards(deliveries, (queue, some) => queue.addRequested(some));
-  }
-
-  /** Gives a delivery its job at home that has one elsewhere. @returns whether that one may go. */
-  async moveToHomeShard(
-    delivery: NewDelivery & { readonly request?: DeliveryRequested | undefined },
-  ): Promise<boolean> {
-    return await this.#queues.in(this.shards.homeShardOf(delivery.endpointId)).takeIn(delivery);
-  }
-
-  async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
-    const requests = await this.#ask(delivery, (queue) => queue.requestOf(delivery));
-    return requests.find((request) => request !== 'no_job') ?? 'no_job';
-  }
-
-  async isRunning(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.#ask(delivery, (queue) => queue.isRunning(delivery))).includes(true);
-  }
-
-  async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
-    const answers = this.#queues.inEach(shards).map((queue) => queue.isRunning(delivery));
-    return (await Promise.all(answers)).includes(true);
-  }
-
-  async promote(delivery: DeliveryParts): Promise<void> {
-    await this.#ask(delivery, (queue) => queue.promote(delivery));
-  }
-
-  async putBackFailed(delivery: DeliveryParts): Promise<void> {
-    await this.#ask(delivery, (queue) => queue.putBackFailed(delivery));
-  }
-
-  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
-    const busy = await Promise.all(
-      deliveries.map(async (delivery) => {
-        const answers = await this.#ask(delivery, (queue) => queue.removeIdle([delivery]));
-        return answers.some((some) => some.length > 0);
-      }),
-    );
-    return deliveries.filter((_delivery, i) => busy[i]);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.made().map((queue) => queue.close()));
-  }
-
-  async #inHomeShards<Delivery extends DeliveryParts>(
-    deliveries: readonly Delivery[],
-    add: (queue: BullmqDeliveryQueue, some: readonly Delivery[]) => Promise<void>,
-  ): Promise<void> {
-    const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    await Promise.all(groups.map(([shard, some]) => add(this.#queues.in(shard), some)));
-  }
-
-  async #ask<Answer>(
-    { endpointId }: DeliveryParts,
-    question: (queue: BullmqDeliveryQueue) => Promise<Answer>,
-  ): Promise<readonly Answer[]> {
-    return await Promise.all(this.#queues.inEach(this.shards.homeShardsOf(endpointId)).map(question));
-  }
+export interface RequestedDelivery extends NewDelivery {
+  readonly request: DeliveryRequested;
 }
 
-const ONE_STEP = 1;
-// What is sent once more can wait longer than what is new.
-const STEP_OF_REPLAYS = 4;
+/** What a delivery's job was added for: by nobody's request, or there is no job. */
+export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
+
+/** The queue in one shard. */
+interface Shard {
+  readonly queue: OnDemandQueue;
+  readonly keys: JobKeys;
+  readonly addKeys: readonly string[];
+  readonly priorityKeys: readonly string[];
+}
 
 /**
- * The queue of deliveries. Each has one job, for as long as it is not at its end, whose id is the delivery's: adding it
- * again changes nothing.
+ * The queue of deliveries. Each has one job, for as long as it is not at its end, whose id is the delivery's: adding it again
+ * changes nothing. An endpoint's are in one shard: what is added is put there; what is looked for is looked for wherever it
+ * may be while the queues are being split anew.
  */
-export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
-  readonly #queue: BullmqOnDemandQueue;
-  readonly #keys: JobKeys;
-  readonly #fairOrder: BullmqFairOrder;
-  readonly #addDeliveries: ReturnType<typeof createAddDeliveries>;
+export class DeliveryQueue {
+  readonly #shards: PerShard<Shard>;
 
-  constructor(private readonly connection: QueueConnection) {
-    this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
-    this.#keys = createJobKeys(connection.prefix, DELIVERIES_QUEUE);
-    this.#fairOrder = new BullmqFairOrder(connection, DELIVERIES_QUEUE);
-    this.#addDeliveries = createAddDeliveries(connection);
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {
+    this.#shards = new PerShard((prefix) => openShard(redis, prefix));
   }
 
-  async addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void> {
-    await this.#addDeliveries(
+  /** When it throws, they may be on the queue all the same. */
+  async addAll(deliveries: readonly NewDelivery[], target: ScriptTarget = this.redis): Promise<void> {
+    await this.#addAtHome(
       deliveries.map((delivery) => toAdd(delivery)),
       target,
     );
   }
 
-  async addRequested(
-    deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
-  ): Promise<void> {
-    await this.#addDeliveries(deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)));
+  /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
+  async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
+    await this.#addAtHome(
+      deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)),
+      this.redis,
+    );
   }
 
   /**
-   * Gives a delivery its job that has one elsewhere.
+   * Gives a delivery its job at home that has one elsewhere.
    *
    * @returns whether that one may go. Not so while a worker is at the one that was here before: what it read may be older than
    *   what the other was added for.
    */
-  async takeIn({ request, ...delivery }: NewDelivery & { readonly request?: DeliveryRequested | undefined }) {
-    if ((await this.#addDeliveries([toAdd(delivery, request)])) === 1) return true;
-    await this.putBackFailed(delivery);
-    return !(await this.isRunning(delivery)) && (await this.hasJob(delivery));
+  async moveToHomeShard({
+    request,
+    ...delivery
+  }: NewDelivery & { readonly request?: DeliveryRequested | undefined }): Promise<boolean> {
+    const home = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
+    if ((await addJobs(home, [toAdd(delivery, request)], this.redis)) === 1) return true;
+    await this.#putBackFailedIn(home, delivery);
+    return !(await this.#isRunningIn(home, delivery)) && (await this.#hasJobIn(home, delivery));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
-    const stored = await this.#ask((redis) =>
-      redis.hget(this.#keys.job(deliveryIdOf(delivery)), jobFields.data),
+    const requests = await this.#inEach(delivery, (shard) => this.#requestIn(shard, delivery));
+    return requests.find((request) => request !== 'no_job') ?? 'no_job';
+  }
+
+  /** Whether a worker is at it. */
+  async isRunning(delivery: DeliveryParts): Promise<boolean> {
+    return (await this.#inEach(delivery, (shard) => this.#isRunningIn(shard, delivery))).includes(true);
+  }
+
+  async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
+    const isRunning = this.#shards.inEach(shards).map((shard) => this.#isRunningIn(shard, delivery));
+    return (await Promise.all(isRunning)).includes(true);
+  }
+
+  /** If its job waits for a time to come, it waits no longer. Otherwise nothing happens. */
+  async promote(delivery: DeliveryParts): Promise<void> {
+    const jobId = deliveryIdOf(delivery);
+    await this.#inEach(delivery, async (shard) => {
+      if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) return;
+      await this.#placeAnew(shard, delivery);
+      await shard.queue.promote(jobId);
+    });
+  }
+
+  /** If its job has failed for good, it is put back. Otherwise nothing happens. */
+  async putBackFailed(delivery: DeliveryParts): Promise<void> {
+    await this.#inEach(delivery, (shard) => this.#putBackFailedIn(shard, delivery));
+  }
+
+  /** Takes those away that wait for their time or have failed for good; gives the deliveries that are being attempted. */
+  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
+    const isBusy = await Promise.all(
+      deliveries.map(async (delivery) => {
+        return (await this.#inEach(delivery, (shard) => this.#removeIfIdle(shard, delivery))).includes(true);
+      }),
     );
+    return deliveries.filter((_delivery, i) => isBusy[i]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#shards.made().map(({ queue }) => queue.close()));
+  }
+
+  async #addAtHome(deliveries: readonly DeliveryToAdd[], target: ScriptTarget): Promise<void> {
+    const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
+    await Promise.all(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some, target)));
+  }
+
+  async #inEach<Found>(
+    { endpointId }: DeliveryParts,
+    look: (shard: Shard) => Promise<Found>,
+  ): Promise<readonly Found[]> {
+    return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(look));
+  }
+
+  async #requestIn({ keys }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
+    const stored = await this.redis.hget(keys.job(deliveryIdOf(delivery)), jobFields.data);
     if (stored === null) return 'no_job';
     const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
   }
 
-  /** Whether there is a job, in whichever state. */
-  async hasJob(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.#ask((redis) => redis.exists(this.#keys.job(deliveryIdOf(delivery))))) > 0;
+  // In whichever state.
+  async #hasJobIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
+    return (await this.redis.exists(keys.job(deliveryIdOf(delivery)))) > 0;
   }
 
   // While a worker is at a job, it has a lock.
-  async isRunning(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.#ask((redis) => redis.exists(this.#keys.lock(deliveryIdOf(delivery))))) > 0;
+  async #isRunningIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
+    return (await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0;
   }
 
-  async promote(delivery: DeliveryParts): Promise<void> {
+  async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
-    const dueAt = await this.#ask((redis) => redis.zscore(this.#keys.delayed, jobId));
-    if (dueAt === null) return;
-    await this.#placeAnew(delivery);
-    await this.#queue.promote(jobId);
-  }
-
-  async putBackFailed(delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
-    const failedAt = await this.#ask((redis) => redis.zscore(this.#keys.failed, jobId));
-    if (failedAt === null) return;
-    await this.#placeAnew(delivery);
-    await this.#queue.retryFailed(jobId);
-  }
-
-  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
-    const isBusy = await Promise.all(deliveries.map((delivery) => this.#removeIfIdle(delivery)));
-    return deliveries.filter((_delivery, index) => isBusy[index]);
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
+    if ((await this.redis.zscore(shard.keys.failed, jobId)) === null) return;
+    await this.#placeAnew(shard, delivery);
+    await shard.queue.retryFailed(jobId);
   }
 
   // BullMQ would put it where it was when it came: behind all of today's, or before them.
-  async #placeAnew(delivery: DeliveryParts): Promise<void> {
+  async #placeAnew({ queue, keys, priorityKeys }: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
-    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), jobFields.data));
+    const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
-    const priority = await this.#fairOrder.priorityOf(accountId, delivery.endpointId);
-    await this.#queue.changePriority(jobId, priority);
+    const priority = await PRIORITY(this.redis, priorityKeys, [accountId, delivery.endpointId]);
+    await queue.changePriority(jobId, z.number().parse(priority));
   }
 
   // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
-  async #removeIfIdle(delivery: DeliveryParts): Promise<boolean> {
+  async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
-    if (!(await this.hasJob(delivery))) return false;
-    if (await this.isRunning(delivery)) return true;
-    const places = await Promise.all(
-      [this.#keys.delayed, this.#keys.failed].map((key) => this.#ask((redis) => redis.zscore(key, jobId))),
-    );
-    if (places.every((place) => place === null)) return false;
+    if (!(await this.#hasJobIn(shard, delivery))) return false;
+    if (await this.#isRunningIn(shard, delivery)) return true;
+    const { delayed, failed } = shard.keys;
+    const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
+    if (scores.every((score) => score === null)) return false;
     // It may be taken at this very moment: then it stays.
-    return !(await this.#queue.remove(jobId));
-  }
-
-  async #ask<Answer>(question: (redis: RedisClient) => Promise<Answer>): Promise<Answer> {
-    try {
-      return await question(this.connection.redis);
-    } catch (error) {
-      throw storageUnavailable(error);
-    }
+    return !(await shard.queue.remove(jobId));
   }
 }
+
+throwStorageErrors(DeliveryQueue);
+
+function openShard(redis: RedisClient, prefix: string): Shard {
+  const keys = createJobKeys(prefix, DELIVERIES_QUEUE);
+  const { prioritized, priorityCounter, meta, active, marker, events } = keys;
+  const { fairOrder, accountWeights } = queueKeysOf(prefix);
+  const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
+  return {
+    queue: new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix }),
+    keys,
+    addKeys: [prioritized, priorityCounter, meta, active, marker, events, ...order],
+    priorityKeys: [prioritized, ...order],
+  };
+}
+
+interface DeliveryToAdd extends NewDelivery {
+  readonly data: DeliveryJob;
+  /** How much of its account's turn it takes up; more for what can wait, such as a replay. */
+  readonly step: number;
+}
+
+const ONE_STEP = 1;
+// What is sent once more can wait longer than what is new.
+const STEP_OF_REPLAYS = 4;
 
 function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAdd {
   const data: DeliveryJob = {
@@ -226,43 +214,6 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
   return { ...delivery, data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP };
-}
-
-// KEYS: prioritized, state, weights. ARGV: account, flow.
-const PRIORITY = defineScript(`${FAIR_ORDER}
-  local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
-  local priority = priority_of(ARGV[1], ARGV[2], 1)
-  finish()
-  return priority`);
-
-/** Gives a job that is to be put back its place in a queue's fair order, for BullMQ to put it there. */
-class BullmqFairOrder {
-  readonly #keys: readonly string[];
-
-  constructor(
-    private readonly connection: QueueConnection,
-    queue: string,
-  ) {
-    const { prioritized } = createJobKeys(connection.prefix, queue);
-    const { fairOrder, accountWeights } = queueKeysOf(connection.prefix);
-    this.#keys = [prioritized, fairOrder(queue), accountWeights];
-  }
-
-  /** BullMQ's `priority`. @throws AppError `storage_unavailable`. */
-  async priorityOf(accountId: AccountId, flow: string): Promise<number> {
-    try {
-      return z.number().parse(await PRIORITY(this.connection.redis, this.#keys, [accountId, flow]));
-    } catch (error) {
-      throw storageUnavailable(error);
-    }
-  }
-}
-
-/** A delivery that is to have a job. */
-export interface DeliveryToAdd extends NewDelivery {
-  readonly data: DeliveryJob;
-  /** How much of its account's turn it takes up; more for what can wait, such as a replay. */
-  readonly step: number;
 }
 
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
@@ -299,37 +250,29 @@ const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
   end
   return added`);
 
-/** Gives deliveries their jobs. One that has a job keeps that, in whichever state. */
-export function createAddDeliveries({ redis, prefix }: QueueConnection) {
-  const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
-  const { prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
-  const { fairOrder, accountWeights } = queueKeysOf(prefix);
-  const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
-  const scriptKeys = [prioritized, priorityCounter, meta, active, marker, events, ...order];
-
-  /** How many had no job before. @throws AppError `storage_unavailable`; they may be on the queue all the same. */
-  return async function addDeliveries(
-    deliveries: readonly DeliveryToAdd[],
-    target: ScriptTarget = redis,
-  ): Promise<number> {
-    if (deliveries.length === 0) return 0;
-    try {
-      const added = await ADD(target, scriptKeys, [
-        jobKeys.base,
-        systemClock(),
-        ...deliveries.flatMap(argumentsOf),
-      ]);
-      return z.number().parse(added);
-    } catch (error) {
-      throw storageUnavailable(error);
-    }
-  };
+/** Gives deliveries their jobs. One that has a job keeps that, in whichever state. @returns how many had none before. */
+async function addJobs(
+  { keys, addKeys }: Shard,
+  deliveries: readonly DeliveryToAdd[],
+  target: ScriptTarget,
+): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const args = deliveries.flatMap(argumentsOf);
+  return z.number().parse(await ADD(target, addKeys, [keys.base, systemClock(), ...args]));
 }
 
 function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {
   const { accountId, endpointId, acceptedAt = '' } = delivery;
   return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step, acceptedAt];
 }
+
+// The priority of a job that is to be put back, for BullMQ to put it there. KEYS: prioritized, state, weights. ARGV: account,
+// flow.
+const PRIORITY = defineScript(`${FAIR_ORDER}
+  local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
+  local priority = priority_of(ARGV[1], ARGV[2], 1)
+  finish()
+  return priority`);
 
 /** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
 export const deliveryJobSchema = z.object({

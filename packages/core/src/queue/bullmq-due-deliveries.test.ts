@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../domain/delivery';
-import { DELIVERIES_QUEUE } from '../domain/queues';
-import type { NewDelivery } from '../publish/fan-out-event';
+import { deliveryIdOf, type NewDelivery } from '../domain/delivery';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { readWaitingIds } from '../testing/waiting-jobs';
-import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { DUE_GRACE_MS, DueDeliveries } from './bullmq-due-deliveries';
 
 const { willClose, closeAll } = createClosables();
@@ -22,7 +21,7 @@ const HOUR_MS = 3_600_000;
 async function arrange() {
   const { url, client } = willClose(await openTestRedis());
   const connection = { redis: client, prefix: QUEUE_PREFIX };
-  const deliveryQueue = willClose(new BullmqDeliveryQueue(connection));
+  const deliveryQueue = willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix)));
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
   const signals = recordSignals();

@@ -1,6 +1,6 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
-import { EVENTS_QUEUE } from '../domain/queues';
+import { EVENTS_QUEUE, oneShard } from '../domain/queues';
 import { type ConnectionRole, connectRedis, type RedisClient } from '../platform/redis-connect';
 import { buildEvent } from '../testing/build-event';
 import { buildReadEventJob } from '../testing/build-read-event-job';
@@ -9,7 +9,7 @@ import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { BullmqEventQueue, BullmqQueuedEvents, versionOfJob } from './bullmq-event-queue';
+import { EventQueue, versionOfJob } from './bullmq-event-queue';
 
 describe('bullmq event queue', () => {
   let redis: TestRedis;
@@ -33,8 +33,8 @@ describe('bullmq event queue', () => {
     return client;
   }
 
-  function openQueue(client: RedisClient): BullmqEventQueue {
-    return willClose(new BullmqEventQueue({ redis: client, prefix: 'bull' }));
+  function openQueue(client: RedisClient): EventQueue {
+    return willClose(new EventQueue(client, oneShard('bull')));
   }
 
   async function ready(client: RedisClient): Promise<RedisClient> {
@@ -135,7 +135,7 @@ describe('bullmq event queue', () => {
     }, 5_000);
 
     it('closes, also when it was never used', async () => {
-      const queue = new BullmqEventQueue({ redis: redis.client, prefix: 'bull' });
+      const queue = new EventQueue(redis.client, oneShard('bull'));
       await expect(queue.close()).resolves.toBeUndefined();
     });
   });
@@ -157,7 +157,7 @@ describe('bullmq queued events', () => {
     const jobId = eventJobId(accountId, id);
     const data = { account_id: accountId, type: 'brief.created', data: {}, id };
     await queue.add('brief.created', data, { jobId, timestamp: 1_000 });
-    const queuedEvents = new BullmqQueuedEvents({ redis: redis.client, prefix: 'bull' });
+    const queuedEvents = new EventQueue(redis.client, oneShard('bull'));
     return { accountId, id, queuedEvents, jobKey: queue.toKey(jobId) };
   }
 

@@ -1,6 +1,5 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { z } from 'zod';
-import type { OldestEventsPort } from '../deliver/flow/releaser';
 import { type AccountId, accountIdSchema } from '../domain/account';
 import { endpointIdSchema, endpointRefsSchema } from '../domain/endpoint';
 import { type AcceptedEvent, type EventId, eventIdSchema } from '../domain/event';
@@ -8,99 +7,88 @@ import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queue
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { eventTypeNameSchema } from '../event-types/custom-event-type';
 import type { EventHead } from '../events/redis-event-store';
-import type { QueuedEvents } from '../operations/erase-payload';
+import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import type { EventQueue } from '../publish/accept-events';
-import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
-import { OldestEvents } from './bullmq-oldest-events';
-import { BullmqOnDemandQueue, type NewJob, type QueueConnection } from './bullmq-on-demand-queue';
-import { byShard, PerShard } from './shards-in-force';
+import { createJobKeys, jobFields } from './bullmq-layout';
+import { type NewJob, OnDemandQueue } from './bullmq-on-demand-queue';
+import { byShard, PerShard } from './per-shard';
 
-/** Where events of an account may wait: in its shards, and where producers push, who know of no shards. */
-function shardsOfAccount(shards: QueueShards, accountId: AccountId): readonly QueueShard[] {
-  const homes = shards.homeShardsOf(accountId);
-  return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
-}
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
+const CHUNK = 100;
 
-/** The end of the events queue where events are accepted: an account's go into one shard. */
-export class ShardedEventQueue implements EventQueue {
-  readonly #queues: PerShard<BullmqEventQueue>;
+/**
+ * The queue of accepted events: an account's go into one shard. Adding the same id again is harmless. When adding rejects,
+ * some of them may be on the queue.
+ */
+export class EventQueue {
+  readonly #queues: PerShard<OnDemandQueue>;
 
   constructor(
-    redis: RedisClient,
+    private readonly redis: RedisClient,
     private readonly shards: QueueShards,
   ) {
-    this.#queues = new PerShard(redis, (connection) => new BullmqEventQueue(connection));
+    this.#queues = new PerShard((prefix) => new OnDemandQueue(EVENTS_QUEUE, { redis, prefix }));
   }
 
+  /** Resolves once Redis has it. */
   async add(event: AcceptedEvent): Promise<void> {
-    await this.#queues.in(this.shards.homeShardOf(event.accountId)).add(event);
+    await this.#queues.in(this.shards.homeShardOf(event.accountId)).add(jobOf(event));
   }
 
   async addAll(events: readonly AcceptedEvent[]): Promise<void> {
     const groups = byShard(events, ({ accountId }) => this.shards.homeShardOf(accountId));
-    await Promise.all(groups.map(([shard, some]) => this.#queues.in(shard).addAll(some)));
+    await Promise.all(groups.map(([shard, some]) => this.#addTo(this.#queues.in(shard), some)));
+  }
+
+  /** An event that no worker has fanned out yet. One of a producer's that has another job id is not found. */
+  async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
+    const { name, timestamp, data } = jobFields;
+    const keys = this.#jobKeysOf(accountId, id);
+    const jobs = await Promise.all(keys.map((key) => this.redis.hmget(key, name, timestamp, data)));
+    return jobs.map((job) => headOf(job, accountId, id)).find((head) => head !== undefined);
+  }
+
+  /** Takes the payload of an event that waits away, and whom it would go to. */
+  async empty(accountId: AccountId, id: EventId, { acceptedAt }: EventHead): Promise<void> {
+    const data: AcceptedEventJob = {
+      account_id: accountId,
+      id,
+      body: '',
+      accepted_at: acceptedAt,
+      webhook_ids: [],
+    };
+    const keys = this.#jobKeysOf(accountId, id);
+    await Promise.all(keys.map((key) => REPLACE_DATA(this.redis, [key], [JSON.stringify(data)])));
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#queues.made().map((queue) => queue.close()));
   }
-}
 
-/** What of the events queue is not fanned out yet, in whichever shard it is. */
-export function createShardedOldestEvents(redis: RedisClient, shards: QueueShards): OldestEventsPort {
-  const horizons = new PerShard(redis, (connection) => new OldestEvents(connection));
-  return {
-    async hasOlder(event) {
-      const asked = horizons.inEach(shardsOfAccount(shards, event.accountId));
-      return (await Promise.all(asked.map((horizon) => horizon.hasOlder(event)))).includes(true);
-    },
-  };
-}
-
-/** Looks into the events queue for events by their ids, in whichever shard they are. */
-export function createShardedQueuedEvents(redis: RedisClient, shards: QueueShards): QueuedEvents {
-  const queues = new PerShard(redis, (connection) => new BullmqQueuedEvents(connection));
-  const askedFor = (accountId: AccountId) => queues.inEach(shardsOfAccount(shards, accountId));
-  return {
-    async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
-      const heads = await Promise.all(askedFor(accountId).map((queue) => queue.find(accountId, id)));
-      return heads.find((head) => head !== undefined);
-    },
-
-    async empty(accountId: AccountId, id: EventId, head: EventHead): Promise<void> {
-      await Promise.all(askedFor(accountId).map((queue) => queue.empty(accountId, id, head)));
-    },
-  };
-}
-
-// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
-const CHUNK = 100;
-
-/** The API's end of the events queue. */
-export class BullmqEventQueue implements EventQueue {
-  readonly #queue: BullmqOnDemandQueue;
-
-  constructor(connection: QueueConnection) {
-    this.#queue = new BullmqOnDemandQueue(EVENTS_QUEUE, connection);
+  async #addTo(queue: OnDemandQueue, events: readonly AcceptedEvent[]): Promise<void> {
+    for (const chunk of chunksOf(events, CHUNK)) await queue.addAll(chunk.map(jobOf));
   }
 
-  async add(event: AcceptedEvent): Promise<void> {
-    await this.#queue.add(jobOf(event));
-  }
-
-  async addAll(events: readonly AcceptedEvent[]): Promise<void> {
-    for (let start = 0; start < events.length; start += CHUNK) {
-      await this.#queue.addAll(events.slice(start, start + CHUNK).map(jobOf));
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
+  #jobKeysOf(accountId: AccountId, id: EventId): readonly string[] {
+    return shardsOfAccount(this.shards, accountId).map(({ prefix }) =>
+      createJobKeys(prefix, EVENTS_QUEUE).job(eventJobId(accountId, id)),
+    );
   }
 }
+
+throwStorageErrors(EventQueue);
+
+/** Where events of an account may wait: in its shards, and where producers push, who know of no shards. */
+export function shardsOfAccount(shards: QueueShards, accountId: AccountId): readonly QueueShard[] {
+  const homes = shards.homeShardsOf(accountId);
+  return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
+}
+
+// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
+const REPLACE_DATA = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
 
 function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: AcceptedEvent): NewJob {
   const data: AcceptedEventJob = {
@@ -112,6 +100,18 @@ function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: Ac
     ...(trace === undefined ? {} : { trace: formatTraceparent(trace) }),
   };
   return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
+}
+
+/** What is needed of a job on the events queue. */
+export interface EventJob {
+  readonly id: string;
+  /** The event's type. */
+  readonly name: string;
+  /** When it was pushed. Milliseconds since the Unix epoch. */
+  readonly timestamp: number;
+  /** How long its producer wanted it to wait first. Milliseconds. */
+  readonly delay?: number | undefined;
+  readonly data: unknown;
 }
 
 /**
@@ -159,48 +159,6 @@ export const acceptedEventSchema = z.strictObject({
   v: jobVersionSchema,
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
-
-// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
-const REPLACE_DATA = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
-
-/** Looks into the events queue for events by their ids. A producer's event that has another job id is not found there. */
-export class BullmqQueuedEvents implements QueuedEvents {
-  readonly #keys: JobKeys;
-
-  constructor(private readonly connection: QueueConnection) {
-    this.#keys = createJobKeys(connection.prefix, EVENTS_QUEUE);
-  }
-
-  async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
-    const { name, timestamp, data } = jobFields;
-    const job = await this.#reach((redis, key) => redis.hmget(key, name, timestamp, data), accountId, id);
-    return headOf(job, accountId, id);
-  }
-
-  async empty(accountId: AccountId, id: EventId, { acceptedAt }: EventHead): Promise<void> {
-    const data: AcceptedEventJob = {
-      account_id: accountId,
-      id,
-      body: '',
-      accepted_at: acceptedAt,
-      webhook_ids: [],
-    };
-    await this.#reach((redis, key) => REPLACE_DATA(redis, [key], [JSON.stringify(data)]), accountId, id);
-  }
-
-  async #reach<T>(
-    command: (redis: QueueConnection['redis'], key: string) => Promise<T>,
-    accountId: AccountId,
-    id: EventId,
-  ): Promise<T> {
-    try {
-      return await command(this.connection.redis, this.#keys.job(eventJobId(accountId, id)));
-    } catch (error) {
-      throw storageUnavailable(error);
-    }
-  }
-}
 
 const jobSchema = z.tuple([eventTypeNameSchema, z.coerce.number(), z.string()]);
 

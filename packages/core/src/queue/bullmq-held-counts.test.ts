@@ -1,14 +1,14 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
-import { createQueueLayout, DELIVERIES_QUEUE, shardsOf } from '../domain/queues';
+import { createQueueLayout, DELIVERIES_QUEUE, oneShard, shardsOf } from '../domain/queues';
 import { createRedisRemainsStore } from '../operations/redis-remains-store';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { HeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
-import { createRedisHeldCounts } from './redis-held-counts';
+import { HeldCounts } from './redis-held-counts';
 
 const NOW = 1_700_000_000_000;
 const NONE = { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 };
@@ -21,7 +21,7 @@ afterEach(closeAll);
 
 async function arrange() {
   const { client } = willClose(await openTestRedis());
-  const held = createBullmqHeldDeliveries({ redis: client, prefix: QUEUE_PREFIX });
+  const held = new HeldDeliveries(client, oneShard(QUEUE_PREFIX));
   const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
   const hold = async (count: number, reason: HoldReason, at = address) => {
     for (let i = 0; i < count; i += 1) {
@@ -30,7 +30,7 @@ async function arrange() {
   };
   const release = async (most: number) =>
     await held.release(address, { most, wakeUpWasDueAt: NOW, wakeUpAgainAt: NOW, now: NOW });
-  return { client, held, address, hold, release, counts: createRedisHeldCounts(client, shards) };
+  return { client, held, address, hold, release, counts: new HeldCounts(client, shards) };
 }
 
 it('says how many are held, by reason, of all endpoints', async () => {
@@ -101,11 +101,11 @@ it('adds up what is held in all shards', async () => {
   const { client } = willClose(await openTestRedis());
   const split = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
   for (const [i, { prefix }] of split.all().entries()) {
-    const held = createBullmqHeldDeliveries({ redis: client, prefix });
+    const held = new HeldDeliveries(client, oneShard(prefix));
     const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
     await held.enter(address, delivery, NOW, i === 0 ? 'disabled' : 'busy');
   }
-  const counts = createRedisHeldCounts(client, split);
+  const counts = new HeldCounts(client, split);
   expect(await counts.read()).toEqual({ ...NONE, disabled: 1, busy: 2 });
 });

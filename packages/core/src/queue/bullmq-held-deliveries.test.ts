@@ -3,12 +3,12 @@ import { Queue, Worker } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
-import { DELIVERIES_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
-import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { DeliveryQueue } from './bullmq-delivery-queue';
+import { HeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
 
 const queueKeys = queueKeysOf('bull');
@@ -22,13 +22,13 @@ const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
 let redis: TestRedis;
 let queue: Queue;
 let worker: Worker;
-let held: BullmqHeldDeliveries;
+let held: HeldDeliveries;
 beforeAll(async () => {
   redis = await openTestRedis();
   const connection = { connection: redis.client, prefix: QUEUE_PREFIX };
   queue = new Queue(DELIVERIES_QUEUE, connection);
   worker = new Worker(DELIVERIES_QUEUE, null, connection);
-  held = createBullmqHeldDeliveries({ redis: redis.client, prefix: QUEUE_PREFIX });
+  held = new HeldDeliveries(redis.client, oneShard(QUEUE_PREFIX));
 });
 afterAll(async () => {
   await Promise.all([queue.close(), worker.close()]);
@@ -78,7 +78,7 @@ describe('those that are held along', () => {
   async function arrangeWaiting(count: number, address = uniqueAddress()) {
     const eventIds = Array.from({ length: count }, () => uniqueEventId());
     const deliveries = eventIds.map((eventId, i) => ({ ...address, eventId, acceptedAt: NOW + i }));
-    await new BullmqDeliveryQueue({ redis: redis.client, prefix: QUEUE_PREFIX }).addAll(deliveries);
+    await new DeliveryQueue(redis.client, oneShard(QUEUE_PREFIX)).addAll(deliveries);
     return { address, eventIds, jobIds: deliveries.map(deliveryIdOf) };
   }
 
@@ -250,7 +250,7 @@ it('what is released has a place of today, and thousands at once go before nobod
     eventId: uniqueEventId(),
     endpointId: uniqueEndpointId(),
   }));
-  const deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: QUEUE_PREFIX });
+  const deliveryQueue = new DeliveryQueue(redis.client, oneShard(QUEUE_PREFIX));
   const [first] = other;
   await deliveryQueue.addAll(other.map((delivery) => ({ ...delivery, ...first, eventId: delivery.eventId })));
   await release(300);

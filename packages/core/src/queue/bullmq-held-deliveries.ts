@@ -1,100 +1,207 @@
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
-import { decodeAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
+import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
-import type {
-  EndpointAddress,
-  HeldDeliveries,
-  HeldDelivery,
-  Released,
-  ReleaseRequest,
-} from './held-deliveries';
+import { byShard, PerShard } from './per-shard';
 import { COUNT_HELD } from './redis-held-counts';
-import { byShard, PerShard } from './shards-in-force';
+
+/** A delivery that is held, with its position among those of its endpoint. */
+export interface HeldDelivery {
+  readonly eventId: EventId;
+  /** When its event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+}
+
+export interface ReleaseRequest {
+  /** At most so many of them, those whose events were accepted first. */
+  readonly most: number;
+  /** This one alone. */
+  readonly only?: EventId | undefined;
+  /** What `wakeUpDueAt` gave at the beginning of the wake-up. */
+  readonly wakeUpWasDueAt: number | undefined;
+  /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
+  readonly wakeUpAgainAt: number;
+  readonly now: number;
+}
+
+export interface Released {
+  readonly released: number;
+  /** Whether the one that alone was wanted has no job at all. */
+  readonly isMissing: boolean;
+  /** How many are held still. */
+  readonly left: number;
+}
+
+const ONE_PAGE = 1_000;
+// A wake-up takes milliseconds; one that was claimed by a process that died is done by another one after this.
+const CLAIM_MS = 5_000;
+// So long may a job be on its way from a worker to being delayed.
+const SOON_MS = 100;
 
 /**
- * What is held, beside the jobs in their shards. What is still elsewhere while the queues are being split anew is counted and
- * listed; it is released by being brought home.
+ * Deliveries that are held: each is a delayed job, and has an entry here that says so, with the hash tag of the job's shard, so
+ * that both change in one step. The job comes back by itself when its delay is over, whatever becomes of the entry; the entry
+ * is how it is found before that.
  *
- * @param served the shards whose looks this process makes.
+ * What is still elsewhere while the queues are being split anew is counted and listed; it is released by being brought home.
  */
-export function createShardedHeldDeliveries(
-  redis: RedisClient,
-  shards: QueueShards,
-  served: () => readonly QueueShard[] = () => shards.all(),
-) {
-  const stores = new PerShard(redis, createBullmqHeldDeliveries);
-  const atHome = ({ endpointId }: EndpointAddress) => stores.in(shards.homeShardOf(endpointId));
-  const anywhere = (endpointId: EndpointId) => stores.inEach(shards.homeShardsOf(endpointId));
+export class HeldDeliveries {
+  readonly #shards = new PerShard(openShard);
 
-  return {
-    enter: (address, ...rest) => atHome(address).enter(address, ...rest),
-    release: (address, request) => atHome(address).release(address, request),
-    askForWakeUp: (address, at) => atHome(address).askForWakeUp(address, at),
-    wakeUpDueAt: (address) => atHome(address).wakeUpDueAt(address),
+  /** @param served the shards whose wake-ups this process makes. */
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: QueueShards,
+    private readonly served: () => readonly QueueShard[] = () => shards.all(),
+  ) {}
 
-    async claimDueWakeUps(now, most) {
-      const due = await Promise.all(stores.inEach(served()).map((store) => store.claimDueWakeUps(now, most)));
-      return due.flat();
-    },
+  /**
+   * Enters a delivery whose job is about to be delayed, and asks for a wake-up of its endpoint. Twice is once.
+   *
+   * @param alongForMs given: some of the endpoint's others, those that would be taken next, are held along with it, without
+   *   being taken for that. Their jobs come back by themselves after so many milliseconds, or some time later.
+   * @returns the events of those that were held along.
+   */
+  async enter(
+    address: EndpointAddress,
+    { eventId, acceptedAt }: HeldDelivery,
+    wakeUpAt: number,
+    reason: HoldReason,
+    alongForMs?: number,
+  ): Promise<readonly EventId[]> {
+    const { jobs, keys } = this.#atHome(address);
+    const index = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
+    const suffix = suffixOf(address.endpointId);
+    const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
+    const args = [...entry, jobs.base, suffix, alongForMs ?? '', systemClock()];
+    const along = idsSchema.parse(await ENTER(this.redis, [...index, jobs.prioritized, jobs.delayed], args));
+    return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
+  }
 
-    async *pagesOf(endpointId) {
-      for (const store of anywhere(endpointId)) yield* store.pagesOf(endpointId);
-    },
+  /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
+  async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
+    const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
+    const { endpointId } = address;
+    const { jobs, keys, releaseKeys } = this.#atHome(address);
+    const end = [wakeUpWasDueAt, wakeUpAgainAt, now + SOON_MS];
+    const args = [jobs.base, encodeAddress(address), suffixOf(endpointId), most, only, ...end];
+    const reply = await RELEASE(this.redis, [keys.held(endpointId), ...releaseKeys], args);
+    const [released, left, isMissing] = releasedSchema.parse(reply);
+    return { released, left, isMissing: isMissing === 1 };
+  }
 
-    async count(endpointId: EndpointId): Promise<number> {
-      const counts = await Promise.all(anywhere(endpointId).map((store) => store.count(endpointId)));
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
+  /** Asks for a wake-up of an endpoint, unless there will be one before. */
+  async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
+    await ASK_FOR_LOOK(this.redis, [this.#atHome(address).keys.looks], [encodeAddress(address), at]);
+  }
 
-    async isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
-      const answers = anywhere(endpointId).map((store) => store.isHeld(endpointId, eventId));
-      return (await Promise.all(answers)).includes(true);
-    },
+  async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
+    const due = await this.redis.zscore(this.#atHome(address).keys.looks, encodeAddress(address));
+    return due === null ? undefined : Number(due);
+  }
 
-    /** Which of these are held. */
-    async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
-      const found = anywhere(endpointId).map((store) => store.findHeld(endpointId, eventIds));
-      return new Set((await Promise.all(found)).flatMap((some) => [...some]));
-    },
+  /** Some of those whose wake-up is due, to one caller: they are due again soon, in case it does not come to it. */
+  async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
+    const due = this.#shards
+      .inEach(this.served())
+      .map(({ keys }) => CLAIM_DUE(this.redis, [keys.looks], [now, most, now + CLAIM_MS]));
+    return (await Promise.all(due)).flatMap((some) => idsSchema.parse(some).map(decodeAddress));
+  }
 
-    /** Those of an account's endpoints that hold deliveries, as they are counted. */
-    async findHolding(
-      accountId: AccountId,
-      endpointIds: readonly EndpointId[],
-    ): Promise<readonly EndpointId[]> {
-      const addresses = endpointIds.flatMap((id) => shards.homeShardsOf(id).map((shard) => ({ id, shard })));
-      const found = byShard(addresses, ({ shard }) => shard).map(([shard, some]) =>
-        stores.in(shard).findHolding(
-          accountId,
-          some.map(({ id }) => id),
-        ),
-      );
-      return [...new Set((await Promise.all(found)).flat())];
-    },
+  /** All that are held of an endpoint's, page by page, those whose events were accepted first at the beginning. */
+  async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
+    const order = 'oldest_first';
+    for (const key of this.#listsOf(endpointId)) {
+      for (let after: Mark | undefined; ; ) {
+        const page = await readTimeline(this.redis, key, { order, limit: ONE_PAGE, after });
+        if (page.length > 0) yield page.map(({ id, at }) => ({ eventId: id as EventId, acceptedAt: at }));
+        after = page.at(-1);
+        if (page.length < ONE_PAGE) break;
+      }
+    }
+  }
 
-    /** An endpoint's by the acceptance of their events, the newest first. */
-    async listNewest(
-      endpointId: EndpointId,
-      range: TimeRange,
-      limit: number,
-      after: Mark | undefined,
-    ): Promise<readonly Mark[]> {
-      const parts = anywhere(endpointId).map((store) => store.listNewest(endpointId, range, limit, after));
-      const marks = (await Promise.all(parts)).flat();
-      return parts.length === 1 ? marks : firstOf(marks, limit);
-    },
-  } satisfies HeldDeliveries & Partial<BullmqHeldDeliveries>;
+  async count(endpointId: EndpointId): Promise<number> {
+    const counts = await Promise.all(this.#listsOf(endpointId).map((key) => this.redis.zcard(key)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
+    return (await this.findHeld(endpointId, [eventId])).has(eventId);
+  }
+
+  /** Which of these are held. */
+  async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const lists = this.#listsOf(endpointId).map((key) => this.redis.zmscore(key, ...eventIds));
+    const scores = await Promise.all(lists);
+    return new Set(eventIds.filter((_, i) => scores.some((some) => some[i] !== null)));
+  }
+
+  /** Those of an account's endpoints that hold deliveries, as they are counted. */
+  async findHolding(
+    accountId: AccountId,
+    endpointIds: readonly EndpointId[],
+  ): Promise<readonly EndpointId[]> {
+    const asked = endpointIds.flatMap((id) => this.shards.homeShardsOf(id).map((shard) => ({ id, shard })));
+    const found = byShard(asked, ({ shard }) => shard).map(async ([shard, some]) => {
+      const addresses = some.map(({ id }) => encodeAddress({ accountId, endpointId: id }));
+      const counted = await this.redis.hmget(this.#shards.in(shard).keys.countedAsHeld, ...addresses);
+      return some.flatMap(({ id }, i) => (counted[i] === null ? [] : [id]));
+    });
+    return [...new Set((await Promise.all(found)).flat())];
+  }
+
+  /** An endpoint's by the acceptance of their events, the newest first. */
+  async listNewest(
+    endpointId: EndpointId,
+    range: TimeRange,
+    limit: number,
+    after: Mark | undefined,
+  ): Promise<readonly Mark[]> {
+    const order = 'newest_first';
+    const lists = this.#listsOf(endpointId);
+    const parts = lists.map((key) => readTimeline(this.redis, key, { order, range, limit, after }));
+    const marks = (await Promise.all(parts)).flat();
+    return parts.length === 1 ? marks : firstOf(marks, limit);
+  }
+
+  #atHome({ endpointId }: EndpointAddress): Shard {
+    return this.#shards.in(this.shards.homeShardOf(endpointId));
+  }
+
+  #listsOf(endpointId: EndpointId): readonly string[] {
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    return shards.map(({ keys }) => keys.held(endpointId));
+  }
+}
+
+throwStorageErrors(HeldDeliveries);
+
+type Shard = ReturnType<typeof openShard>;
+
+function openShard(prefix: string) {
+  const jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
+  const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobs;
+  const keys = queueKeysOf(prefix);
+  const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
+  const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
+  const releaseKeys = [keys.looks, ...queue, ...order, keys.heldCounts, keys.countedAsHeld];
+  return { jobs, keys, releaseKeys };
+}
+
+/** What the ids of an endpoint's jobs end with. */
+function suffixOf(endpointId: EndpointId): string {
+  return deliveryIdOf({ eventId: '' as EventId, endpointId });
 }
 
 /** While an endpoint has deliveries in two shards, one may be in both for a moment. */
@@ -102,6 +209,9 @@ function firstOf(marks: readonly Mark[], limit: number): readonly Mark[] {
   const byId = new Map(marks.map((mark) => [mark.id, mark]));
   return [...byId.values()].toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).slice(0, limit);
 }
+
+const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
+const idsSchema = z.array(z.string());
 
 // Of jobs that are held along so many are looked at together, as long as half of them are the endpoint's, and so many held.
 const ALONG_PAGE = 50;
@@ -224,136 +334,3 @@ const CLAIM_DUE = defineScript(`
   local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
   for _, endpoint in ipairs(due) do redis.call('ZADD', KEYS[1], ARGV[3], endpoint) end
   return due`);
-
-const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
-const dueSchema = z.array(z.string());
-const alongSchema = z.array(z.string());
-
-const ONE_PAGE = 1_000;
-
-// A look takes milliseconds; one that was claimed by a process that died is done by another one after this.
-const CLAIM_MS = 5_000;
-// So long may a job be on its way from a worker to being delayed.
-const SOON_MS = 100;
-
-/**
- * The index of held deliveries, beside the jobs that it is about: both have the queue's hash tag, so that an entry and its
- * job change in one step.
- */
-export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
-  const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
-  const keys = queueKeysOf(prefix);
-
-  async function findHeld(
-    endpointId: EndpointId,
-    eventIds: readonly EventId[],
-  ): Promise<ReadonlySet<EventId>> {
-    if (eventIds.length === 0) return new Set();
-    const scores = await redis.zmscore(keys.held(endpointId), ...eventIds);
-    return new Set(eventIds.filter((_, i) => scores[i] !== null));
-  }
-
-  const held = withStorageErrors({
-    async enter(
-      address: EndpointAddress,
-      { eventId, acceptedAt }: HeldDelivery,
-      wakeUpAt: number,
-      reason: HoldReason,
-      alongForMs?: number,
-    ): Promise<readonly EventId[]> {
-      const { prioritized, delayed, base } = jobKeys;
-      const index = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
-      const suffix = suffixOf(address.endpointId);
-      const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
-      const args = [...entry, base, suffix, alongForMs ?? '', systemClock()];
-      const along = alongSchema.parse(await ENTER(redis, [...index, prioritized, delayed], args));
-      return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
-    },
-
-    async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-      const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
-      const { endpointId } = address;
-      const suffix = suffixOf(endpointId);
-      const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
-      const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
-      const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
-      const args = [jobKeys.base, encodeAddress(address), suffix, most, only, wakeUpWasDueAt, wakeUpAgainAt];
-      const reply = await RELEASE(
-        redis,
-        [keys.held(endpointId), keys.looks, ...queue, ...order, keys.heldCounts, keys.countedAsHeld],
-        [...args, now + SOON_MS],
-      );
-      const [released, left, isMissing] = releasedSchema.parse(reply);
-      return { released, left, isMissing: isMissing === 1 };
-    },
-
-    async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
-      await ASK_FOR_LOOK(redis, [keys.looks], [encodeAddress(address), at]);
-    },
-
-    async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
-      const due = await redis.zscore(keys.looks, encodeAddress(address));
-      return due === null ? undefined : Number(due);
-    },
-
-    async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
-      const due = dueSchema.parse(await CLAIM_DUE(redis, [keys.looks], [now, most, now + CLAIM_MS]));
-      return due.map(decodeAddress);
-    },
-
-    async count(endpointId: EndpointId): Promise<number> {
-      return await redis.zcard(keys.held(endpointId));
-    },
-
-    async isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
-      return (await redis.zscore(keys.held(endpointId), eventId)) !== null;
-    },
-
-    /** Which of these are held. */
-    findHeld,
-
-    /** Those of an account's endpoints that hold deliveries, as they are counted. */
-    async findHolding(
-      accountId: AccountId,
-      endpointIds: readonly EndpointId[],
-    ): Promise<readonly EndpointId[]> {
-      if (endpointIds.length === 0) return [];
-      const addresses = endpointIds.map((endpointId) => encodeAddress({ accountId, endpointId }));
-      const counted = await redis.hmget(keys.countedAsHeld, ...addresses);
-      return endpointIds.filter((_, i) => counted[i] !== null);
-    },
-
-    /** An endpoint's by the acceptance of their events, the newest first. */
-    async listNewest(
-      endpointId: EndpointId,
-      range: TimeRange,
-      limit: number,
-      after: Mark | undefined,
-    ): Promise<readonly Mark[]> {
-      const order = 'newest_first';
-      return await readTimeline(redis, keys.held(endpointId), { order, range, limit, after });
-    },
-  });
-  return { ...held, pagesOf } satisfies HeldDeliveries;
-
-  async function* pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
-    let after: Mark | undefined;
-    for (;;) {
-      const page = await readTimeline(redis, keys.held(endpointId), {
-        order: 'oldest_first',
-        limit: ONE_PAGE,
-        after,
-      });
-      if (page.length > 0) yield page.map(({ id, at }) => ({ eventId: id as EventId, acceptedAt: at }));
-      after = page.at(-1);
-      if (page.length < ONE_PAGE) return;
-    }
-  }
-}
-
-/** What the ids of an endpoint's jobs end with. */
-function suffixOf(endpointId: EndpointId): string {
-  return deliveryIdOf({ eventId: '' as EventId, endpointId });
-}
-
-export type BullmqHeldDeliveries = ReturnType<typeof createBullmqHeldDeliveries>;

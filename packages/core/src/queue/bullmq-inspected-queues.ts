@@ -9,7 +9,7 @@ import {
 } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import { openQueue } from './bullmq-on-demand-queue';
-import { PerShard } from './shards-in-force';
+import { PerShard } from './per-shard';
 
 export interface InspectedQueue {
   readonly shard: QueueShard;
@@ -28,9 +28,9 @@ export class InspectedQueues {
     redis: RedisClient,
     private readonly shards: QueueShards,
   ) {
-    this.#queues = new PerShard(redis, (connection) => {
-      const names = this.#isFirst(connection) ? IN_FIRST : IN_OTHERS;
-      return names.map((name) => openQueue(name, connection));
+    this.#queues = new PerShard((prefix) => {
+      const names = this.#isFirst({ prefix }) ? IN_FIRST : IN_OTHERS;
+      return names.map((name) => openQueue(name, { redis, prefix }));
     });
   }
 

@@ -2,7 +2,7 @@ import { eventJobId } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
-import { EVENTS_QUEUE } from '../domain/queues';
+import { EVENTS_QUEUE, oneShard } from '../domain/queues';
 import { createNewId } from '../platform/ids';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -17,12 +17,13 @@ let redis: TestRedis;
 let queue: Queue;
 let horizon: OldestEvents;
 let now: number;
+const shard = { prefix: 'bull' };
 const newId = createNewId(() => now);
 beforeEach(async () => {
   now = NOW;
   redis = willClose(await openTestRedis());
   queue = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client }));
-  horizon = new OldestEvents({ redis: redis.client, prefix: 'bull' });
+  horizon = new OldestEvents(redis.client, oneShard('bull'));
 });
 afterEach(closeAll);
 
@@ -137,23 +138,23 @@ it('sees an older one that was put back, until it is done', async () => {
   const jobId = eventJobId(older.accountId, older.id);
   await queue.add('brief.created', {}, { jobId, timestamp: older.acceptedAt, delay: 1_000 });
   expect(await horizon.hasOlder(head)).toBe(false);
-  await horizon.notePutBack(jobId, older.acceptedAt);
+  await horizon.notePutBack(shard, jobId, older.acceptedAt);
   expect(await horizon.hasOlder(head)).toBe(true);
   expect(await horizon.hasOlder(older)).toBe(false);
-  await horizon.forgetPutBack(jobId);
+  await horizon.forgetPutBack(shard, jobId);
   expect(await horizon.hasOlder(head)).toBe(false);
 });
 
 it('does not wait for one that was put back and then taken away', async () => {
   const [older, head] = [accept(), accept()];
-  await horizon.notePutBack(eventJobId(older.accountId, older.id), older.acceptedAt);
+  await horizon.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
   expect(await horizon.hasOlder(head)).toBe(false);
 });
 
 it('does not wait for one that was put back and then failed for good', async () => {
   const [older, head] = [accept(), accept()];
   await enqueue(older);
-  await horizon.notePutBack(eventJobId(older.accountId, older.id), older.acceptedAt);
+  await horizon.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
   const worker = willClose(new Worker(EVENTS_QUEUE, null, { connection: redis.client, autorun: false }));
   const job = await worker.getNextJob('a-worker');
   await job?.moveToFailed(new Error('No luck.'), 'a-worker');

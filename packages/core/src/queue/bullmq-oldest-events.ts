@@ -1,11 +1,12 @@
 import { eventJobId } from '@hookferry/producer/contract';
-import type { OldestEventsPort } from '../deliver/flow/releaser';
 import type { AcceptedEvent } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
-import { EVENTS_QUEUE } from '../domain/queues';
+import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import { createJobKeys, type JobKeys, PRIORITY_SCORE } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-on-demand-queue';
+import { shardsOfAccount } from './bullmq-event-queue';
+import { createJobKeys, PRIORITY_SCORE } from './bullmq-layout';
+import { PerShard } from './per-shard';
 
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.
@@ -74,41 +75,45 @@ const HAS_OLDER = defineScript(`
   end
   return 0`);
 
-/** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
-export class OldestEvents implements OldestEventsPort {
-  readonly #keys: JobKeys;
-  readonly #putBack: string;
-  readonly #order: string;
+/** Which events are not fanned out yet, in whichever shard, for deliveries in the order of acceptance. */
+export class OldestEvents {
+  readonly #shards = new PerShard(openShard);
 
-  constructor(private readonly connection: QueueConnection) {
-    this.#keys = createJobKeys(connection.prefix, EVENTS_QUEUE);
-    const { putBackEvents, fairOrder } = queueKeysOf(connection.prefix);
-    this.#putBack = putBackEvents;
-    this.#order = fairOrder(EVENTS_QUEUE);
-  }
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {}
 
+  /** Whether one of the account's events that was accepted before this one may still bring deliveries. */
   async hasOlder({
     accountId,
     id,
     acceptedAt,
   }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
-    const { base, active, wait, prioritized, failed } = this.#keys;
-    const queueKeys = [active, wait, prioritized, this.#putBack, failed, this.#order];
-    const args = [base, accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
-    return (await HAS_OLDER(this.connection.redis, queueKeys, args)) === 1;
+    const args = [accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
+    const asked = this.#shards
+      .inEach(shardsOfAccount(this.shards, accountId))
+      .map(({ base, scriptKeys }) => HAS_OLDER(this.redis, scriptKeys, [base, ...args]));
+    return (await Promise.all(asked)).includes(1);
   }
 
   /** Before an event's job is put back with a delay. */
-  async notePutBack(jobId: string, addedAt: number): Promise<void> {
-    const { redis } = this.connection;
+  async notePutBack(shard: QueueShard, jobId: string, addedAt: number): Promise<void> {
+    const { putBack } = this.#shards.in(shard);
     await Promise.all([
-      redis.zadd(this.#putBack, addedAt, jobId),
-      redis.pexpire(this.#putBack, PUT_BACK_KEPT_MS),
+      this.redis.zadd(putBack, addedAt, jobId),
+      this.redis.pexpire(putBack, PUT_BACK_KEPT_MS),
     ]);
   }
 
   /** Once such a job has been done. */
-  async forgetPutBack(jobId: string): Promise<void> {
-    await this.connection.redis.zrem(this.#putBack, jobId);
+  async forgetPutBack(shard: QueueShard, jobId: string): Promise<void> {
+    await this.redis.zrem(this.#shards.in(shard).putBack, jobId);
   }
+}
+
+function openShard(prefix: string) {
+  const { base, active, wait, prioritized, failed } = createJobKeys(prefix, EVENTS_QUEUE);
+  const { putBackEvents: putBack, fairOrder } = queueKeysOf(prefix);
+  return { base, putBack, scriptKeys: [active, wait, prioritized, putBack, failed, fairOrder(EVENTS_QUEUE)] };
 }

@@ -11,7 +11,7 @@ const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotI
  * A queue that was made while Redis is away would wait for it without end, and one whose first command fails stays
  * unusable for ever. So it is made on demand, once there is a connection, and anew after a failure.
  */
-export class BullmqOnDemandQueue {
+export class OnDemandQueue {
   #queue: Queue | undefined;
 
   constructor(

@@ -1,22 +1,22 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { deliveryIdOf } from '../domain/delivery';
-import { createQueueLayout, DELIVERIES_QUEUE, EVENTS_QUEUE, shardsOf, workedQueues } from '../domain/queues';
-import type { NewDelivery } from '../publish/fan-out-event';
+import { deliveryIdOf, type NewDelivery } from '../domain/delivery';
+import {
+  createQueueLayout,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  oneShard,
+  shardsOf,
+  workedQueues,
+} from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { BullmqDeliveryQueue, ShardedDeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { DueDeliveries } from './bullmq-due-deliveries';
 import { createJobKeys } from './bullmq-layout';
-import {
-  BullmqQueueDepth,
-  createBullmqOldestWaiting,
-  createShardedOldestWaiting,
-  LOOKED_AT,
-  ShardedStandings,
-} from './bullmq-queue-standings';
+import { LOOKED_AT, QueueStandings } from './bullmq-queue-standings';
 
 describe('sharded standings', () => {
   const { willClose, closeAll } = createClosables();
@@ -25,8 +25,8 @@ describe('sharded standings', () => {
   async function arrange(shardCount: number) {
     const { client } = willClose(await openTestRedis());
     const shards = shardsOf(createQueueLayout(shardCount, QUEUE_PREFIX));
-    const deliveryQueue = willClose(new ShardedDeliveryQueue(client, shards));
-    const standings = willClose(new ShardedStandings(client, shards));
+    const deliveryQueue = willClose(new DeliveryQueue(client, shards));
+    const standings = willClose(new QueueStandings(client, shards));
     async function add(accountId: ReturnType<typeof uniqueAccountId>, count: number): Promise<void> {
       const endpointIds = Array.from({ length: 8 }, uniqueEndpointId);
       const deliveries = Array.from({ length: count }, (_, i) => {
@@ -93,8 +93,8 @@ describe('bullmq oldest waiting', () => {
   async function arrange() {
     const { client } = willClose(await openTestRedis());
     const connection = { redis: client, prefix: QUEUE_PREFIX };
-    const deliveryQueue = willClose(new BullmqDeliveryQueue(connection));
-    const oldest = createBullmqOldestWaiting(connection);
+    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard(QUEUE_PREFIX)));
+    const standings = new QueueStandings(client, oneShard(QUEUE_PREFIX));
     const now = Date.now() + AHEAD_MS;
     const flow = () => ({ accountId: uniqueAccountId(), endpointId: uniqueEndpointId() });
     const deliveriesTo = (to: ReturnType<typeof flow>, count: number): NewDelivery[] =>
@@ -112,7 +112,7 @@ describe('bullmq oldest waiting', () => {
       age: async (delivery: NewDelivery, waitedMs: number) =>
         await client.hset(jobKeys.job(deliveryIdOf(delivery)), 'timestamp', now - waitedMs),
       waitedIn: async (queue: string) =>
-        (await oldest.read(now)).find((each) => each.queue === queue)?.waitedMs,
+        (await standings.readOldestWaiting(now)).find((each) => each.queue === queue)?.waitedMs,
     };
   }
 
@@ -177,14 +177,14 @@ describe('bullmq oldest waiting', () => {
     const { client, now, flow, deliveriesTo } = await arrange();
     const shards = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
     for (const [i, { prefix }] of shards.all().entries()) {
-      const queue = willClose(new BullmqDeliveryQueue({ redis: client, prefix }));
+      const queue = willClose(new DeliveryQueue(client, oneShard(prefix)));
       const [delivery] = deliveriesTo(flow(), 1);
       if (!delivery) throw new Error('There is none.');
       await queue.addAll([delivery]);
       const key = createJobKeys(prefix, DELIVERIES_QUEUE).job(deliveryIdOf(delivery));
       await client.hset(key, 'timestamp', now - (i === 1 ? 9_000 : 1_000));
     }
-    const oldest = await createShardedOldestWaiting(client, shards).read(now);
+    const oldest = await new QueueStandings(client, shards).readOldestWaiting(now);
     expect(oldest).toEqual([
       { queue: EVENTS_QUEUE, waitedMs: 0 },
       { queue: DELIVERIES_QUEUE, waitedMs: 9_000 },
@@ -208,9 +208,9 @@ describe('bullmq queue depth', () => {
         { name: 'in order', data: {}, opts: { priority: 3 } },
         { name: 'later', data: {}, opts: { delay: 60_000 } },
       ]);
-      const depth = willClose(new BullmqQueueDepth({ redis: redis.client, prefix: 'bull' }));
+      const standings = willClose(new QueueStandings(redis.client, oneShard('bull')));
       const jobs = Object.fromEntries(
-        (await depth.read()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
+        (await standings.readDepths()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
       );
       expect(jobs).toEqual({
         'events wait': 3,

@@ -9,35 +9,71 @@ import {
   type WorkedQueue,
   workedQueues,
 } from '../domain/queues';
-import type { AccountWaiting, QueueStanding } from '../operations/read-operations';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import { accountOfJob } from './bullmq-dead-letters';
 import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
-import { PerShard } from './shards-in-force';
+import { openQueue } from './bullmq-on-demand-queue';
+import { accountOfJob } from './bullmq-rejected-events';
+import { PerShard } from './per-shard';
 
-/** How the queues stand, for operators: by counters and by looking at so many jobs at most, however many there are. */
-export class ShardedStandings {
-  readonly #depth: ShardedQueueDepth;
-  readonly #oldest: ReturnType<typeof createShardedOldestWaiting>;
-  readonly #samples: PerShard<ReturnType<typeof createBullmqWaitingSample>>;
+/** How many jobs a queue has in one shard. */
+export interface QueueStanding {
+  readonly name: WorkedQueue;
+  /** From 0. */
+  readonly shard: number;
+  readonly waiting: number;
+  readonly active: number;
+  /** Deliveries that wait for their next attempt, and those that are held. */
+  readonly delayed: number;
+  /** Dead letters. */
+  readonly failed: number;
+  readonly oldestWaitedMs: number;
+}
+
+export interface AccountWaiting {
+  readonly accountId: AccountId;
+  /** Of so many deliveries that they can't all be looked at, an estimate. */
+  readonly waiting: number;
+}
+
+export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof jobStates)[number];
+
+export interface QueueDepth {
+  readonly queue: string;
+  readonly state: JobState;
+  readonly jobs: number;
+}
+
+/** How long the oldest job of a queue has waited. */
+export interface OldestWaiting {
+  readonly queue: WorkedQueue;
+  /** 0 if none waits. */
+  readonly waitedMs: number;
+}
+
+const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
+
+// Enough to find those with a tenth of all, and to say their share to within a few hundredths.
+export const LOOKED_AT = 1_000;
+
+/** How the queues stand: by counters and by looking at so many jobs at most, however many there are. */
+export class QueueStandings {
+  readonly #queues: PerShard<readonly Queue[]>;
 
   constructor(
-    redis: RedisClient,
-    private readonly shards: QueueShards,
+    private readonly redis: RedisClient,
+    private readonly shards: Pick<QueueShards, 'all'>,
   ) {
-    this.#depth = new ShardedQueueDepth(redis, shards);
-    this.#oldest = createShardedOldestWaiting(redis, shards);
-    this.#samples = new PerShard(redis, createBullmqWaitingSample);
+    this.#queues = new PerShard((prefix) => QUEUES.map((name) => openQueue(name, { redis, prefix })));
   }
 
   /** Of each shard every queue that workers take from; and how many dead letters there are. */
   async read(
     now: number,
   ): Promise<{ readonly queues: readonly QueueStanding[]; readonly deadLetters: number }> {
-    const [depths, oldest] = await Promise.all([this.#depth.readEach(), this.#oldest.readEach(now)]);
+    const [depths, oldest] = await Promise.all([this.#depths(), this.#oldest(now)]);
     const queues = depths.flatMap((jobs, shard) =>
       workedQueues.map((name): QueueStanding => {
         const waited = oldest[shard]?.find(({ queue }) => queue === name);
@@ -51,11 +87,13 @@ export class ShardedStandings {
 
   /** The accounts with the most deliveries waiting, as far as some of those tell: exactly where few wait. */
   async busiestAccounts(most: number): Promise<readonly AccountWaiting[]> {
-    const samples = await Promise.all(this.#samples.inEach(this.shards.all()).map((sample) => sample.read()));
+    const samples = await Promise.all(this.shards.all().map((shard) => this.#sampleIn(shard)));
     const waiting = new Map<AccountId, number>();
     for (const sample of samples) {
-      for (const [account, count] of sample.byAccount) {
-        waiting.set(account, (waiting.get(account) ?? 0) + count * weightOf(sample));
+      // For how many each that was looked at stands.
+      const weight = sample.waiting / Math.max(sample.accounts.length, 1);
+      for (const account of sample.accounts) {
+        if (account !== undefined) waiting.set(account, (waiting.get(account) ?? 0) + weight);
       }
     }
     return [...waiting]
@@ -64,18 +102,70 @@ export class ShardedStandings {
       .slice(0, most);
   }
 
+  /** How many jobs each queue has, by state, in all shards together. */
+  async readDepths(): Promise<readonly QueueDepth[]> {
+    const [first = [], ...others] = await this.#depths();
+    // Each tells of the same queues and states, in the same order.
+    return first.map((depth, i) => ({
+      ...depth,
+      jobs: others.reduce((sum, more) => sum + (more[i]?.jobs ?? 0), depth.jobs),
+    }));
+  }
+
+  /** How long the oldest job of each queue has waited, in whichever shard. @param now milliseconds since the Unix epoch. */
+  async readOldestWaiting(now: number): Promise<readonly OldestWaiting[]> {
+    const [first = [], ...others] = await this.#oldest(now);
+    // Each tells of the same queues, in the same order.
+    return first.map(({ queue, waitedMs }, i) => {
+      return { queue, waitedMs: Math.max(waitedMs, ...others.map((more) => more[i]?.waitedMs ?? 0)) };
+    });
+  }
+
+  /** Whether a queue has jobs in a shard that workers may take now: none while it is paused. One command where there are none. */
+  async hasWaiting(name: WorkedQueue, { prefix }: QueueShard): Promise<boolean> {
+    const { wait, prioritized, meta } = createJobKeys(prefix, name);
+    if ((await this.redis.exists(wait, prioritized)) === 0) return false;
+    return (await this.redis.hexists(meta, 'paused')) === 0;
+  }
+
   async close(): Promise<void> {
-    await this.#depth.close();
+    await Promise.all(this.#queues.made().flatMap((queues) => queues.map((queue) => queue.close())));
+  }
+
+  /** Of each shard. Each number is one counter in Redis: nothing is scanned. */
+  async #depths(): Promise<readonly (readonly QueueDepth[])[]> {
+    const shards = this.#queues.inEach(this.shards.all());
+    return await Promise.all(shards.map(async (queues) => (await Promise.all(queues.map(depthsOf))).flat()));
+  }
+
+  /** Of each shard. */
+  async #oldest(now: number): Promise<readonly (readonly OldestWaiting[])[]> {
+    return await Promise.all(
+      this.shards
+        .all()
+        .map((shard) => Promise.all(workedQueues.map((queue) => this.#oldestIn(shard, queue, now)))),
+    );
+  }
+
+  async #oldestIn({ prefix }: QueueShard, queue: WorkedQueue, now: number): Promise<OldestWaiting> {
+    const { base, wait, prioritized } = createJobKeys(prefix, queue);
+    const reply = await OLDEST(this.redis, [wait, prioritized], [base, OLDEST_LOOKED_AT]);
+    const times = sinceSchema.parse(reply).filter((time) => time !== undefined);
+    return { queue, waitedMs: now - Math.min(...times, now) };
+  }
+
+  // There is no count of each account's: of those that wait in the fair order, all or so many by chance are looked at.
+  async #sampleIn({ prefix }: QueueShard) {
+    const { base, prioritized } = createJobKeys(prefix, DELIVERIES_QUEUE);
+    const [waiting, data] = sampleSchema.parse(await SAMPLE(this.redis, [prioritized], [base, LOOKED_AT]));
+    return { waiting, accounts: data.map((text) => accountOfJob(parsedOrUndefined(text))) };
   }
 }
 
-// For how many each that was looked at stands.
-function weightOf({ waiting, lookedAt }: WaitingSample): number {
-  return waiting / Math.max(lookedAt, 1);
-}
+throwStorageErrors(QueueStandings);
 
 function countsOf(name: string, depths: readonly QueueDepth[]) {
-  const jobsIn = (state: QueueDepth['state']) =>
+  const jobsIn = (state: JobState) =>
     depths.find((depth) => depth.queue === name && depth.state === state)?.jobs ?? 0;
   return {
     waiting: jobsIn('wait'),
@@ -85,17 +175,16 @@ function countsOf(name: string, depths: readonly QueueDepth[]) {
   };
 }
 
-/** Whose deliveries wait, as far as some of them tell. */
-export interface WaitingSample {
-  /** How many wait in all. */
-  readonly waiting: number;
-  /** How many were looked at: all of them, or so many by chance. */
-  readonly lookedAt: number;
-  readonly byAccount: ReadonlyMap<AccountId, number>;
+async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {
+  const counts = await queue.getJobCounts(...jobStates, 'prioritized');
+  // Those that wait do so in the fair order, or as they came.
+  const waiting = (counts.wait ?? 0) + (counts.prioritized ?? 0);
+  return jobStates.map((state) => ({
+    queue: queue.name,
+    state,
+    jobs: state === 'wait' ? waiting : (counts[state] ?? 0),
+  }));
 }
-
-// Enough to find those with a tenth of all, and to say their share to within a few hundredths.
-export const LOOKED_AT = 1_000;
 
 // KEYS: prioritized. ARGV: what the keys of jobs begin with, how many. Gives how many wait, and the data of some.
 const SAMPLE = defineScript(`
@@ -106,29 +195,6 @@ const SAMPLE = defineScript(`
   return {redis.call('ZCARD', KEYS[1]), data}`);
 
 const sampleSchema = z.tuple([z.number(), z.array(z.string())]);
-
-/** Looks at some of the deliveries that wait in the fair order: there is no count of each account's. */
-function createBullmqWaitingSample({ redis, prefix }: QueueConnection) {
-  return withStorageErrors({
-    async read(): Promise<WaitingSample> {
-      const { base, prioritized } = createJobKeys(prefix, DELIVERIES_QUEUE);
-      const [waiting, data] = sampleSchema.parse(await SAMPLE(redis, [prioritized], [base, LOOKED_AT]));
-      const byAccount = new Map<AccountId, number>();
-      for (const text of data) {
-        const account = accountOfJob(parsedOrUndefined(text));
-        if (account !== undefined) byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
-      }
-      return { waiting, lookedAt: data.length, byAccount };
-    },
-  });
-}
-
-/** How long the oldest job of a queue has waited. */
-export interface OldestWaiting {
-  readonly queue: string;
-  /** 0 if none waits. */
-  readonly waitedMs: number;
-}
 
 /**
  * So many of those that are taken next are looked at. Of flows that wait each has its first one among the next few rounds, so
@@ -153,128 +219,3 @@ const OLDEST = defineScript(`
   return since`);
 
 const sinceSchema = z.array(z.string().transform((text) => (text === '' ? undefined : Number(text))));
-
-/** Reads how long the oldest job of each queue has waited, by a few commands however many wait. */
-export function createBullmqOldestWaiting({ redis, prefix }: QueueConnection) {
-  return withStorageErrors({
-    /** @param now milliseconds since the Unix epoch. */
-    async read(now: number): Promise<OldestWaiting[]> {
-      return await Promise.all(
-        workedQueues.map(async (queue) => {
-          const { base, wait, prioritized } = createJobKeys(prefix, queue);
-          const times = sinceSchema.parse(await OLDEST(redis, [wait, prioritized], [base, OLDEST_LOOKED_AT]));
-          const since = Math.min(...times.filter((time) => time !== undefined), now);
-          return { queue, waitedMs: now - since };
-        }),
-      );
-    },
-  });
-}
-
-/** Reads how long the oldest job of each queue has waited, in whichever shard it is. */
-export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShards) {
-  const perShard = new PerShard(redis, createBullmqOldestWaiting);
-
-  /** The same for each shard, in their order. */
-  async function readEach(now: number): Promise<readonly (readonly OldestWaiting[])[]> {
-    return await Promise.all(perShard.inEach(shards.all()).map((store) => store.read(now)));
-  }
-
-  return {
-    readEach,
-
-    async read(now: number): Promise<OldestWaiting[]> {
-      const [first = [], ...others] = await readEach(now);
-      // Each tells of the same queues, in the same order.
-      return first.map(({ queue, waitedMs }, i): OldestWaiting => {
-        return { queue, waitedMs: Math.max(waitedMs, ...others.map((more) => more[i]?.waitedMs ?? 0)) };
-      });
-    },
-  };
-}
-
-export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
-export type JobState = (typeof jobStates)[number];
-
-export interface QueueDepth {
-  readonly queue: string;
-  readonly state: JobState;
-  readonly jobs: number;
-}
-
-const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
-
-/** How many jobs each queue has, by state. Each number is one counter in Redis: nothing is scanned. */
-export class BullmqQueueDepth {
-  readonly #queues: readonly Queue[];
-
-  readonly #connection: QueueConnection;
-
-  constructor(connection: QueueConnection) {
-    this.#connection = connection;
-    this.#queues = QUEUES.map((name) => openQueue(name, connection));
-  }
-
-  async read(): Promise<QueueDepth[]> {
-    const depths = await Promise.all(
-      this.#queues.map(async (queue) => {
-        const counts = await queue.getJobCounts(...jobStates, 'prioritized');
-        // Those that wait do so in the fair order, or as they came.
-        const waiting = (counts.wait ?? 0) + (counts.prioritized ?? 0);
-        return jobStates.map((state) => ({
-          queue: queue.name,
-          state,
-          jobs: state === 'wait' ? waiting : (counts[state] ?? 0),
-        }));
-      }),
-    );
-    return depths.flat();
-  }
-
-  /** Whether a queue has jobs that workers may take now: none while it is paused. One command where there are none. */
-  async hasWaiting(name: WorkedQueue): Promise<boolean> {
-    const { redis, prefix } = this.#connection;
-    const { wait, prioritized, meta } = createJobKeys(prefix, name);
-    if ((await redis.exists(wait, prioritized)) === 0) return false;
-    return (await redis.hexists(meta, 'paused')) === 0;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.map((queue) => queue.close()));
-  }
-}
-
-/** How many jobs each queue has, by state, in all shards together. */
-export class ShardedQueueDepth {
-  readonly #depths: PerShard<BullmqQueueDepth>;
-
-  constructor(
-    redis: RedisClient,
-    private readonly shards: QueueShards,
-  ) {
-    this.#depths = new PerShard(redis, (connection) => new BullmqQueueDepth(connection));
-  }
-
-  async read(): Promise<QueueDepth[]> {
-    const [first = [], ...others] = await this.readEach();
-    // Each tells of the same queues and states, in the same order.
-    return first.map((depth, i) => ({
-      ...depth,
-      jobs: others.reduce((sum, more) => sum + (more[i]?.jobs ?? 0), depth.jobs),
-    }));
-  }
-
-  /** The same for each shard, in their order. */
-  async readEach(): Promise<readonly (readonly QueueDepth[])[]> {
-    return await Promise.all(this.#depths.inEach(this.shards.all()).map((depth) => depth.read()));
-  }
-
-  /** Whether a queue has jobs in a shard that workers may take now. */
-  async hasWaiting(name: WorkedQueue, shard: QueueShard): Promise<boolean> {
-    return await this.#depths.in(shard).hasWaiting(name);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#depths.made().map((depth) => depth.close()));
-  }
-}

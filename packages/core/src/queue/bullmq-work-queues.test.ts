@@ -1,9 +1,9 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { AccountId } from '../domain/account';
-import { ERASURES_QUEUE } from '../domain/queues';
+import { ERASURES_QUEUE, oneShard } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
-import { BullmqErasureQueue } from './bullmq-work-queues';
+import { ErasureQueue } from './bullmq-work-queues';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -14,7 +14,7 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   return {
     client,
-    erasures: willClose(new BullmqErasureQueue({ redis: client, prefix: 'bull' })),
+    erasures: willClose(new ErasureQueue(client, oneShard('bull'))),
     queue: willClose(new Queue(ERASURES_QUEUE, { connection: client })),
   };
 }

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/account';
-import { ERASURES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
+import { ERASURES_QUEUE, type QueueShards, REPLAYS_QUEUE } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
-import type { ErasureQueue } from '../operations/erase-account';
-import type { ReplayQueue } from '../replays/manage-replays';
-import { BullmqOnDemandQueue, type QueueConnection } from './bullmq-on-demand-queue';
+import type { RedisClient } from '../platform/redis-connect';
+import { OnDemandQueue } from './bullmq-on-demand-queue';
 
-/** The end of the queue of erasures where they are asked for. */
-export class BullmqErasureQueue implements ErasureQueue {
-  readonly #queue: BullmqOnDemandQueue;
+/** The queue of accounts to erase, in the first shard. Adding the same one again is harmless. */
+export class ErasureQueue {
+  readonly #queue: OnDemandQueue;
 
-  constructor(connection: QueueConnection) {
-    this.#queue = new BullmqOnDemandQueue(ERASURES_QUEUE, connection);
+  constructor(redis: RedisClient, { first }: Pick<QueueShards, 'first'>) {
+    this.#queue = new OnDemandQueue(ERASURES_QUEUE, { redis, prefix: first.prefix });
   }
 
   async add(id: AccountId): Promise<void> {
@@ -50,12 +49,12 @@ function erasureJobId(accountId: AccountId): string {
   return `account.${accountId}`;
 }
 
-/** The API's end of the queue of replays: one job for each, with what was asked for. */
-export class BullmqReplayQueue implements ReplayQueue {
-  readonly #queue: BullmqOnDemandQueue;
+/** The queue of replays, in the first shard: one job for each. Adding the same one again is harmless. */
+export class ReplayQueue {
+  readonly #queue: OnDemandQueue;
 
-  constructor(connection: QueueConnection) {
-    this.#queue = new BullmqOnDemandQueue(REPLAYS_QUEUE, connection);
+  constructor(redis: RedisClient, { first }: Pick<QueueShards, 'first'>) {
+    this.#queue = new OnDemandQueue(REPLAYS_QUEUE, { redis, prefix: first.prefix });
   }
 
   async add(order: ReplayOrder): Promise<void> {

@@ -2,13 +2,13 @@ import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, oneShard } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { DueDeliveries } from './bullmq-due-deliveries';
-import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { HeldDeliveries } from './bullmq-held-deliveries';
 import { PushedEvents } from './bullmq-pushed-events';
 
 const { willClose, closeAll } = createClosables();
@@ -32,7 +32,7 @@ async function arrange() {
     connection,
     queueOf,
     address,
-    deliveryQueue: willClose(new BullmqDeliveryQueue(connection)),
+    deliveryQueue: willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix))),
     /** Of the keys of each script that ran, and of all that there is now. */
     async hashTags(): Promise<readonly string[]> {
       const ofScripts = scripts.mock.calls.flatMap(([, count, ...rest]) => rest.slice(0, Number(count)));
@@ -62,7 +62,7 @@ it.each<[string, (arranged: Awaited<ReturnType<typeof arrange>>) => Promise<unkn
       const eventId: EventId = uniqueEventId();
       const jobId = deliveryIdOf({ ...address, eventId });
       await queueOf(DELIVERIES_QUEUE).add('d', {}, { jobId, delay: 60_000 });
-      const held = createBullmqHeldDeliveries(connection);
+      const held = new HeldDeliveries(connection.redis, oneShard(connection.prefix));
       await held.enter(address, { eventId, acceptedAt: NOW }, NOW, 'busy');
       expect(
         await held.release(address, { most: 1, wakeUpWasDueAt: NOW, wakeUpAgainAt: NOW, now: NOW }),

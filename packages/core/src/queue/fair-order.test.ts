@@ -1,16 +1,15 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type DeliveryRequested, deliveryIdOf } from '../domain/delivery';
+import { type DeliveryRequested, deliveryIdOf, type NewDelivery } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
-import { DELIVERIES_QUEUE } from '../domain/queues';
-import type { NewDelivery } from '../publish/fan-out-event';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { readWaitingIds } from '../testing/waiting-jobs';
-import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { FREE_STARTS, MAX_PRIORITY } from './fair-order';
 
 const queueKeys = queueKeysOf('bull');
@@ -43,7 +42,7 @@ const repeat = <Value>(count: number, make: () => Value) => Array.from({ length:
 /** An empty queue of deliveries, and a worker that takes from it. */
 async function arrange() {
   const { url, client } = willClose(await openTestRedis());
-  const deliveryQueue = willClose(new BullmqDeliveryQueue({ redis: client, prefix: 'bull' }));
+  const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('bull')));
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
 
@@ -337,7 +336,7 @@ it('adds of several processes at once lose nothing, and keep the turns', async (
   const processes = repeat(2, () => {
     const redis = new Redis(url, { maxRetriesPerRequest: null });
     willClose({ close: () => redis.disconnect() });
-    return { redis, queue: willClose(new BullmqDeliveryQueue({ redis, prefix: 'bull' })) };
+    return { redis, queue: willClose(new DeliveryQueue(redis, oneShard('bull'))) };
   });
   await Promise.all(processes.map(async ({ redis }) => await redis.ping()));
   const [one, other] = [newFlow(), newFlow()];

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { accountIdSchema } from '../domain/account';
 import { type HoldReason, holdReasons } from '../domain/delivery';
-import { endpointIdSchema } from '../domain/endpoint';
+import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import type { QueueShard, QueueShards } from '../domain/queues';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import type { EndpointAddress } from './held-deliveries';
 
 /**
  * For scripts that change which of an endpoint's deliveries are held: `count_held(counts, counted, endpoint, left, reason)`,
@@ -39,46 +37,47 @@ const RECOUNT = defineScript(`${COUNT_HELD}
 // One that is counted wrongly is rare.
 const CHECKED_AT_ONCE = 5;
 
-const addressSchema = z.tuple([accountIdSchema, endpointIdSchema]);
-const addressesSchema = z.array(z.string().transform((address) => addressSchema.parse(address.split('/'))));
+const addressesSchema = z.array(z.string().transform(decodeAddress));
 const countsSchema = z.partialRecord(z.enum(holdReasons), z.coerce.number());
 
 /** How many deliveries are held, in all shards of the queues together. */
-export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShards, 'all' | 'homeShardsOf'>) {
-  return withStorageErrors({
-    /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
-    async read(): Promise<Readonly<Record<HoldReason, number>>> {
-      const counts = await Promise.all(shards.all().map(readShard));
-      const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
-      return {
-        disabled: sumOf('disabled'),
-        breaker_open: sumOf('breaker_open'),
-        busy: sumOf('busy'),
-        rate_limited: sumOf('rate_limited'),
-        out_of_turn: sumOf('out_of_turn'),
-      };
-    },
+export class HeldCounts {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: Pick<QueueShards, 'all' | 'homeShardsOf'>,
+  ) {}
 
-    /** After entries of an endpoint went otherwise than by being released. */
-    async recount(address: EndpointAddress): Promise<void> {
-      await Promise.all(shards.homeShardsOf(address.endpointId).map((shard) => recountIn(shard, address)));
-    },
-  });
-
-  async function readShard(shard: QueueShard): Promise<z.infer<typeof countsSchema>> {
-    const { heldCounts, countedAsHeld } = queueKeysOf(shard.prefix);
-    const some = addressesSchema.parse(await redis.hrandfield(countedAsHeld, CHECKED_AT_ONCE));
-    await Promise.all(some.map(([accountId, endpointId]) => recountIn(shard, { accountId, endpointId })));
-    return countsSchema.parse(await redis.hgetall(heldCounts));
+  /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
+  async read(): Promise<Readonly<Record<HoldReason, number>>> {
+    const counts = await Promise.all(this.shards.all().map((shard) => this.#readIn(shard)));
+    const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
+    return {
+      disabled: sumOf('disabled'),
+      breaker_open: sumOf('breaker_open'),
+      busy: sumOf('busy'),
+      rate_limited: sumOf('rate_limited'),
+      out_of_turn: sumOf('out_of_turn'),
+    };
   }
 
-  async function recountIn(
-    { prefix }: QueueShard,
-    { accountId, endpointId }: EndpointAddress,
-  ): Promise<void> {
+  /** After entries of an endpoint went otherwise than by being released. */
+  async recount(address: EndpointAddress): Promise<void> {
+    const shards = this.shards.homeShardsOf(address.endpointId);
+    await Promise.all(shards.map((shard) => this.#recountIn(shard, address)));
+  }
+
+  async #readIn(shard: QueueShard): Promise<z.infer<typeof countsSchema>> {
+    const { heldCounts, countedAsHeld } = queueKeysOf(shard.prefix);
+    const some = addressesSchema.parse(await this.redis.hrandfield(countedAsHeld, CHECKED_AT_ONCE));
+    await Promise.all(some.map((address) => this.#recountIn(shard, address)));
+    return countsSchema.parse(await this.redis.hgetall(heldCounts));
+  }
+
+  async #recountIn({ prefix }: QueueShard, address: EndpointAddress): Promise<void> {
     const { held, heldCounts, countedAsHeld } = queueKeysOf(prefix);
-    await RECOUNT(redis, [held(endpointId), heldCounts, countedAsHeld], [`${accountId}/${endpointId}`]);
+    const keys = [held(address.endpointId), heldCounts, countedAsHeld];
+    await RECOUNT(this.redis, keys, [encodeAddress(address)]);
   }
 }
 
-export type HeldCounts = ReturnType<typeof createRedisHeldCounts>;
+throwStorageErrors(HeldCounts);

@@ -3,7 +3,7 @@ import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
-import { createRedisLayoutStore, IN_FORCE_AFTER_MS } from './redis-layout-store';
+import { IN_FORCE_AFTER_MS, LayoutStore } from './redis-layout-store';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -14,7 +14,7 @@ async function arrange({ isUsed = true } = {}) {
   const redis = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: async () => redis.disconnect() });
   if (isUsed) await client.hset('bull:deliveries:meta', 'version', 'bullmq:6');
-  const store = createRedisLayoutStore(redis, 'bull');
+  const store = new LayoutStore(redis, 'bull');
   const look = async (wanted?: number) => {
     const { inForce, others } = await store.look(wanted, []);
     return { inForce: inForce.count, others: others.map(({ count }) => count) };
@@ -119,7 +119,7 @@ it('says what is in force also while Redis has no memory left', async () => {
   const server = willClose(await startRedisServer());
   const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: async () => redis.disconnect() });
-  const store = createRedisLayoutStore(redis, 'bull');
+  const store = new LayoutStore(redis, 'bull');
   await store.look(4, ['bull']);
   await server.fillUp();
   expect((await store.look(undefined, ['bull', '{other}'])).inForce.count).toBe(4);

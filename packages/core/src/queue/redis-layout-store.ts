@@ -92,56 +92,58 @@ const timesSchema = z.array(z.coerce.number());
 const lookSchema = z.tuple([z.number(), z.coerce.number(), timesSchema, timesSchema, z.array(z.string())]);
 
 /** Which layouts the processes of this service go by. */
-export function createRedisLayoutStore(redis: RedisClient, firstPrefix: string) {
-  const usedKeys = [DELIVERIES_QUEUE, EVENTS_QUEUE].flatMap((queue) => {
-    const { meta, priorityCounter } = createJobKeys(firstPrefix, queue);
-    return [meta, priorityCounter];
-  });
+export class LayoutStore {
+  readonly #usedKeys: readonly string[];
 
-  return {
-    /**
-     * @param wanted the number of shards that this process was told to have, when it starts.
-     * @param served prefixes of the shards that it takes jobs from.
-     */
-    async look(wanted: number | undefined, served: readonly string[]): Promise<KnownLayouts> {
-      const reply = await LOOK(
-        redis,
-        [keys.queueLayouts, keys.leftLayouts, keys.servedShards, ...usedKeys],
-        [wanted ?? '', IN_FORCE_AFTER_MS, KEPT_MS, SERVED_FOR_MS, ...served],
-      );
-      const [now, inForce, layouts, left, servedNow] = lookSchema.parse(reply);
-      const leftSince = new Map(pairsOf(left));
-      const known = pairsOf(layouts).map(([count, since]) => ({
-        count,
-        since,
-        leftSince: leftSince.get(count),
-      }));
-      return {
-        now,
-        inForce: known.find(({ count }) => count === inForce) ?? {
-          count: inForce,
-          since: 0,
-          leftSince: undefined,
-        },
-        others: known.filter(({ count }) => count !== inForce),
-        served: new Set(servedNow),
-      };
-    },
+  constructor(
+    private readonly redis: RedisClient,
+    firstPrefix: string,
+  ) {
+    this.#usedKeys = [DELIVERIES_QUEUE, EVENTS_QUEUE].flatMap((queue) => {
+      const { meta, priorityCounter } = createJobKeys(firstPrefix, queue);
+      return [meta, priorityCounter];
+    });
+  }
 
-    /** Whether this layout is still there, and no other is, by one command. */
-    async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
-      const layouts = await redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
-      return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
-    },
+  /**
+   * @param wanted the number of shards that this process was told to have, when it starts.
+   * @param served prefixes of the shards that it takes jobs from.
+   */
+  async look(wanted: number | undefined, served: readonly string[]): Promise<KnownLayouts> {
+    const reply = await LOOK(
+      this.redis,
+      [keys.queueLayouts, keys.leftLayouts, keys.servedShards, ...this.#usedKeys],
+      [wanted ?? '', IN_FORCE_AFTER_MS, KEPT_MS, SERVED_FOR_MS, ...served],
+    );
+    const [now, inForce, layouts, left, servedNow] = lookSchema.parse(reply);
+    const leftSince = new Map(pairsOf(left));
+    const known = pairsOf(layouts).map(([count, since]): KnownLayout => {
+      return { count, since, leftSince: leftSince.get(count) };
+    });
+    return {
+      now,
+      inForce: known.find(({ count }) => count === inForce) ?? {
+        count: inForce,
+        since: 0,
+        leftSince: undefined,
+      },
+      others: known.filter(({ count }) => count !== inForce),
+      served: new Set(servedNow),
+    };
+  }
 
-    /** That nothing is where only these would have it. Too soon after the last change, nothing happens. */
-    async leave(inForce: number, layouts: readonly number[]): Promise<void> {
-      await LEAVE(redis, [keys.queueLayouts, keys.leftLayouts], [2 * IN_FORCE_AFTER_MS, inForce, ...layouts]);
-    },
-  };
+  /** Whether this layout is still there, and no other is, by one command. */
+  async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
+    const layouts = await this.redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
+    return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
+  }
+
+  /** That nothing is where only these would have it. Too soon after the last change, nothing happens. */
+  async leave(inForce: number, layouts: readonly number[]): Promise<void> {
+    const args = [2 * IN_FORCE_AFTER_MS, inForce, ...layouts];
+    await LEAVE(this.redis, [keys.queueLayouts, keys.leftLayouts], args);
+  }
 }
-
-export type LayoutStore = ReturnType<typeof createRedisLayoutStore>;
 
 function pairsOf(flat: readonly number[]): readonly (readonly [number, number])[] {
   return flat.flatMap((value, i) => (i % 2 === 0 ? [[value, flat[i + 1] ?? 0] as const] : []));

@@ -4,7 +4,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
-import type { HeldDeliveries } from '../queue/held-deliveries';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 
 export interface CancelDeliveryDeps extends AnnounceEndDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;

@@ -6,10 +6,12 @@ import {
   deadLetterIdSchema,
 } from '../domain/dead-letter';
 import { deliveryIdOf } from '../domain/delivery';
+import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { accountOfJob } from '../queue/bullmq-dead-letters';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
@@ -17,12 +19,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createCancelDelivery } from './cancel-delivery';
-import {
-  createManageDeadLetters,
-  type DeadLetterStore,
-  presentDeadLetter,
-  presentListedDeadLetter,
-} from './manage-dead-letters';
+import { createManageDeadLetters, presentDeadLetter, presentListedDeadLetter } from './manage-dead-letters';
 import { createCancelReplay } from './manage-replays';
 import { createRedisReplayStore } from './redis-replay-store';
 
@@ -40,7 +37,7 @@ describe('manage dead letters', () => {
   function holdDeadLetters(deadLetters: readonly DeadLetter[]) {
     const held = new Map(deadLetters.map((deadLetter) => [deadLetter.id, deadLetter]));
     const take: DeadLetterStore['remove'] = async (id) => held.delete(id);
-    const store: DeadLetterStore = {
+    const store: Omit<DeadLetterStore, 'close'> = {
       list: async () => ({ deadLetters: [...held.values()], nextCursor: undefined }),
       find: async (id) => held.get(id),
       claim: async (id) => (held.has(id) ? 'claimed' : 'gone'),
@@ -71,7 +68,7 @@ describe('manage dead letters', () => {
     const emit = signals.listen;
     const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
     const admissionStore = createRedisAdmissionStore(redis.client);
-    const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
+    const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = createRedisReplayStore(redis.client, 60_000);
     const manage = createManageDeadLetters({
       deadLetterStore: store,

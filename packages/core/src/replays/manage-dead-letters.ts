@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   type DeadLetter,
   type DeadLetterId,
-  type DeadLetterQueue,
   deadLetterQueues,
   type ListedDeadLetter,
 } from '../domain/dead-letter';
@@ -13,41 +12,12 @@ import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { formatTime, timeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
+import type { DeadLetterAct, DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import type { CancelDelivery } from './cancel-delivery';
 import type { CancelReplay } from './manage-replays';
 
-/** The last dead letter of a page. */
-export interface DeadLetterMark {
-  readonly failedAt: number;
-  readonly id: DeadLetterId;
-}
-
-export interface DeadLetterPage {
-  /** Newest first. */
-  readonly deadLetters: readonly ListedDeadLetter[];
-  readonly nextCursor: DeadLetterMark | undefined;
-}
-
-/** What can be done with one. */
-export type DeadLetterAct = 'redrive' | 'drop';
-
-export interface DeadLetterStore {
-  /** @param queue only those that came from it. */
-  list(queue: DeadLetterQueue | undefined, limit: number, before?: DeadLetterMark): Promise<DeadLetterPage>;
-  find(id: DeadLetterId): Promise<DeadLetter | undefined>;
-  /**
-   * Asked for before anything is done with it: who comes first keeps who wants the other away, also when it breaks off.
-   * The same can be claimed again.
-   */
-  claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'>;
-  /** Puts it back onto its queue, to run as if it never had. Whether it was there. */
-  putBack(id: DeadLetterId): Promise<boolean>;
-  /** Whether it was there. */
-  remove(id: DeadLetterId): Promise<boolean>;
-}
-
 export interface ManageDeadLettersDeps {
-  readonly deadLetterStore: DeadLetterStore;
+  readonly deadLetterStore: Omit<DeadLetterStore, 'close'>;
   readonly cancelDelivery: CancelDelivery;
   readonly cancelReplay: CancelReplay;
   readonly emit: Emit;

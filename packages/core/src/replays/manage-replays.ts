@@ -12,17 +12,13 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import type { ReplayQueue } from '../queue/bullmq-work-queues';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
-
-/** The queue of replays. Adding the same one again is harmless. */
-export interface ReplayQueue {
-  add(order: ReplayOrder): Promise<void>;
-}
 
 export interface ManageReplaysDeps extends CancelReplayDeps {
   readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find'>;
   readonly replayStore: ReplayStore;
-  readonly replayQueue: ReplayQueue;
+  readonly replayQueue: Pick<ReplayQueue, 'add'>;
 }
 
 /** Each looks at every event of its range, again and again: dry runs as well. */

@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { DELIVERIES_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import type { DeliveryWithAttempts } from '../history/delivery-standings';
-import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAttempt } from '../testing/build-attempt';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
@@ -109,7 +109,7 @@ describe('bring forward', () => {
     const jobId = deliveryIdOf(delivery);
     await queue.add('d', {}, { jobId, delay: 3_600_000 });
     const signals = recordSignals();
-    const delayedJobs = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
+    const delayedJobs = willClose(new DeliveryQueue(redis.client, oneShard('bull')));
     let beforePromote: () => Promise<unknown> = async () => undefined;
     const bringForward = createBringForward({
       deliveryStore,

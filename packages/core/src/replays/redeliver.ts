@@ -1,11 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
-import {
-  type DeliveryParts,
-  type DeliveryRequested,
-  deliveryIdOf,
-  type RequestTrigger,
-} from '../domain/delivery';
+import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { FULL_LOG_BYTES } from '../domain/delivery-log';
 import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -16,7 +11,7 @@ import type { DeliveryWithAttempts } from '../history/delivery-standings';
 import type { ReadDeliveries } from '../history/read-deliveries';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
-import type { NewDelivery } from '../publish/fan-out-event';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
 export interface RedeliverDeps {
   readonly deliveries: Pick<ReadDeliveries, 'read'>;
@@ -78,17 +73,9 @@ export function createRedeliver({ deliveries, eventStore, resend, bringForward }
 
 export type Redeliver = ReturnType<typeof createRedeliver>;
 
-/** The jobs of deliveries that are on their way. */
-export interface DelayedJobs {
-  /** Whether a worker is at it. */
-  isRunning(delivery: DeliveryParts): Promise<boolean>;
-  /** If its job waits for a time to come, it waits no longer. Otherwise nothing happens. */
-  promote(delivery: DeliveryParts): Promise<void>;
-}
-
 export interface BringForwardDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
-  readonly delayedJobs: DelayedJobs;
+  readonly delayedJobs: Pick<DeliveryQueue, 'isRunning' | 'promote'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -137,22 +124,10 @@ export function createBringForward({ deliveryStore, delayedJobs, clock, emit }: 
 
 export type BringForward = ReturnType<typeof createBringForward>;
 
-/** What a delivery's job was added for: by nobody's request, or there is no job. */
-export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
-
-/** The queue of deliveries, for those that are sent once more. */
-export interface ResendQueue {
-  /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
-  addRequested(deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[]): Promise<void>;
-  requestOf(delivery: DeliveryParts): Promise<JobRequest>;
-  /** If its job has failed for good, it is put back. Otherwise nothing happens. */
-  putBackFailed(delivery: DeliveryParts): Promise<void>;
-}
-
 export interface ResendDeps {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
-  readonly resendQueue: ResendQueue;
+  readonly resendQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
   /** Absent: nobody counts what is stored. */
   readonly noteUsage?: NoteUsage;
   readonly clock: Clock;

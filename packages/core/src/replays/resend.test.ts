@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { DELIVERIES_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
@@ -15,11 +15,11 @@ import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import { createResend, type ResendDeps } from './redeliver';
 
 let redis: TestRedis;
-let deliveryQueue: BullmqDeliveryQueue;
+let deliveryQueue: DeliveryQueue;
 let jobs: Queue;
 beforeAll(async () => {
   redis = await openTestRedis();
-  deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' });
+  deliveryQueue = new DeliveryQueue(redis.client, oneShard('bull'));
   jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
 });
 afterEach(() => redis.client.flushdb());

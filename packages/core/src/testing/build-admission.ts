@@ -2,15 +2,11 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { createAdmit, createHold } from '../deliver/flow/admit';
 import { Concurrency } from '../deliver/flow/concurrency';
 import { createRedisAttemptStore } from '../deliver/flow/redis-attempt-store';
-import {
-  createRestoreDelivery,
-  createWakeUpEndpoint,
-  type OldestEventsPort,
-  Releaser,
-} from '../deliver/flow/releaser';
+import { createRestoreDelivery, createWakeUpEndpoint, Releaser } from '../deliver/flow/releaser';
 import { createSettle } from '../deliver/flow/settle';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
 import { createLeaveOrder } from '../deliver/load-delivery';
+import { oneShard } from '../domain/queues';
 import { createDisable, createDisableFailing, type DisablePolicy } from '../endpoints/disable';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
@@ -19,8 +15,9 @@ import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import { recordSignals } from './record-signals';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
@@ -29,7 +26,7 @@ export interface AdmissionOptions {
   readonly redis: RedisClient;
   readonly clock: Clock;
   /** Whether events that were accepted earlier are still to be fanned out; by default there are none. */
-  readonly oldestEvents?: OldestEventsPort;
+  readonly oldestEvents?: Pick<OldestEvents, 'hasOlder'>;
   readonly signals?: ReturnType<typeof recordSignals>;
 }
 
@@ -69,8 +66,8 @@ export function buildAdmission({
     attemptStore: createRedisAttemptStore(redis, testRetention),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
-    deliveryQueue: new BullmqDeliveryQueue(connection),
-    heldDeliveries: createBullmqHeldDeliveries(connection),
+    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
+    heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
     oldestEvents,
     concurrency,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,

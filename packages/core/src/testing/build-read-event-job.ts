@@ -1,7 +1,7 @@
 import { isEndpointId } from '../domain/endpoint';
 import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { type Clock, systemClock } from '../platform/clock';
-import { createReadEventJob, type ReadEventJob } from '../queue/read-event-job';
+import { createReadEventJob, type ReadEventJob } from '../publish/read-event-job';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
 
 /** Reads jobs as a worker does, for which every id is one of an endpoint that is there. */

@@ -1,6 +1,6 @@
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { HeldDeliveries } from '../queue/held-deliveries';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 
 /** The events of all that are held of an endpoint's, in the order of acceptance. */
 export async function readHeld(

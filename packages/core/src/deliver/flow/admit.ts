@@ -6,9 +6,10 @@ import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionAnswer, AdmissionStore } from '../../endpoints/flow/redis-admission-store';
 import type { Clock } from '../../platform/clock';
-import type { HeldDeliveries } from '../../queue/held-deliveries';
+import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency, Place } from './concurrency';
-import { type OldestEventsPort, type Releaser, SAFETY_WAKE_UP_MS } from './releaser';
+import { type Releaser, SAFETY_WAKE_UP_MS } from './releaser';
 
 export type Admission = Admitted | Refused;
 
@@ -33,7 +34,7 @@ export interface Refused {
 
 export interface AdmitDeps {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
-  readonly oldestEvents: OldestEventsPort;
+  readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly concurrency: Pick<Concurrency, 'enter' | 'leave'>;
   /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
   readonly attemptTimeoutMs: number;

@@ -1,4 +1,4 @@
-import type { EndpointAddress } from '../../queue/held-deliveries';
+import type { EndpointAddress } from '../../domain/endpoint';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { type Looked, Releaser } from './releaser';

@@ -1,6 +1,6 @@
 import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
-import type { Endpoint, EndpointId } from '../../domain/endpoint';
+import type { Endpoint, EndpointAddress, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
@@ -8,8 +8,9 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
-import type { DeliveryQueue } from '../../publish/fan-out-event';
-import type { EndpointAddress, HeldDeliveries, Released } from '../../queue/held-deliveries';
+import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
+import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency } from './concurrency';
 
 export interface ReleaserOptions {
@@ -184,21 +185,11 @@ export class Releaser {
   }
 }
 
-/** Looks at the events that are not fanned out yet. */
-export interface OldestEventsPort {
-  /** Whether one of the account's events that was accepted before this one may still bring deliveries. */
-  hasOlder(event: {
-    readonly accountId: AccountId;
-    readonly id: EventId;
-    readonly acceptedAt: number;
-  }): Promise<boolean>;
-}
-
 export interface WakeUpEndpointDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
-  readonly oldestEvents: OldestEventsPort;
+  readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly restoreDelivery: RestoreDelivery;
   readonly clock: Clock;
 }
@@ -289,7 +280,7 @@ export type WakeUpEndpoint = ReturnType<typeof createWakeUpEndpoint>;
 
 export interface RestoreDeliveryDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
-  readonly deliveryQueue: DeliveryQueue;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
 }
 

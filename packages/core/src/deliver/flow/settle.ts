@@ -4,7 +4,7 @@ import { type Disable, type DisableFailing, wasNotEnabledSince } from '../../end
 import { RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
 import type { OpenBreakers } from '../../endpoints/flow/redis-open-breakers';
 import type { Clock } from '../../platform/clock';
-import type { HeldDeliveries } from '../../queue/held-deliveries';
+import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
 import type { Concurrency } from './concurrency';
 import type { AttemptEffect } from './redis-attempt-store';
 import type { Releaser } from './releaser';

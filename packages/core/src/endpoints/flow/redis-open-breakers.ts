@@ -1,10 +1,9 @@
 import { MAX_OPEN_MS, PROBE_MS } from '../../domain/breaker';
-import { encodeAddress } from '../../domain/endpoint';
+import { type EndpointAddress, encodeAddress } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 import { type Mark, readTimeline } from '../../platform/redis-timeline';
-import type { EndpointAddress } from '../../queue/held-deliveries';
 
 // KEYS: open breakers. ARGV: address, until when it counts, now, for how long any counts at most.
 const ENTER = defineScript(`

@@ -3,15 +3,15 @@ import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../../domain/delivery';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
-import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard } from '../../domain/queues';
+import { createQueueLayout, DELIVERIES_QUEUE, oneShard, type QueueShard } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
 import { createClosables } from '../../testing/closables';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis } from '../../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
 import { WAITS } from '../../testing/waiting-jobs';
-import { createBullmqHeldDeliveries } from '../bullmq-held-deliveries';
-import { createRedisLayoutStore, IN_FORCE_AFTER_MS } from '../redis-layout-store';
+import { HeldDeliveries } from '../bullmq-held-deliveries';
+import { IN_FORCE_AFTER_MS, LayoutStore } from '../redis-layout-store';
 import { ShardsInForce } from '../shards-in-force';
 import { Resharding } from './resharding';
 
@@ -28,7 +28,7 @@ const [first, second] = layout.shards as [QueueShard, QueueShard];
 /** Queues of one shard that were split into two, so long ago. */
 async function arrange({ splitAgoMs = 2 * IN_FORCE_AFTER_MS } = {}) {
   const { client } = willClose(await openTestRedis());
-  const store = createRedisLayoutStore(client, 'bull');
+  const store = new LayoutStore(client, 'bull');
   await store.look(1, []);
   await store.look(2, []);
   await client.zincrby(keys.queueLayouts, -splitAgoMs, '2');
@@ -41,7 +41,7 @@ async function arrange({ splitAgoMs = 2 * IN_FORCE_AFTER_MS } = {}) {
   return {
     client,
     queueIn,
-    heldIn: ({ prefix }: QueueShard) => createBullmqHeldDeliveries({ redis: client, prefix }),
+    heldIn: ({ prefix }: QueueShard) => new HeldDeliveries(client, oneShard(prefix)),
     reshardingOf: (workerId: string, listen: Emit = emit) =>
       new Resharding({ ...common, workerId, emit: listen }),
     /** A pass of a worker after the last one's lease is over. */

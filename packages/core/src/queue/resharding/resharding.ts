@@ -1,11 +1,11 @@
 import { decodeAddress } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
-import type { QueueShard, QueueShards } from '../../domain/queues';
+import { oneShard, type QueueShard, type QueueShards } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
 import type { Clock } from '../../platform/clock';
 import type { RedisClient } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
-import { createBullmqHeldDeliveries } from '../bullmq-held-deliveries';
+import { HeldDeliveries } from '../bullmq-held-deliveries';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
 import type { ShardsInForce } from '../shards-in-force';
 import { BullmqMisplacedJobs } from './bullmq-misplaced-jobs';
@@ -81,7 +81,7 @@ export class Resharding {
   /** Held deliveries are taken like others then, and held anew at home. Gives at how many endpoints there were some. */
   async #releaseHeld({ prefix }: QueueShard): Promise<number> {
     const { redis, shards, clock } = this.options;
-    const held = createBullmqHeldDeliveries({ redis, prefix });
+    const held = new HeldDeliveries(redis, oneShard(prefix));
     const looks = await redis.zrange(queueKeysOf(prefix).looks, '0', '-1');
     const addresses = looks.map(decodeAddress);
     const misplaced = addresses.filter(({ endpointId }) => shards.homeShardOf(endpointId).prefix !== prefix);

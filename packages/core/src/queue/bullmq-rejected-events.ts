@@ -2,12 +2,12 @@ import type { Queue } from 'bullmq';
 import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
-import { DEAD_LETTERS_QUEUE } from '../domain/queues';
+import { DEAD_LETTERS_QUEUE, type QueueShards } from '../domain/queues';
 import { type AppError, type ValidationError, validationErrorSchema } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
-import { createJobKeys } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
-import type { EventJob } from './read-event-job';
+import type { RedisClient } from '../platform/redis-connect';
+import type { EventJob } from './bullmq-event-queue';
+import { openQueue } from './bullmq-on-demand-queue';
 
 // As many are kept, the newest: a producer that goes wrong must not fill Redis.
 const MAX_REJECTED_JOBS = 100_000;
@@ -23,17 +23,18 @@ export const REJECTED_FIELDS = ['account', 'refusal'] as const;
 const MAX_REFUSAL_LENGTH = 2_000;
 
 /** Keeps what was pushed onto the events queue and is no valid event, for people to look at. */
-export class BullmqDeadLetters {
+export class RejectedEvents {
   readonly #queue: Queue<RejectedJob>;
   readonly #listKey: string;
 
   constructor(
-    private readonly connection: QueueConnection,
+    private readonly redis: RedisClient,
+    { first: { prefix } }: Pick<QueueShards, 'first'>,
     private readonly clock: Clock,
     private readonly maxJobs = MAX_REJECTED_JOBS,
   ) {
-    this.#queue = openQueue(DEAD_LETTERS_QUEUE, connection);
-    this.#listKey = queueKeysOf(connection.prefix).rejectedJobs;
+    this.#queue = openQueue(DEAD_LETTERS_QUEUE, { redis, prefix });
+    this.#listKey = queueKeysOf(prefix).rejectedJobs;
   }
 
   /**
@@ -46,27 +47,26 @@ export class BullmqDeadLetters {
     const rejected = rejectedJobOf(job, error);
     await this.#queue.add(job.name, rejected, { jobId: id });
     await this.#describe(id, rejected);
-    await this.connection.redis.zadd(this.#listKey, 'NX', String(this.clock()), id);
+    await this.redis.zadd(this.#listKey, 'NX', String(this.clock()), id);
     return await this.#prune();
   }
 
   async #describe(id: string, { job, reason, errors }: RejectedJob): Promise<void> {
     const [account, refusal] = REJECTED_FIELDS;
-    await this.connection.redis.hset(createJobKeys(this.connection.prefix, DEAD_LETTERS_QUEUE).job(id), {
+    await this.redis.hset(this.#queue.toKey(id), {
       [account]: accountOfJob(job.data) ?? '',
       [refusal]: describeRefusal(reason, errors).slice(0, MAX_REFUSAL_LENGTH),
     });
   }
 
   async #prune(): Promise<readonly string[]> {
-    const { redis } = this.connection;
-    const excess = (await redis.zcard(this.#listKey)) - this.maxJobs;
+    const excess = (await this.redis.zcard(this.#listKey)) - this.maxJobs;
     if (excess <= 0) return [];
     const last = String(Math.min(excess, PRUNED_AT_ONCE) - 1);
-    const oldest = await redis.zrange(this.#listKey, '0', last);
+    const oldest = await this.redis.zrange(this.#listKey, '0', last);
     for (const id of oldest) {
       await this.#queue.remove(id);
-      await redis.zrem(this.#listKey, id);
+      await this.redis.zrem(this.#listKey, id);
     }
     return oldest;
   }

@@ -1,9 +1,9 @@
 import { eventIdSchema } from '../domain/event';
 import { keywordQuickWin } from '../event-types/built-in';
+import type { EventJob } from '../queue/bullmq-event-queue';
 import { buildEvent } from '../testing/build-event';
 import { buildReadEventJob } from '../testing/build-read-event-job';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import type { EventJob } from './read-event-job';
 
 const NOW = 1_800_000_000_000;
 const MAX_BYTES = 1_024;

@@ -6,20 +6,8 @@ import { AppError, validationErrorsOf } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
-import { tooDeep, type ValidateEvent } from '../publish/accept-events';
-import { acceptedEventSchema, publishedEventSchema } from './bullmq-event-queue';
-
-/** What is needed of a job on the events queue. */
-export interface EventJob {
-  readonly id: string;
-  /** The event's type. */
-  readonly name: string;
-  /** When it was pushed. Milliseconds since the Unix epoch. */
-  readonly timestamp: number;
-  /** How long its producer wanted it to wait first. Milliseconds. */
-  readonly delay?: number | undefined;
-  readonly data: unknown;
-}
+import { acceptedEventSchema, type EventJob, publishedEventSchema } from '../queue/bullmq-event-queue';
+import { tooDeep, type ValidateEvent } from './accept-events';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;

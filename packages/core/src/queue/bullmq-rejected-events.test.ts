@@ -1,20 +1,20 @@
 import { Queue } from 'bullmq';
 import { queueKeysOf } from '../domain/keys';
-import { DEAD_LETTERS_QUEUE } from '../domain/queues';
+import { DEAD_LETTERS_QUEUE, oneShard } from '../domain/queues';
 import { AppError } from '../platform/app-error';
 import { buildReplayOrder } from '../testing/build-replay';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { accountOfJob, BullmqDeadLetters, describeRefusal } from './bullmq-dead-letters';
+import { accountOfJob, describeRefusal, RejectedEvents } from './bullmq-rejected-events';
 
 describe('bullmq dead letters', () => {
   const queueKeys = queueKeysOf('bull');
 
   let redis: TestRedis;
-  let deadLetters: BullmqDeadLetters;
+  let deadLetters: RejectedEvents;
   let letters: Queue;
   beforeAll(async () => {
     redis = await openTestRedis();
-    deadLetters = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, Date.now);
+    deadLetters = new RejectedEvents(redis.client, oneShard('bull'), Date.now);
     letters = new Queue(DEAD_LETTERS_QUEUE, { connection: redis.client });
   });
   afterEach(() => letters.drain());
@@ -73,7 +73,7 @@ describe('bullmq dead letters', () => {
     it('keeps the newest when there are too many, and says which ones had to go', async () => {
       const connection = { redis: redis.client, prefix: 'bull' };
       let now = 0;
-      const few = new BullmqDeadLetters(connection, () => now++, 2);
+      const few = new RejectedEvents(connection.redis, oneShard(connection.prefix), () => now++, 2);
       await redis.client.del(queueKeys.rejectedJobs);
       const displaced = [];
       for (const id of ['a', 'b', 'c']) displaced.push(await few.keep({ ...job, id }, error));

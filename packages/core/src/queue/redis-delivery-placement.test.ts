@@ -1,12 +1,13 @@
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { keys } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
 import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { ShardedDeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys } from './bullmq-layout';
-import { createDeliveryPlacement, createRedisSendingClaims } from './delivery-placement';
+import { DeliveryPlacement } from './redis-delivery-placement';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -18,14 +19,13 @@ async function arrange({ isSettled = false } = {}) {
   willClose({ close: async () => redis.disconnect() });
   const [before, now] = [createQueueLayout(1, 'bull'), createQueueLayout(4, 'bull')];
   const shards = shardsAmong(now, [before]);
-  const deliveryQueue = willClose(new ShardedDeliveryQueue(redis, shards));
+  const deliveryQueue = willClose(new DeliveryQueue(redis, shards));
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
-  const claims = createRedisSendingClaims(redis);
-  const placement = createDeliveryPlacement({
-    shards: { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isSettled },
+  const placement = new DeliveryPlacement(
+    redis,
+    { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isSettled },
     deliveryQueue,
-    claims,
-  });
+  );
   const home = shards.homeShardOf(run.endpointId);
   const keysIn = ({ prefix }: QueueShard) => createJobKeys(prefix, DELIVERIES_QUEUE);
   const jobId = deliveryIdOf(run);
@@ -34,7 +34,9 @@ async function arrange({ isSettled = false } = {}) {
     run,
     home,
     former: before.first,
-    claims,
+    deliveryQueue,
+    /** As a worker leaves it that was killed in the middle. */
+    claim: ({ prefix }: QueueShard) => client.set(keys.sending(run.endpointId, run.eventId), prefix),
     placement,
     jobsInHomeShard: () => client.zrange(keysIn(home).prioritized, '0', '-1'),
     lock: (shard: QueueShard) => client.set(keysIn(shard).lock(jobId), 'token'),
@@ -53,24 +55,24 @@ function misplacedRun(isMisplaced: (endpointId: string) => boolean): DeliveryRun
 }
 
 it('gives a delivery its job at home, once, however often it breaks off before the other one is gone', async () => {
-  const { placement, run, former, home, jobsInHomeShard, jobId } = await arrange();
+  const { placement, deliveryQueue, run, former, home, jobsInHomeShard, jobId } = await arrange();
   expect([placement.isInHomeShard(run, former), placement.isInHomeShard(run, home)]).toEqual([false, true]);
-  expect(await placement.moveToHomeShard(run)).toBe(true);
-  expect(await placement.moveToHomeShard(run)).toBe(true);
+  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
   expect(await jobsInHomeShard()).toEqual([jobId]);
 });
 
 it('keeps a job while a worker is at another one at home, which may not know what it was added for', async () => {
-  const { placement, run, home, lock, unlock, jobsInHomeShard, client, jobId } = await arrange();
-  await placement.moveToHomeShard(run);
+  const { deliveryQueue, run, home, lock, unlock, jobsInHomeShard, client, jobId } = await arrange();
+  await deliveryQueue.moveToHomeShard(run);
   await lock(home);
   const request = { requestId: 'req', trigger: 'manual', requestedAt: 1 } as const;
-  expect(await placement.moveToHomeShard({ ...run, request })).toBe(false);
+  expect(await deliveryQueue.moveToHomeShard({ ...run, request })).toBe(false);
   // That one comes to its end.
   const { job, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
   await unlock(home);
   await client.del(job(jobId), prioritized);
-  expect(await placement.moveToHomeShard({ ...run, request })).toBe(true);
+  expect(await deliveryQueue.moveToHomeShard({ ...run, request })).toBe(true);
   expect(await jobsInHomeShard()).toEqual([jobId]);
   expect(await client.hget(job(jobId), 'data')).toContain('"req"');
 });
@@ -105,14 +107,14 @@ it('waits for what began elsewhere before anybody knew of another layout', async
 });
 
 it('goes on at once with the job of a worker that was killed in the middle, in the same shard', async () => {
-  const { placement, claims, run, home, former } = await arrange();
-  await claims.claim(run, home);
+  const { placement, claim, run, home, former } = await arrange();
+  await claim(home);
   await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('elsewhere');
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
 });
 
 it('asks Redis for nothing when all processes agree', async () => {
-  const { placement, claims, run, home, former } = await arrange({ isSettled: true });
-  await claims.claim(run, former);
+  const { placement, claim, run, home, former } = await arrange({ isSettled: true });
+  await claim(former);
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
 });

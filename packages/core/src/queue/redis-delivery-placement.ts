@@ -1,0 +1,71 @@
+import { type DeliveryParts, type DeliveryRun } from '../domain/delivery';
+import { keys } from '../domain/keys';
+import type { QueueShard } from '../domain/queues';
+import type { RedisClient } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import type { DeliveryQueue } from './bullmq-delivery-queue';
+import type { ShardsInForce } from './shards-in-force';
+
+// Longer than an attempt takes. Only the end of a process in the middle of one makes it come to that, and then only for a
+// job in another shard.
+const CLAIM_MS = 120_000;
+
+// A job that is taken over in its own shard goes on with what it had: BullMQ's lock keeps others of that shard away. KEYS: the
+// claim. ARGV: shard, for how long. Gives whether it is ours.
+const CLAIM = defineScript(`
+  local holder = redis.call('GET', KEYS[1])
+  if holder and holder ~= ARGV[1] then return 0 end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return 1`);
+
+// KEYS: the claim. ARGV: shard.
+const RELEASE = defineScript(`
+  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
+
+/**
+ * Whether a delivery's job may be worked on where it is. While the queues are being split anew there may be two jobs for one
+ * delivery, in two shards, and workers that do not agree which of them counts: the one that is not at home is brought there,
+ * and a worker that is at either keeps the other waiting. As long as all processes agree, which is nearly always, this costs
+ * no command.
+ */
+export class DeliveryPlacement {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: Pick<ShardsInForce, 'homeShardOf' | 'formerHomeShardsOf' | 'isSettled'>,
+    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn'>,
+  ) {}
+
+  isInHomeShard({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean {
+    return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
+  }
+
+  /** Makes an attempt, unless the delivery is just being worked on in another shard. */
+  async work<Result>(
+    run: DeliveryRun,
+    shard: QueueShard,
+    attempt: () => Promise<Result>,
+  ): Promise<Result | 'elsewhere'> {
+    if (this.shards.isSettled) return await attempt();
+    if (!(await this.#claim(run, shard))) return 'elsewhere';
+    try {
+      // What began before anybody knew of another layout has claimed nothing.
+      const former = this.shards.formerHomeShardsOf(run.endpointId);
+      if (await this.deliveryQueue.isRunningIn(former, run)) return 'elsewhere';
+      return await attempt();
+    } finally {
+      await this.#release(run, shard);
+    }
+  }
+
+  async #claim(delivery: DeliveryParts, { prefix }: QueueShard): Promise<boolean> {
+    return (await CLAIM(this.redis, claimKeysOf(delivery), [prefix, CLAIM_MS])) === 1;
+  }
+
+  async #release(delivery: DeliveryParts, { prefix }: QueueShard): Promise<void> {
+    await RELEASE(this.redis, claimKeysOf(delivery), [prefix]);
+  }
+}
+
+function claimKeysOf({ endpointId, eventId }: DeliveryParts): readonly string[] {
+  return [keys.sending(endpointId, eventId)];
+}
