@@ -37,7 +37,13 @@ const config: Config = {
         '<rootDir>/spec/*.test.ts',
       ],
     },
-    { ...common, displayName: 'flows', testMatch: ['<rootDir>/e2e/flows/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'flows',
+      testMatch: ['<rootDir>/e2e/flows/**/*.test.ts'],
+      globalSetup: '<rootDir>/e2e/support/start-shared-stack.ts',
+      globalTeardown: '<rootDir>/e2e/support/stop-shared-stack.ts',
+    },
     {
       ...common,
       displayName: 'slow',

@@ -1,14 +1,12 @@
+import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
-import { Stack } from '../support/stack';
+import { openAccount } from '../support/shared-stack';
 
-let stack: Stack;
+let client: ApiClient;
 let receiver: Receiver;
-beforeAll(async () => {
-  stack = await Stack.start();
-});
-afterAll(() => stack.stop());
 beforeEach(async () => {
+  client = await openAccount();
   receiver = await Receiver.start();
 });
 afterEach(() => receiver.stop());
@@ -22,7 +20,6 @@ const FAR = { ...QUICK_WIN.data, position: 50 };
 const NEAR = { ...QUICK_WIN.data, position: 3 };
 
 async function registerFiltered(filter: object): Promise<string> {
-  const { client } = stack;
   const { body } = await client.expect<Created>(201, 'POST', '/v1/webhooks', {
     url: receiver.url,
     events,
@@ -32,11 +29,10 @@ async function registerFiltered(filter: object): Promise<string> {
 }
 
 async function eventsAt(webhookId: string): Promise<readonly string[]> {
-  return (await stack.client.listDeliveries(webhookId)).map(({ event_id }) => event_id);
+  return (await client.listDeliveries(webhookId)).map(({ event_id }) => event_id);
 }
 
 it('sends an endpoint what its filter lets pass, and makes no delivery of the rest', async () => {
-  const { client } = stack;
   const webhook = await registerFiltered({ position: { lte: 10 } });
   const far = await client.publish(QUICK_WIN.type, FAR);
   const near = await client.publish(QUICK_WIN.type, NEAR);
@@ -62,7 +58,6 @@ it('sends an endpoint what its filter lets pass, and makes no delivery of the re
 });
 
 it('has a worker ask very many filters, and a test go past them', async () => {
-  const { client } = stack;
   // Beyond what is asked while the publisher waits.
   const long = 'x'.repeat(4_000);
   const [passing, ...others] = await Promise.all(
@@ -80,7 +75,6 @@ it('has a worker ask very many filters, and a test go past them', async () => {
 });
 
 it('replays to an endpoint what it lacks and its filter lets pass, and nothing else', async () => {
-  const { client } = stack;
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const type = 'brief.created';
   const wanted = await client.publish(type, { brief_id: 'b1', title: 'Red shoes' });

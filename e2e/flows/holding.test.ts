@@ -1,56 +1,53 @@
+import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
+import { openAccount } from '../support/shared-stack';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
-let stack: Stack;
+let client: ApiClient;
 beforeEach(async () => {
-  stack = await Stack.start({
-    environment: {
-      WORKER_CONCURRENCY: '32',
-      DELIVERY_TIMEOUT: '20s',
-      RETRY_SCHEDULE: '100ms,1s,2s,4s,8s,8s,8s,8s',
-    },
-  });
+  client = await openAccount();
 });
-afterEach(() => stack.stop());
 
 it('holds what a disabled endpoint is owed, and delivers it once it is enabled, at no cost of attempts', async () => {
   const receiver = await Receiver.start();
-  const webhook = await stack.client.register(receiver.url);
-  await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
+  const webhook = await client.register(receiver.url);
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
   const eventIds = await publish(50);
   await waitForStatuses(webhook.id, eventIds, 'held');
   expect(receiver.requests).toHaveLength(0);
 
-  await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
   await waitForStatuses(webhook.id, eventIds, 'delivered');
-  const deliveries = await stack.client.listDeliveries(webhook.id);
+  const deliveries = await client.listDeliveries(webhook.id);
   expect(deliveries.map(({ attempt_count }) => attempt_count)).toEqual(Array(50).fill(1));
   await receiver.stop();
 });
 
 it('disables an endpoint whose receiver answers 410, and holds the delivery until it is enabled again', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 410 : 204));
-  const webhook = await stack.client.register(receiver.url);
+  const webhook = await client.register(receiver.url);
   const [eventId = ''] = await publish(1);
-  await stack.client.waitForStatus(webhook.id, eventId, 'held');
-  const { body } = await stack.client.expect(200, 'GET', `/v1/webhooks/${webhook.id}`);
+  await client.waitForStatus(webhook.id, eventId, 'held');
+  const { body } = await client.expect(200, 'GET', `/v1/webhooks/${webhook.id}`);
   expect(body).toMatchObject({ status: 'disabled', disabled_reason: 'gone' });
 
-  await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
-  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
+  const delivery = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivery.attempts.map(({ outcome }) => outcome)).toEqual(['http_4xx', 'delivered']);
   await receiver.stop();
 });
 
 it('goes on delivering to those that answer while many receivers hang', async () => {
+  const stack = await Stack.start({ environment: { WORKER_CONCURRENCY: '32', DELIVERY_TIMEOUT: '20s' } });
+  client = stack.client;
   const hanging = await Receiver.start(() => 'never');
   const healthy = await Receiver.start();
-  for (let i = 0; i < 10; i += 1) await stack.client.register(`${hanging.url}/${i}`, ['brief.created']);
-  await stack.client.register(healthy.url, ['keyword.quick_win']);
+  for (let i = 0; i < 10; i += 1) await client.register(`${hanging.url}/${i}`, ['brief.created']);
+  await client.register(healthy.url, ['keyword.quick_win']);
   for (let i = 0; i < 20; i += 1) {
-    await stack.client.publish('brief.created', { brief_id: String(i), title: 'to those that hang' });
+    await client.publish('brief.created', { brief_id: String(i), title: 'to those that hang' });
   }
   // Two of them at each: far fewer than the 200 that wait, and than the worker's 32 slots.
   await hanging.waitFor(20);
@@ -58,12 +55,12 @@ it('goes on delivering to those that answer while many receivers hang', async ()
   await publish(100);
   await healthy.waitFor(100);
   expect(hanging.requests).toHaveLength(20);
-  await Promise.all([hanging.stop(), healthy.stop()]);
+  await Promise.all([hanging.stop(), healthy.stop(), stack.stop()]);
 });
 
 async function publish(count: number): Promise<string[]> {
   return await Promise.all(
-    Array.from({ length: count }, () => stack.client.publish(QUICK_WIN.type, QUICK_WIN.data)),
+    Array.from({ length: count }, () => client.publish(QUICK_WIN.type, QUICK_WIN.data)),
   );
 }
 
@@ -73,7 +70,7 @@ async function waitForStatuses(
   status: string,
 ): Promise<void> {
   await until(async () => {
-    const deliveries = await stack.client.listDeliveries(webhookId);
+    const deliveries = await client.listDeliveries(webhookId);
     const reached = deliveries
       .filter((delivery) => delivery.status === status)
       .map(({ event_id }) => event_id);

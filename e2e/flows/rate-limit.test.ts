@@ -1,25 +1,17 @@
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
-import { Stack } from '../support/stack';
+import { openAccount } from '../support/shared-stack';
 
 const LIMIT = 10;
 const EVENTS = 60;
 
-let stack: Stack;
-beforeEach(async () => {
-  stack = await Stack.start({ workers: 2 });
-});
-afterEach(() => stack.stop());
-
 it('lets no more arrive within any second than an endpoint asked for, and holds up nobody else', async () => {
   const limited = await Receiver.start();
   const unlimited = await Receiver.start();
-  const { url } = limited;
-  await stack.client.expect(201, 'POST', '/v1/webhooks', { url, events: ['*'], rate_limit: LIMIT });
-  await stack.client.register(unlimited.url);
-  const published = Array.from({ length: EVENTS }, () =>
-    stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
-  );
+  const client = await openAccount();
+  await client.register(limited.url, ['*'], { rate_limit: LIMIT });
+  await client.register(unlimited.url);
+  const published = Array.from({ length: EVENTS }, () => client.publish(QUICK_WIN.type, QUICK_WIN.data));
   const eventIds = await Promise.all(published);
 
   await unlimited.waitFor(EVENTS);

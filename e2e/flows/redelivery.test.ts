@@ -1,17 +1,18 @@
-import type { DeliveryView } from '../support/api-client';
+import type { ApiClient, DeliveryView } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
-import { Stack } from '../support/stack';
+import { openAccount } from '../support/shared-stack';
 import { until } from '../support/until';
 
-let stack: Stack;
+const ONE_RETRY = { retry_schedule: ['50ms'] };
+
+let client: ApiClient;
 beforeEach(async () => {
-  stack = await Stack.start({ environment: { RETRY_SCHEDULE: '50ms', JOB_LOCK_DURATION: '5s' } });
+  client = await openAccount();
 });
-afterEach(() => stack.stop());
 
 function redeliver(id: string, headers: Readonly<Record<string, string>> = {}) {
-  return stack.client.request<DeliveryView & { code?: string }>(
+  return client.request<DeliveryView & { code?: string }>(
     'POST',
     `/v1/deliveries/${id}/redeliver`,
     undefined,
@@ -25,9 +26,9 @@ function attemptsSeenBy(receiver: Receiver) {
 
 /** A delivery that was tried as often as its schedule allows, in vain. */
 async function exhausted(receiver: Receiver) {
-  const webhook = await stack.client.register(receiver.url);
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
-  return { webhook, eventId, delivery: await stack.client.waitForStatus(webhook.id, eventId, 'exhausted') };
+  const webhook = await client.register(receiver.url, ['*'], ONE_RETRY);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  return { webhook, eventId, delivery: await client.waitForStatus(webhook.id, eventId, 'exhausted') };
 }
 
 it('sends an exhausted delivery once more, under the same webhook-id, and goes on counting its attempts', async () => {
@@ -36,7 +37,7 @@ it('sends an exhausted delivery once more, under the same webhook-id, and goes o
 
   const answer = await redeliver(delivery.id);
   expect(answer).toMatchObject({ status: 202, body: { id: delivery.id } });
-  const delivered = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const delivered = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'schedule', 'manual']);
   expect(attemptsSeenBy(receiver)).toEqual([
     [eventId, '1'],
@@ -51,27 +52,27 @@ it('begins the schedule anew for one that fails again', async () => {
   const { webhook, eventId, delivery } = await exhausted(receiver);
   await redeliver(delivery.id);
   await receiver.waitFor(4);
-  const again = await stack.client.waitForStatus(webhook.id, eventId, 'exhausted');
+  const again = await client.waitForStatus(webhook.id, eventId, 'exhausted');
   expect(again.attempt_count).toBe(4);
   await receiver.stop();
 });
 
 it('sends a delivered one once more; it stays delivered when that fails, and is not retried', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 2 ? 500 : 204));
-  const webhook = await stack.client.register(receiver.url);
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
-  const { id } = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const webhook = await client.register(receiver.url, ['*'], ONE_RETRY);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const { id } = await client.waitForStatus(webhook.id, eventId, 'delivered');
 
   const sendAgain = async (attempts: number) => {
     await until(async () => ((await redeliver(id)).status === 202 ? true : undefined));
     return await until(async () => {
-      const delivery = await stack.client.readDelivery(id);
+      const delivery = await client.readDelivery(id);
       return delivery.attempt_count === attempts ? delivery : undefined;
     });
   };
   expect(await sendAgain(2)).toMatchObject({ status: 'delivered', next_attempt_at: null });
   expect(await sendAgain(3)).toMatchObject({ status: 'delivered', next_attempt_at: null });
-  expect((await stack.client.readDelivery(id)).attempts.map(({ outcome }) => outcome)).toEqual([
+  expect((await client.readDelivery(id)).attempts.map(({ outcome }) => outcome)).toEqual([
     'delivered',
     'http_5xx',
     'delivered',
@@ -100,26 +101,26 @@ it('sends it once when it is asked for many times at once, and once for the same
 it('holds what is sent again to a disabled webhook, until that is enabled', async () => {
   const receiver = await Receiver.start((_request, count) => (count <= 2 ? 500 : 204));
   const { webhook, eventId, delivery } = await exhausted(receiver);
-  await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
   await redeliver(delivery.id);
-  await stack.client.waitForStatus(webhook.id, eventId, 'held');
+  await client.waitForStatus(webhook.id, eventId, 'held');
   expect(await redeliver(delivery.id)).toMatchObject({ status: 202, body: { status: 'held' } });
 
-  await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
-  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
+  await client.waitForStatus(webhook.id, eventId, 'delivered');
   await receiver.stop();
 });
 
 /** A webhook whose deliveries are tried again only after an hour, and one that has failed once. */
 async function waiting(receiver: Receiver) {
-  const { body: webhook } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
+  const { body: webhook } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
     url: receiver.url,
     events: ['*'],
     retry_schedule: ['1h', '1h'],
   });
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   const delivery = await until(async () => {
-    const { body } = await stack.client.request<{ data: DeliveryView[] }>(
+    const { body } = await client.request<{ data: DeliveryView[] }>(
       'GET',
       `/v1/webhooks/${webhook.id}/deliveries`,
     );
@@ -139,7 +140,7 @@ it('sends one now that would be tried again in an hour', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 500 : 204));
   const { webhook, eventId, id } = await waiting(receiver);
   await redeliverSoon(id);
-  const delivered = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const delivered = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'manual']);
   expect(attemptsSeenBy(receiver)).toEqual([
     [eventId, '1'],
@@ -154,14 +155,14 @@ it('goes on with the schedule when one that was brought forward fails, however o
   await redeliverSoon(id);
   await receiver.waitFor(2);
   const again = await until(async () => {
-    const delivery = await stack.client.readDelivery(id);
+    const delivery = await client.readDelivery(id);
     return delivery.attempt_count === 2 ? delivery : undefined;
   });
   expect(again.status).toBe('pending');
   expect(Date.parse(String(again.next_attempt_at))).toBeGreaterThan(Date.now() + 3_000_000);
   // The second retry is the schedule's last one.
   await redeliverSoon(id);
-  expect(await stack.client.waitForStatus(webhook.id, eventId, 'exhausted')).toMatchObject({
+  expect(await client.waitForStatus(webhook.id, eventId, 'exhausted')).toMatchObject({
     attempt_count: 3,
   });
   expect(receiver.requests).toHaveLength(3);
@@ -190,20 +191,21 @@ it('sends again to a webhook with strict ordering, and lets those that wait foll
     underWay -= 1;
     return isDown ? 500 : 204;
   });
-  const { body: webhook } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
+  const { body: webhook } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
     url: receiver.url,
     events: ['*'],
     ordering: 'strict',
+    ...ONE_RETRY,
   });
-  const first = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
-  const { id } = await stack.client.waitForStatus(webhook.id, first, 'exhausted');
+  const first = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const { id } = await client.waitForStatus(webhook.id, first, 'exhausted');
   isDown = false;
 
   const others: string[] = [];
-  for (let i = 0; i < 10; i += 1) others.push(await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data));
+  for (let i = 0; i < 10; i += 1) others.push(await client.publish(QUICK_WIN.type, QUICK_WIN.data));
   await until(async () => ((await redeliver(id)).status === 202 ? true : undefined));
   for (const eventId of [first, ...others]) {
-    await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+    await client.waitForStatus(webhook.id, eventId, 'delivered');
   }
   const seen = receiver.requests.slice(2).map(({ headers }) => String(headers['webhook-id']));
   expect(seen.filter((eventId) => eventId !== first)).toEqual(others);
@@ -215,27 +217,23 @@ it('sends again to a webhook with strict ordering, and lets those that wait foll
 it('answers 404 once the webhook is deleted', async () => {
   const receiver = await Receiver.start(() => 500);
   const { webhook, delivery } = await exhausted(receiver);
-  await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+  await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
   expect((await redeliver(delivery.id)).status).toBe(404);
   await receiver.stop();
 });
 
 describe('a test', () => {
   const test = (webhookId: string, body: object = {}) =>
-    stack.client.request<{ event_id: string; delivery_id: string }>(
-      'POST',
-      `/v1/webhooks/${webhookId}/test`,
-      body,
-    );
+    client.request<{ event_id: string; delivery_id: string }>('POST', `/v1/webhooks/${webhookId}/test`, body);
 
   it('sends the example of a type to one webhook alone, whether it asked for that or not', async () => {
     const [receiver, other] = [await Receiver.start(), await Receiver.start()];
-    const webhook = await stack.client.register(receiver.url, [QUICK_WIN.type]);
-    await stack.client.register(other.url);
+    const webhook = await client.register(receiver.url, [QUICK_WIN.type]);
+    await client.register(other.url);
     const { status, body } = await test(webhook.id, { type: BRIEF.type });
     expect([status, body.delivery_id]).toEqual([202, `${body.event_id}.${webhook.id}`]);
 
-    const delivery = await stack.client.waitForStatus(webhook.id, body.event_id, 'delivered');
+    const delivery = await client.waitForStatus(webhook.id, body.event_id, 'delivered');
     expect(delivery.attempts).toMatchObject([{ trigger: 'test' }]);
     const [request] = receiver.requests;
     expect(request?.headers['webhook-id']).toBe(body.event_id);
@@ -246,7 +244,7 @@ describe('a test', () => {
 
   it('sends a type that the webhook asked for, unless it is told which', async () => {
     const receiver = await Receiver.start();
-    const webhook = await stack.client.register(receiver.url, ['import.*']);
+    const webhook = await client.register(receiver.url, ['import.*']);
     await test(webhook.id);
     const [request] = await receiver.waitFor(1);
     expect(JSON.parse(String(request?.body))).toMatchObject({ type: 'import.completed' });
@@ -255,7 +253,7 @@ describe('a test', () => {
 
   it('refuses a type that is not in the catalogue', async () => {
     const receiver = await Receiver.start();
-    const webhook = await stack.client.register(receiver.url);
+    const webhook = await client.register(receiver.url, ['*'], ONE_RETRY);
     expect((await test(webhook.id, { type: 'keyword.nonsense' })).status).toBe(422);
     await receiver.stop();
   });

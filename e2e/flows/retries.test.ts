@@ -1,29 +1,32 @@
+import type { ApiClient } from '../support/api-client';
 import { Receiver, type Reply } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
-import { Stack } from '../support/stack';
+import { openAccount } from '../support/shared-stack';
+import { until } from '../support/until';
 
 const SCHEDULE_MS = [300, 500, 400];
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await Stack.start({
-    environment: { RETRY_SCHEDULE: SCHEDULE_MS.map((ms) => `${ms}ms`).join(',') },
-  });
+const OPTIONS = { retry_schedule: SCHEDULE_MS.map((ms) => `${ms}ms`) };
+
+let client: ApiClient;
+beforeEach(async () => {
+  client = await openAccount();
 });
-afterAll(() => stack.stop());
 
 it('tries again after a 500, a refused connection and a 302, as scheduled, and ends with the 204', async () => {
   const replies: readonly Reply[] = [500, { status: 302, headers: { location: '/elsewhere' } }, 204];
   const receiver = await Receiver.start((_request, count) => replies[count - 1] ?? 500);
-  const webhook = await stack.client.register(receiver.url);
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const webhook = await client.register(receiver.url, ['*'], OPTIONS);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
 
   await receiver.waitFor(1);
   await receiver.stop();
-  const worker = stack.workers[0];
-  await worker?.waitForLine((line) => line.event_id === eventId && line.outcome === 'connect_refused');
+  await until(async () => {
+    const { attempts } = await client.readDelivery(`${eventId}.${webhook.id}`);
+    return attempts.at(-1)?.outcome === 'connect_refused' ? true : undefined;
+  });
   await receiver.listen();
-  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const delivery = await client.waitForStatus(webhook.id, eventId, 'delivered');
 
   expect(delivery.attempts.map(({ outcome }) => outcome)).toEqual([
     'http_5xx',
@@ -34,7 +37,7 @@ it('tries again after a 500, a refused connection and a 302, as scheduled, and e
   expect(receiver.requests.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);
   const waits = waitsBetween(delivery.attempts);
   for (const [i, scheduledMs] of SCHEDULE_MS.entries()) expect(waits[i]).toBeGreaterThanOrEqual(scheduledMs);
-  expect(await stack.client.listDeliveries(webhook.id)).toMatchObject([
+  expect(await client.listDeliveries(webhook.id)).toMatchObject([
     { status: 'delivered', attempt_count: 4, next_attempt_at: null },
   ]);
   await receiver.stop();
@@ -42,10 +45,10 @@ it('tries again after a 500, a refused connection and a 302, as scheduled, and e
 
 it('keeps a delivery whose schedule ran out, listed as exhausted, with each attempt', async () => {
   const receiver = await Receiver.start(() => 503);
-  const webhook = await stack.client.register(receiver.url);
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const webhook = await client.register(receiver.url, ['*'], OPTIONS);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
 
-  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'exhausted');
+  const delivery = await client.waitForStatus(webhook.id, eventId, 'exhausted');
   expect(delivery.attempts).toHaveLength(SCHEDULE_MS.length + 1);
   expect(delivery.attempts.every(({ outcome }) => outcome === 'http_5xx')).toBe(true);
   expect(delivery.next_attempt_at).toBeNull();
@@ -57,10 +60,10 @@ it('does not come back before the time that the receiver asked for', async () =>
   const receiver = await Receiver.start((_request, count) =>
     count === 1 ? { status: 429, headers: { 'retry-after': '2' } } : 204,
   );
-  const webhook = await stack.client.register(receiver.url);
-  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const webhook = await client.register(receiver.url, ['*'], OPTIONS);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
 
-  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const delivery = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(waitsBetween(delivery.attempts)[0]).toBeGreaterThanOrEqual(2_000);
   await receiver.stop();
 });

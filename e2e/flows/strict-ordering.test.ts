@@ -1,20 +1,22 @@
 import { EventEmitter, once } from 'node:events';
+import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
+import { openAccount } from '../support/shared-stack';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
 const EVENTS = 300;
 
-let stack: Stack;
-afterEach(() => stack.stop());
+let client: ApiClient;
 
 it('delivers in the order of acceptance, also through failures and the death of a worker', async () => {
-  stack = await Stack.start({
+  const stack = await Stack.start({
     workers: 2,
     // More retries than one delivery can need; locks that are short, so that a killed worker's jobs are taken over soon.
     environment: { RETRY_SCHEDULE: Array(20).fill('50ms').join(), JOB_LOCK_DURATION: '2s' },
   });
+  client = stack.client;
   const receiver = await Receiver.start(() => (Math.random() < 0.1 ? 500 : 204));
   await registerStrict(receiver.url);
   const published = publish(EVENTS);
@@ -26,11 +28,11 @@ it('delivers in the order of acceptance, also through failures and the death of 
   await until(async () => (firstSights(receiver).length === EVENTS ? true : undefined));
 
   expect(firstSights(receiver)).toEqual(eventIds);
-  await receiver.stop();
+  await Promise.all([receiver.stop(), stack.stop()]);
 }, 180_000);
 
 it('holds those behind a delivery that fails until it is exhausted, and no other endpoint', async () => {
-  stack = await Stack.start({ workers: 2, environment: { RETRY_SCHEDULE: '50ms,50ms' } });
+  client = await openAccount();
   const gate = new EventEmitter();
   const opened = once(gate, 'open').then(() => 500);
   const strict = await Receiver.start(({ headers }) =>
@@ -38,24 +40,24 @@ it('holds those behind a delivery that fails until it is exhausted, and no other
   );
   const other = await Receiver.start();
   const webhookId = await registerStrict(strict.url);
-  await stack.client.register(other.url);
+  await client.register(other.url);
   const eventIds = await publish(5);
 
   await other.waitFor(5);
-  for (const eventId of eventIds.slice(1)) await stack.client.waitForStatus(webhookId, eventId, 'held');
+  for (const eventId of eventIds.slice(1)) await client.waitForStatus(webhookId, eventId, 'held');
   expect(strict.requests).toHaveLength(1);
 
   gate.emit('open');
   const [failing = '', ...others] = eventIds;
-  for (const eventId of others) await stack.client.waitForStatus(webhookId, eventId, 'delivered');
+  for (const eventId of others) await client.waitForStatus(webhookId, eventId, 'delivered');
   expect(arrivals(strict)).toEqual([failing, failing, failing, ...others]);
-  await stack.client.waitForStatus(webhookId, failing, 'exhausted');
+  await client.waitForStatus(webhookId, failing, 'exhausted');
   await Promise.all([strict.stop(), other.stop()]);
 });
 
 async function registerStrict(url: string): Promise<string> {
   const webhook = { url, events: ['*'], ordering: 'strict' };
-  const { body } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
+  const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
   return body.id;
 }
 
@@ -63,7 +65,7 @@ async function registerStrict(url: string): Promise<string> {
 async function publish(count: number): Promise<string[]> {
   const eventIds: string[] = [];
   while (eventIds.length < count) {
-    eventIds.push(await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data));
+    eventIds.push(await client.publish(QUICK_WIN.type, QUICK_WIN.data));
   }
   return eventIds;
 }

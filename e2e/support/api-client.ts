@@ -64,8 +64,9 @@ export class ApiClient {
     };
   }
 
-  async register(url: string, events: readonly string[] = ['*']): Promise<Webhook> {
-    const { body } = await this.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events });
+  /** @param options more of the webhook. */
+  async register(url: string, events: readonly string[] = ['*'], options: object = {}): Promise<Webhook> {
+    const { body } = await this.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events, ...options });
     return body;
   }
 

@@ -1,0 +1,3 @@
+import { stopSharedStack } from './start-shared-stack';
+
+export default stopSharedStack;
