@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import type { Webhook } from '../support/api-client';
 import { Receiver } from '../support/receiver';
@@ -11,27 +12,32 @@ const SLACK = 5 * CONCURRENCY;
 
 let stack: Stack;
 let receiver: Receiver;
-beforeEach(async () => {
+beforeAll(async () => {
   stack = await Stack.start({ workers: 0, environment: { WORKER_CONCURRENCY: String(CONCURRENCY) } });
+});
+afterAll(() => stack.stop());
+beforeEach(async () => {
   receiver = await Receiver.start();
 });
 afterEach(async () => {
-  await stack.stop();
+  await stack.stopWorkers();
   await receiver.stop();
 });
 
-/** An account with an endpoint at a path of its own. */
+/** A new account with an endpoint at a path of its own. */
 async function openAccount(
-  id: string,
+  name: string,
   { ordering = 'none', weight }: { ordering?: string; weight?: number } = {},
 ) {
   const { client } = stack;
+  const id = `${name}-${randomUUID()}`;
   const headers = { 'x-account-id': id };
   await client.expect(201, 'POST', '/v1/accounts', { id });
   if (weight !== undefined) await client.expect(200, 'PATCH', `/v1/accounts/${id}`, { weight });
   const url = `${receiver.url}/${id}`;
   await client.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events: ['*'], ordering }, headers);
   return {
+    id,
     /** Gives the events' ids. */
     async publish(count: number): Promise<readonly string[]> {
       const ids: string[] = [];
@@ -105,8 +111,8 @@ it('events that a producer pushes by the thousand keep no other account’s wait
         data: { account_id: accountId, ...QUICK_WIN },
       })),
     );
-  await push('burst', 1_000);
-  await push('other', 10);
+  await push(burst.id, 1_000);
+  await push(other.id, 10);
   await stack.startWorker();
   await receiver.waitFor(1_010);
   await events.close();

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { verify } from '@hookferry/receiver';
+import { ListenProgram } from '../packages/cli/listen-program';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
-import { ListenProgram } from '../packages/cli/listen-program';
 
 const TYPE = 'keyword.quick_win';
 // Each of a thousand goes there and back through four processes before the next one may.
