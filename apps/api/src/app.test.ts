@@ -8,9 +8,9 @@ import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import express from 'express';
 import request, { type Test } from 'supertest';
 import { refuseBadHead } from './app';
-import { requestId } from './http/announce-requests';
-import { createHttpServer } from './http/http-server';
+import { HttpServer } from './http/http-server';
 import { answerProblems } from './http/problem';
+import { beginRequests } from './http/request-state';
 import type { Route } from './http/route';
 import { requestExamples } from './openapi/operation';
 import { routes as allRoutes } from './routes/index';
@@ -537,10 +537,7 @@ describe('refuse bad head', () => {
   afterEach(closeAll);
 
   const app = express()
-    .use(
-      requestId((prefix) => `${prefix}_1`),
-      refuseBadHead,
-    )
+    .use(beginRequests({ drain: { isDraining: false }, newId: (prefix) => `${prefix}_1` }), refuseBadHead)
     .use((_request, response) => void response.json({}))
     .use(answerProblems(() => {}));
 
@@ -553,7 +550,7 @@ describe('refuse bad head', () => {
 
   async function sendRaw(bytes: string): Promise<string> {
     const server = willClose(
-      createHttpServer(app, { maxConnections: 1, newId: () => 'req_1', emit: () => {} }),
+      new HttpServer(app, { maxConnections: 1, newId: () => 'req_1', emit: () => {} }),
     );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

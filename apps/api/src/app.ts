@@ -2,33 +2,31 @@ import { AppError } from '@hookferry/core/platform/app-error';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { ApiContext } from './context';
-import { announceRequests, requestId, traceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';
 import { mountRoutes } from './http/mount-route';
 import { mountPortal, PORTAL_FOLDER } from './http/portal';
 import { mountProbes } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
+import { announceRequests, beginRequests } from './http/request-state';
 import { describeApi } from './openapi/document';
 import { routes } from './routes/index';
 
 /** The HTTP API, from the first middleware to the last. */
 export function createApp(context: ApiContext): Express {
-  const { config, drain, probes, inspectedQueues, authenticate, beginSpan, newId, clock, emit } = context;
+  const { config, probes, inspectedQueues, authenticate, emit } = context;
   const app = express();
   app.disable('x-powered-by');
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
   // Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges.
   app.set('trust proxy', config.TRUST_PROXY);
-  app.use(drain.endConnections);
-  app.use(requestId(newId));
+  app.use(beginRequests(context));
   app.use(securityHeaders);
   app.use(refuseBadHead);
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
-  if (beginSpan) app.use(traceRequests(beginSpan, clock));
-  app.use(announceRequests(emit, clock));
+  app.use(announceRequests(context));
   if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });

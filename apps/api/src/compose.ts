@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
@@ -29,7 +28,7 @@ import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { createApp } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
-import { createHttpServer } from './http/http-server';
+import { HttpServer } from './http/http-server';
 import { Drain } from './http/probes';
 
 export interface Api {
@@ -115,7 +114,7 @@ export async function composeApi(
     clock: steadyClock,
   });
   const server = await listen(
-    createHttpServer(createApp(context), { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
+    new HttpServer(createApp(context), { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
   );
 
@@ -125,7 +124,7 @@ export async function composeApi(
     parts: [
       { name: 'drain', stop: () => drain.stop() },
       ...streams,
-      { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
+      { name: 'http server', stop: () => server.stop(config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...parts,
       { name: 'change feed', stop: () => changeFeed.stop() },
@@ -148,25 +147,13 @@ function warnOfAnyHost({ PORTAL, PUBLIC_URL, API_HOST }: ApiConfig, emit: Emit):
   });
 }
 
-async function listen(server: Server, { API_HOST, API_PORT }: ApiConfig): Promise<Server> {
+async function listen(server: HttpServer, { API_HOST, API_PORT }: ApiConfig): Promise<HttpServer> {
   server.listen(API_PORT, API_HOST);
   await once(server, 'listening');
   return server;
 }
 
-function portOf(server: Server): number {
+function portOf(server: HttpServer): number {
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-/** Takes no new connections, answers what is under way, and after the deadline closes what is left. */
-async function closeServer(server: Server, deadlineMs: number): Promise<void> {
-  const closed = once(server, 'close');
-  // So that a connection whose last answer is still to come does not stay open after it.
-  server.keepAliveTimeout = 1;
-  server.close();
-  server.closeIdleConnections();
-  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
-  await closed;
-  clearTimeout(deadline);
 }

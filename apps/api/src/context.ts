@@ -101,7 +101,8 @@ import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-sto
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { ApiConfig } from './config';
-import { LongAnswers } from './http/long-requests';
+import { HeavyTurns } from './http/heavy-turns';
+import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import type { Drain, ProbeOptions } from './http/probes';
 
 /** What the process has before it opens anything in Redis. */
@@ -215,6 +216,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     workerReports: createRedisWorkerReports(redis),
     knownAccounts: new KnownAccounts(),
     longAnswers: new LongAnswers(),
+    unreadAnswers: new UnreadAnswers(),
+    heavyTurns: new HeavyTurns(),
     urlRules: urlRulesOf(config),
   };
   return { stores, parts };

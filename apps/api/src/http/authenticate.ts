@@ -1,48 +1,58 @@
 import { type ActFor, type KnownAccounts, requireOperator } from '@hookferry/core/accounts/act-for';
 import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { keyIn } from '@hookferry/core/accounts/authenticate';
-import type { LimitRate } from '@hookferry/core/accounts/limit-rate';
-import { maySeeSecrets, type Principal, type Scope } from '@hookferry/core/domain/account';
+import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
+import { type AccountId, maySeeSecrets, type Principal, type Scope } from '@hookferry/core/domain/account';
 import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { Request, RequestHandler, Response } from 'express';
-import { createSpend, type Spend } from './rate-limit';
+import type { Request, Response } from 'express';
+import { requestStateOf } from './request-state';
 import type { Route } from './route';
 
-export interface AuthenticateOptions {
+interface AdmitContext extends SpendContext {
   readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
-  readonly limitRate: LimitRate;
   readonly knownAccounts: KnownAccounts;
   readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
 }
 
-type GuardedRoute = Pick<Route, 'operatorOnly' | 'handlesSecret' | 'stores'> & {
-  readonly scope: Exclude<Route['scope'], 'none'>;
-};
+type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'stores'>;
 
-/** Lets only those pass whose API key, or portal session, may use the route, and says for which account. */
-export function requireKeyFor(
+/** Lets only those pass whose API key, or portal session, may use the route, and notes for which account. */
+export async function admit(
+  context: AdmitContext,
   { scope, operatorOnly, handlesSecret, stores }: GuardedRoute,
-  options: AuthenticateOptions,
-): RequestHandler {
-  const { authenticate, actFor, limitRate, knownAccounts } = options;
-  return async (request, response, next) => {
-    // Whoever publishes needs it next: it goes along, and saves a round trip.
-    const early = stores === 'event' ? readEarly(request.headers.authorization, options) : undefined;
-    const apiKey = await authenticate(request.headers.authorization, request.ip);
-    knownAccounts.note(apiKey);
-    // Only now: whoever knows the id of a key, but not the key, must not use up its requests.
-    response.locals.spend = createSpend(apiKey, limitRate, response);
-    await spendOf(response)(1);
-    if (scope !== 'any') requireScope(apiKey, scope);
-    if (handlesSecret) requireSecrets(apiKey);
-    if (operatorOnly) requireOperator(apiKey);
-    const actedFor = await actFor(apiKey, request.get('x-account-id'));
-    response.locals.apiKey = actedFor;
-    if (early?.accountId === actedFor.accountId) response.locals.endpointsVersion = early.version;
-    next();
-  };
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const state = requestStateOf(response);
+  const { authorization } = request.headers;
+  // Publishing needs it next: it goes along with the look-up of the key, and saves a round trip.
+  const early = stores === 'event' ? readEarly(context, authorization) : undefined;
+  const apiKey = await context.authenticate(authorization, request.ip);
+  context.knownAccounts.note(apiKey);
+  // Only now: a client that knows the id of a key, but not the key, must not use up its requests.
+  state.spender = apiKey;
+  await spend(context, response, 1);
+  if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
+  if (handlesSecret) requireSecrets(apiKey);
+  if (operatorOnly) requireOperator(apiKey);
+  state.apiKey = await context.actFor(apiKey, request.get('x-account-id'));
+  if (stores !== 'event') return;
+  const { accountId } = state.apiKey;
+  state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(context, accountId);
+}
+
+function readEarly(context: AdmitContext, authorization: string | undefined) {
+  const accountId = context.knownAccounts.of(authorization);
+  return accountId === undefined ? undefined : { accountId, version: readVersion(context, accountId) };
+}
+
+function readVersion({ subscriptions }: AdmitContext, accountId: AccountId): Promise<EndpointsVersion> {
+  const version = subscriptions.readVersion(accountId);
+  // What needs it is told of a failure; a request that is refused needs it no more.
+  version.catch(() => {});
+  return version;
 }
 
 /** The key, or token, as the client sent it, which is kept nowhere. */
@@ -50,28 +60,30 @@ export function presentedKeyOf(request: Request): string {
   return keyIn(request.headers.authorization) ?? '';
 }
 
-/** The key of the request; its account is the one that is acted for. */
-export function apiKeyOf(response: Response): Principal {
-  return response.locals.apiKey as Principal;
+interface SpendContext {
+  readonly limitRate: LimitRate;
 }
 
-/** Of the endpoints of the account that is acted for; `undefined` if it was not read along. */
-export function endpointsVersionOf(response: Response): Promise<EndpointsVersion> | undefined {
-  return response.locals.endpointsVersion as Promise<EndpointsVersion> | undefined;
-}
+const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
+  key: 'This API key asked for more than it may; slow down.',
+  account: 'The API keys of this account asked for more together than they may; slow down.',
+};
 
-/** Counts what the request asks for beyond itself, for the key that it came with. */
-export function spendOf(response: Response): Spend {
-  return response.locals.spend as Spend;
-}
-
-function readEarly(authorization: string | undefined, { knownAccounts, subscriptions }: AuthenticateOptions) {
-  const accountId = knownAccounts.of(authorization);
-  if (accountId === undefined) return undefined;
-  const version = subscriptions.readVersion(accountId);
-  // Whoever needs it gets to know; a request that is refused needs it no more.
-  version.catch(() => {});
-  return { accountId, version };
+/**
+ * Counts so much more of what the request asks for, for the key that it came with, and tells its client how it stands
+ * (draft-ietf-httpapi-ratelimit-headers-10): of the two limits, the key's and its account's, by the one that leaves less.
+ *
+ * @throws AppError `rate_limited` when it was too much.
+ */
+export async function spend({ limitRate }: SpendContext, response: Response, points: number): Promise<void> {
+  const { spender } = requestStateOf(response);
+  const standing = spender && (await limitRate(spender, points));
+  if (!standing) return;
+  const { allowance, isWithin, limitOf, remaining, resetsInMs } = standing;
+  const { count, windowMs } = allowance;
+  response.setHeader('ratelimit-policy', `"default";q=${count};w=${windowMs / 1_000}`);
+  response.setHeader('ratelimit', `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`);
+  if (!isWithin) throw new AppError('rate_limited', EXHAUSTED[limitOf], { retryAfterMs: resetsInMs });
 }
 
 /** @throws AppError `insufficient_scope`. */

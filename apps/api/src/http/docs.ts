@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Express, RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import { etagOf } from './etag';
+import { etagOf } from './send-reply';
 
 // One file with all that it needs: nothing is loaded from elsewhere.
 const REDOC = 'redoc/bundles/redoc.standalone.js';

@@ -1,12 +1,11 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate as onNextTurn } from 'node:timers';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { apiKeyOf } from './authenticate';
 
 /** To parse and check a longer body may take the processor for tens of milliseconds. */
-const LARGE_BYTES = 16 * 1024;
+export const LARGE_BYTES = 16 * 1024;
 // They are in memory while they wait.
 const MOST_WAITING = 32;
 const RETRY_AFTER_MS = 1_000;
@@ -80,15 +79,17 @@ export class HeavyTurns {
  * A request's turn. It ends when the work is done: how long the answer then takes to be read is its client's to say, and
  * behind another answer on the same connection it may take as long as the client likes.
  */
-class Turn {
+export class Turn {
   readonly #begunAt = performance.eventLoopUtilization();
   #blockedMs: number | undefined;
 
   constructor(private readonly endTurn: EndTurn) {}
 
-  /** From here on others can do something every few milliseconds. */
-  letOthersIn(): void {
-    this.#blockedMs ??= this.#busyMs();
+  /** From the next turn of the event loop on others can do something every few milliseconds. */
+  letOthersInSoon(): void {
+    onNextTurn(() => {
+      this.#blockedMs ??= this.#busyMs();
+    });
   }
 
   /** May be called twice. */
@@ -101,34 +102,3 @@ class Turn {
     return performance.eventLoopUtilization(this.#begunAt).active;
   }
 }
-
-/** The turn that the request has; none if it is not heavy. */
-export function turnOf(response: Response): Turn | undefined {
-  return response.locals.turn as Turn | undefined;
-}
-
-/** For a route whose every request is heavy. */
-export function takeTurn(turns: HeavyTurns): RequestHandler {
-  return async (request, response, next) => {
-    const end = await turns.take(apiKeyOf(response).accountId);
-    if (request.socket.destroyed) return end(0);
-    response.locals.turn = new Turn(end);
-    next();
-  };
-}
-
-/** For a body that was read, before it is parsed. */
-export function takeTurnIfLarge(turns: HeavyTurns): RequestHandler {
-  const takeOne = takeTurn(turns);
-  return (request, response, next) => {
-    const bytes: unknown = request.body;
-    const isLarge = Buffer.isBuffer(bytes) && bytes.length > LARGE_BYTES;
-    return isLarge ? takeOne(request, response, next) : next();
-  };
-}
-
-/** For what fails before it is worked on. */
-export const endTurnOfFailed: ErrorRequestHandler = (error, _request, response, next) => {
-  turnOf(response)?.end();
-  next(error);
-};

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { readProblem } from '../testing/read-problem';
-import { createHttpServer, type HttpServerOptions } from './http-server';
+import { HttpServer, type HttpServerOptions } from './http-server';
 
 describe('http server', () => {
   const { willClose, closeAll } = createClosables();
@@ -17,7 +17,7 @@ describe('http server', () => {
 
   async function start(options: Partial<HttpServerOptions> = {}, listener = reads) {
     const signals = recordSignals();
-    const server = createHttpServer(listener, {
+    const server = new HttpServer(listener, {
       maxConnections: 100,
       newId: (prefix) => `${prefix}_1`,
       emit: signals.listen,
@@ -60,6 +60,55 @@ describe('http server', () => {
   }
 
   const SOON = { connectionsCheckingInterval: 20 };
+
+  describe('a server that is told to stop', () => {
+    it.each<[string, (socket: Socket) => Promise<unknown> | void]>([
+      ['has sent nothing', () => {}],
+      [
+        'has been answered, and stays',
+        async (socket) => {
+          socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+          await once(socket, 'data');
+        },
+      ],
+    ])('does not wait for a connection that %s', async (_what, begin) => {
+      const { server, open: openOne } = await start();
+      const accepted = once(server, 'connection');
+      const socket = await openOne();
+      await accepted;
+      await begin(socket);
+      const closed = once(socket, 'close');
+      const startedAt = performance.now();
+      await server.stop(10_000);
+      await closed;
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+    });
+
+    it('answers what is under way, and closes what is left after the deadline', async () => {
+      const responses: ServerResponse[] = [];
+      const { server, open: openOne } = await start(
+        {},
+        (_request, response) => void responses.push(response),
+      );
+      const [answered, left] = [await openOne(), await openOne()];
+      for (const socket of [answered, left]) {
+        const asked = once(server, 'request');
+        socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+        await asked;
+      }
+      const stopped = server.stop(200);
+      responses[0]?.end('served');
+      expect(await text(answered)).toContain('served');
+      await Promise.all([once(left, 'close'), stopped]);
+    });
+
+    it('may be told twice', async () => {
+      const { server } = await start();
+      await Promise.all([server.stop(1_000), server.stop(1_000)]);
+      await server.stop(1_000);
+      expect(server.listening).toBe(false);
+    });
+  });
 
   describe('a client that is slow', () => {
     it.each([
@@ -211,7 +260,7 @@ describe('requests in order', () => {
     const begun: string[] = [];
     const answers = new Map<string, (body: string) => void>();
     const signals = recordSignals();
-    const server = createHttpServer(
+    const server = new HttpServer(
       (request, response) => {
         const path = request.url ?? '';
         begun.push(path);

@@ -1,8 +1,8 @@
+import { once } from 'node:events';
 import {
-  createServer,
   type IncomingMessage,
   type RequestListener,
-  type Server,
+  Server,
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
@@ -42,32 +42,57 @@ const TIMEOUTS: Timeouts = {
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Serves HTTP to clients of which some are slow, greedy or broken. */
-export function createHttpServer(
-  listener: RequestListener,
-  { maxConnections, timeouts, newId, emit }: HttpServerOptions,
-): Server {
-  const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
-  const inOrder = new RequestsInOrder(listener, announce('pipelined', emit));
-  const refuseMalformed = announce('malformed', emit);
-  const answerBroken = answerBrokenRequest({ newId, emit });
-  const server = createServer(
-    // A request without Host is refused further on, where every error gets its form.
-    { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
-    inOrder.take,
-  );
-  server.timeout = timeout;
-  server.maxConnections = maxConnections;
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Whoever has left in the middle of a request waits for nothing, not even for a stream in front of it.
-    if (error.code === 'HPE_INVALID_EOF_STATE') {
-      refuseMalformed(socket);
-      socket.destroy();
-    } else inOrder.answerLast(socket, () => answerBroken(error, socket));
-  });
-  // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
-  server.on('checkExpectation', inOrder.take);
-  server.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
-  return server;
+export class HttpServer extends Server {
+  readonly #sockets = new Set<Socket>();
+  #isStopping = false;
+
+  constructor(listener: RequestListener, { maxConnections, timeouts, newId, emit }: HttpServerOptions) {
+    const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
+    const inOrder = new RequestsInOrder(listener, announce('pipelined', emit));
+    const refuseMalformed = announce('malformed', emit);
+    const answerBroken = answerBrokenRequest({ newId, emit });
+    super(
+      // A request without Host is refused further on, where every error gets its form.
+      { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
+      inOrder.take,
+    );
+    this.timeout = timeout;
+    this.maxConnections = maxConnections;
+    this.on('connection', (socket: Socket) => this.#note(socket));
+    this.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // A client that has left in the middle of a request waits for nothing, not even for a stream in front of it.
+      if (error.code === 'HPE_INVALID_EOF_STATE') {
+        refuseMalformed(socket);
+        socket.destroy();
+      } else inOrder.answerLast(socket, () => answerBroken(error, socket));
+    });
+    // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
+    this.on('checkExpectation', inOrder.take);
+    this.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
+  }
+
+  /** Takes no new connections, answers what is under way, and after the deadline closes what is left. */
+  async stop(deadlineMs: number): Promise<void> {
+    if (!this.listening) return;
+    const closed = once(this, 'close');
+    this.#isStopping = true;
+    // So that a connection whose last answer is still to come does not stay open after it.
+    this.keepAliveTimeout = 1;
+    this.close();
+    this.closeIdleConnections();
+    // Node takes a connection for busy on which nothing has come yet.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    const deadline = setTimeout(() => this.closeAllConnections(), deadlineMs);
+    await closed;
+    clearTimeout(deadline);
+  }
+
+  #note(socket: Socket): void {
+    // It had been accepted when the server was told to stop.
+    if (this.#isStopping) return void socket.destroy();
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
 }
 
 function announce(reason: ConnectionRefusal, emit: Emit) {

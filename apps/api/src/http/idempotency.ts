@@ -5,15 +5,15 @@ import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookfer
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
 import type { Request, Response } from 'express';
-import { apiKeyOf, presentedKeyOf } from './authenticate';
-import { bodyTextOf } from './json-body';
+import { presentedKeyOf } from './authenticate';
+import { apiKeyOf, requestStateOf } from './request-state';
 import type { RouteReply, RouteRequest } from './route';
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 const REPLAYED = 'idempotent-replayed';
 export const IDEMPOTENCY_KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-export interface AnswerOnceDeps {
+interface AnswerOnceContext {
   readonly idempotencyStore: IdempotencyStore;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -23,6 +23,13 @@ export interface AnswerOnceDeps {
 export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt'>;
 
 type Work = (origin: Origin) => Promise<RouteReply>;
+
+interface KeyedRequest {
+  readonly request: Request;
+  readonly response: Response;
+  /** As it was sent. */
+  readonly bodyText: string;
+}
 
 interface Claimed {
   readonly slot: Slot;
@@ -60,55 +67,64 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  *   `request_in_progress` while the first is being worked on, `answer_not_kept` when the first answer was too long,
  *   `conflict` when another API key was used the first time.
  */
-export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceDeps) {
-  return async function answerOnce(request: Request, response: Response, work: Work): Promise<RouteReply> {
-    const slot = slotOf(request, response);
-    const seal = { apiKey: presentedKeyOf(request), place: slot.name };
-    const seed = newId('seed');
-    const claim = await idempotencyStore.claim(slot, fingerprintOf(request, response), seed, clock());
-    switch (claim.state) {
-      case 'claimed':
-        return await answer({ slot, seal, isFirst: claim.seed === seed }, () =>
-          work(originOf(claim, seal.apiKey)),
-        );
-      case 'answered':
-        return replay(claim.answer, seal, response);
-      case 'running':
-        throw new AppError('request_in_progress', 'The same request is being worked on; ask again shortly.');
-      case 'other':
-        throw reused();
-    }
-  };
-
-  async function answer(
-    { slot, seal, isFirst }: Claimed,
-    work: () => Promise<RouteReply>,
-  ): Promise<RouteReply> {
-    try {
-      const reply = await work();
-      await keep(slot, seal, { reply });
-      return reply;
-    } catch (error) {
-      if (error instanceof AppError && LASTING.includes(error.code)) {
-        await keep(slot, seal, {
-          error: { code: error.code, detail: error.message, validationErrors: error.validationErrors },
-        });
-      } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
-        // Nothing was made, and nothing more is to be stored.
-        await unlessUnavailable(idempotencyStore.forget(slot));
-      } else {
-        await unlessUnavailable(idempotencyStore.release(slot));
-      }
-      throw error;
-    }
-  }
-
-  async function keep(slot: Slot, seal: SealOptions, kept: Kept): Promise<void> {
-    await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(encodeKept(kept), seal)));
+export async function answerOnce(
+  context: AnswerOnceContext,
+  { request, response, bodyText }: KeyedRequest,
+  work: Work,
+): Promise<RouteReply> {
+  const { idempotencyStore, newId, clock } = context;
+  const slot = slotOf(request, response);
+  const seal = { apiKey: presentedKeyOf(request), place: slot.name };
+  const seed = newId('seed');
+  const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
+  const claim = await idempotencyStore.claim(slot, fingerprint, seed, clock());
+  switch (claim.state) {
+    case 'claimed':
+      return await workOnce(context, { slot, seal, isFirst: claim.seed === seed }, () =>
+        work(originOf(claim, seal.apiKey)),
+      );
+    case 'answered':
+      return replay(claim.answer, seal, response);
+    case 'running':
+      throw new AppError('request_in_progress', 'The same request is being worked on; ask again shortly.');
+    case 'other':
+      throw reused();
   }
 }
 
-export type AnswerOnce = ReturnType<typeof createAnswerOnce>;
+async function workOnce(
+  context: AnswerOnceContext,
+  { slot, seal, isFirst }: Claimed,
+  work: () => Promise<RouteReply>,
+): Promise<RouteReply> {
+  const { idempotencyStore } = context;
+  try {
+    const reply = await work();
+    await keep(context, slot, seal, { reply });
+    return reply;
+  } catch (error) {
+    if (error instanceof AppError && LASTING.includes(error.code)) {
+      await keep(context, slot, seal, {
+        error: { code: error.code, detail: error.message, validationErrors: error.validationErrors },
+      });
+    } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
+      // Nothing was made, and nothing more is to be stored.
+      await unlessUnavailable(idempotencyStore.forget(slot));
+    } else {
+      await unlessUnavailable(idempotencyStore.release(slot));
+    }
+    throw error;
+  }
+}
+
+async function keep(
+  { idempotencyStore }: AnswerOnceContext,
+  slot: Slot,
+  seal: SealOptions,
+  kept: Kept,
+): Promise<void> {
+  await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(encodeKept(kept), seal)));
+}
 
 // What was made is made: a retry will find that, once the claim's lease has run out.
 async function unlessUnavailable(stored: Promise<void>): Promise<void> {
@@ -170,12 +186,9 @@ function slotOf(request: Request, response: Response): Slot {
       validationErrors: [{ pointer: 'Idempotency-Key', detail: 'must be 1 to 255 visible ASCII characters' }],
     });
   }
-  const place = `${request.method} ${String(response.locals.route)}`;
-  return { accountId: apiKeyOf(response).accountId, name: digest(`${place}\n${key}`) };
-}
-
-function fingerprintOf(request: Request, response: Response): string {
-  return digest(`${request.originalUrl}\n${bodyTextOf(response)}`);
+  const state = requestStateOf(response);
+  const name = digest(`${request.method} ${state.route}\n${key}`);
+  return { accountId: apiKeyOf(state).accountId, name };
 }
 
 function digest(text: string): string {

@@ -1,7 +1,7 @@
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
-import { boundsOf, findJsonFault, readJsonBody, searchJsonFault } from './json-body';
+import { boundsOf, findJsonFault, JsonBodyReader, searchJsonFault } from './json-body';
 import { JsonWalk } from './json-walk';
 import type { Route } from './route';
 
@@ -20,23 +20,16 @@ describe('read json body', () => {
       turns += 1;
       setImmediate(count);
     };
+    const reader = new JsonBodyReader({ maxBytes: 5 * MIB, maxValues: 1_000, mayBeEmpty: false }, ['data']);
     const app = express();
-    app.post(
-      '/',
-      ...readJsonBody(
-        { maxBytes: 5 * MIB, maxValues: 1_000, mayBeEmpty: false },
-        ['data'],
-        (_q, _s, next) => {
-          isWaiting = true;
-          setImmediate(count);
-          next();
-        },
-      ),
-      (_request, response) => {
-        isWaiting = false;
-        response.json({ turns, texts: response.locals.dataTexts });
-      },
-    );
+    app.post('/', async (asked, response) => {
+      const bytes = await reader.readBytes(asked, response);
+      isWaiting = true;
+      setImmediate(count);
+      const { dataTexts: texts } = await reader.parse(bytes);
+      isWaiting = false;
+      response.json({ turns, texts });
+    });
     const server = app.listen(0, '127.0.0.1');
     willClose(server);
     return server;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { AppError, invalidRequest } from '@hookferry/core/platform/app-error';
-import express, { type RequestHandler } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type JsonPath, JsonWalk } from './json-walk';
 import type { Route } from './route';
 
@@ -24,52 +24,78 @@ const MAX_DEPTH = 128;
 // Walked in less than a millisecond, or a few on a busy machine.
 const PIECE_BYTES = 256 * 1024;
 
+/** A body that was read. */
+export interface JsonBody {
+  readonly value: unknown;
+  /** As it was sent; empty where there was none. */
+  readonly text: string;
+  /** The texts of the values that the reader's path leads to, as they were written. */
+  readonly dataTexts: readonly string[];
+}
+
+/** What a request has instead that may lack one. */
+export const NO_BODY: JsonBody = { value: {}, text: '', dataTexts: [] };
+
 /**
- * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its
- * size: it is not decompressed, and what is in it was counted before it is parsed, in pieces between which others have
- * their turn. The body's text stays beside what was parsed from it: see `bodyTextOf`.
- *
- * @param dataAt where in it the texts are that are kept as they were written: see `dataTextsOf`.
- * @param takeTurn what it waits for before the body is parsed.
+ * Reads the JSON bodies of a route within bounds, and refuses anything else with a reason. So what it costs to read one is
+ * bounded by its size: it is not decompressed, and what is in it was counted before it is parsed, in pieces between which
+ * others have their turn.
  */
-export function readJsonBody(
-  { maxBytes, maxValues, mayBeEmpty }: BodyBounds,
-  dataAt: JsonPath | undefined,
-  takeTurn: RequestHandler,
-): RequestHandler[] {
-  const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
-  return [
-    requireIdentity,
-    requireJsonType,
-    (request, response, next) =>
-      readBytes(request, response, (error?: unknown) => {
-        next(error === undefined ? undefined : translate(error, maxBytes));
-      }),
-    takeTurn,
-    parseBody({ maxValues, mayBeEmpty }, dataAt),
-  ];
+export class JsonBodyReader {
+  readonly #readBytes: RequestHandler;
+
+  /** @param dataAt where in it the texts are that are kept as they were written. */
+  constructor(
+    private readonly bounds: BodyBounds,
+    private readonly dataAt?: JsonPath,
+  ) {
+    this.#readBytes = express.raw({ limit: bounds.maxBytes, type: JSON_TYPES, inflate: false });
+  }
+
+  /** The bytes of the body; empty where there is none. */
+  async readBytes(request: Request, response: Response): Promise<Buffer> {
+    requireIdentity(request, response);
+    requireJsonType(request);
+    await new Promise<void>((resolve, reject) => {
+      void this.#readBytes(request, response, (error?: unknown) => {
+        if (error === undefined) resolve();
+        else reject(translate(error, this.bounds.maxBytes));
+      });
+    });
+    const bytes: unknown = request.body;
+    return Buffer.isBuffer(bytes) ? bytes : NO_BYTES;
+  }
+
+  async parse(bytes: Buffer): Promise<JsonBody> {
+    const { maxValues, mayBeEmpty } = this.bounds;
+    if (bytes.length === 0) {
+      if (!mayBeEmpty) throw bodyRequired();
+      return NO_BODY;
+    }
+    const text = decode(bytes);
+    const walk = new JsonWalk(bytes, { maxDepth: MAX_DEPTH, maxValues }, this.dataAt);
+    const isLong = !walk.goOn(PIECE_BYTES);
+    if (isLong) await walkRest(walk);
+    requireBounds(walk, maxValues);
+    const value = await parse(text);
+    // What is made of a long one is made in a turn of its own.
+    if (isLong) await setImmediate();
+    return { value, text, dataTexts: walk.texts() };
+  }
 }
 
-/** The body as it was sent; empty for a route that takes none. */
-export function bodyTextOf(response: { readonly locals: Record<string, unknown> }): string {
-  return (response.locals.bodyText as string | undefined) ?? '';
-}
-
-/** The texts in the body that the route needs as they were written. */
-export function dataTextsOf(response: { readonly locals: Record<string, unknown> }): readonly string[] {
-  return (response.locals.dataTexts as readonly string[] | undefined) ?? [];
-}
+const NO_BYTES = Buffer.alloc(0);
 
 // 35 bytes of brotli hold the processor for a second and more: no limit of what comes out bounds what that takes.
-const requireIdentity: RequestHandler = (request, response, next) => {
-  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return next();
+function requireIdentity(request: Request, response: Response): void {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return;
   // RFC 9110, 12.5.3: says what can be sent instead.
   response.setHeader('accept-encoding', 'identity');
   throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
-};
+}
 
-const requireJsonType: RequestHandler = (request, _response, next) => {
-  if (!hasBody(request.headers)) return next();
+function requireJsonType(request: Request): void {
+  if (!hasBody(request.headers)) return;
   if (request.is(JSON_TYPES) === false) {
     throw new AppError('unsupported_media_type', 'Send JSON, with "Content-Type: application/json".');
   }
@@ -77,45 +103,11 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new AppError('unsupported_media_type', 'Send JSON in UTF-8.');
   }
-  next();
-};
-
-function parseBody(
-  { maxValues, mayBeEmpty }: Omit<BodyBounds, 'maxBytes'>,
-  dataAt?: JsonPath,
-): RequestHandler {
-  return (request, response, next) => {
-    const bytes: unknown = request.body;
-    if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
-      if (!mayBeEmpty) throw bodyRequired();
-      request.body = {};
-      return next();
-    }
-    const text = decode(bytes);
-    const walk = new JsonWalk(bytes, { maxDepth: MAX_DEPTH, maxValues }, dataAt);
-    const take = (parsed: unknown) => {
-      response.locals.bodyText = text;
-      response.locals.dataTexts = walk.texts();
-      request.body = parsed;
-      next();
-    };
-    const parseWalked = () => {
-      requireBounds(walk, maxValues);
-      return parse(text);
-    };
-    if (!walk.goOn(PIECE_BYTES)) return walkRest(walk).then(parseWalked).then(inTheNextTurn).then(take);
-    const parsed = parseWalked();
-    return parsed instanceof Promise ? parsed : take(parsed);
-  };
 }
 
 async function walkRest(walk: JsonWalk): Promise<void> {
   do await setImmediate();
   while (!walk.goOn(PIECE_BYTES));
-}
-
-async function inTheNextTurn<Value>(value: Value): Promise<Value> {
-  return await setImmediate(value);
 }
 
 // Replacing what is not UTF-8 would deliver something else than was sent.
@@ -138,11 +130,11 @@ function requireBounds({ passedBound }: JsonWalk, maxValues: number): void {
   }
 }
 
-function parse(text: string): unknown {
+async function parse(text: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    return refuse(text, error);
+    return await refuse(text, error);
   }
 }
 

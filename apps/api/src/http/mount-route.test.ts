@@ -3,7 +3,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { accountIdSchema } from '@hookferry/core/domain/account';
 import { createClosables } from '@hookferry/core/testing/closables';
 import express, { type Response } from 'express';
-import { originOf, UnreadAnswers } from './mount-route';
+import { UnreadAnswers } from './long-requests';
+import { originOf } from './mount-route';
 
 describe('request origin', () => {
   it.each([

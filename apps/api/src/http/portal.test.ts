@@ -11,6 +11,7 @@ import request from 'supertest';
 import { securityHeaders } from '../app';
 import { mountPortal } from './portal';
 import { answerProblems, refuseUnknownRoute } from './problem';
+import { beginRequests } from './request-state';
 
 describe('portal', () => {
   const PAGE = '<!doctype html><title>Portal</title>';
@@ -36,6 +37,7 @@ describe('portal', () => {
   function createPortal(frameAncestors: readonly string[] = [], name = 'dist'): Express {
     const app = express();
     app.disable('etag');
+    app.use(beginRequests({ drain: { isDraining: false }, newId: () => 'req_1' }));
     app.use(securityHeaders);
     mountPortal(app, { folder: join(folder, name), frameAncestors });
     app.use(refuseUnknownRoute);

@@ -5,7 +5,8 @@ import { AppError } from '@hookferry/core/platform/app-error';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import Negotiator from 'negotiator';
-import { etagOf } from './etag';
+import { requestStateOf } from './request-state';
+import { etagOf } from './send-reply';
 
 /** Where the portal's build leaves its files. */
 export const PORTAL_FOLDER = join(__dirname, '../../../portal/dist');
@@ -44,7 +45,7 @@ const ASK_AGAIN = 'no-cache';
 
 // One label for all of it, as paths are anybody's.
 const namePortal: RequestHandler = (_request, response, next) => {
-  response.locals.route = `${PATH}/*`;
+  requestStateOf(response).route = `${PATH}/*`;
   next();
 };
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Express, RequestHandler } from 'express';
+import type { Express } from 'express';
 import type { Registry } from 'prom-client';
 
 export interface ProbeOptions {
@@ -45,9 +45,4 @@ export class Drain {
     this.#isDraining = true;
     await wait(this.delayMs);
   }
-
-  readonly endConnections: RequestHandler = (_request, response, next) => {
-    if (this.#isDraining) response.set('connection', 'close');
-    next();
-  };
 }

@@ -2,7 +2,7 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
-import { requestIdOf, spanOf } from './announce-requests';
+import { requestStateOf } from './request-state';
 
 /** The only place that knows which status an error has. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
@@ -69,8 +69,8 @@ const RETRY_AFTER_SECONDS = '1';
 export function answerProblems(emit: Emit): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, _request, response, _next) => {
-    const requestId = requestIdOf(response);
-    const span = spanOf(response);
+    const state = requestStateOf(response);
+    const { requestId, span } = state;
     const traced = span && { traceId: span.context.traceId };
     if (response.headersSent) {
       // What is missing of an answer can only be told by breaking it off.
@@ -80,7 +80,7 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     }
     const known = toAppError(error);
     const { status, body } = presentProblem(known, requestId);
-    response.locals.code = known.code;
+    state.code = known.code;
     if (status >= 500) emit({ name: 'request.failed', requestId, error, ...traced });
     if (status === 503 || known.code === 'request_in_progress')
       response.set('retry-after', RETRY_AFTER_SECONDS);

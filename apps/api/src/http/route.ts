@@ -7,7 +7,6 @@ import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
 import type { JsonPath } from './json-walk';
-import type { Spend } from './rate-limit';
 
 /** What a route says of the requests that it takes. What it leaves out must not be sent. */
 export interface RequestShape {
@@ -49,7 +48,7 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   /** Its place in a trace, for what it makes; `undefined` where traces are not wanted. */
   readonly trace: TraceContext | undefined;
   /** Counts what it asks for beside itself, such as each further event, by the rate limit. */
-  readonly spend: Spend;
+  readonly spend: (points: number) => Promise<void>;
   /** For what the request makes: gives the same ids when a request with an Idempotency-Key is worked on again. */
   readonly newId: NewId;
   /** For secrets of what it makes; the same ones likewise. */

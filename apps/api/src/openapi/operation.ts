@@ -5,7 +5,7 @@ import type { ApiContext } from '../context';
 import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { DeclaredResponse, RequestShape, Route } from '../http/route';
-import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
+import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 
 /** What OpenAPI calls a route. */
 export function describeRoute(route: Route, components: Components): Json {

@@ -13,7 +13,7 @@ import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate'
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
 import { z } from 'zod';
-import { etagOf } from '../http/etag';
+import { etagOf } from '../http/send-reply';
 
 const certificateSchema = z
   .object({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: timeSchema })

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
-import { EVENTS_HEAD, EVENTS_HEADERS, eventText } from '../http/send-parts';
+import { EVENTS_HEAD, EVENTS_HEADERS, eventText } from '../http/send-reply';
 import { deliverySchema } from './present-delivery';
 
 const MAX_SECONDS = 86_400;

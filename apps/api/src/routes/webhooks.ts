@@ -12,9 +12,9 @@ import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoi
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
-import { versionsOf } from '../http/etag';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+import { versionsOf } from '../http/send-reply';
 import { webhookParams } from './params';
 import { healthSchema, presentHealth, presentWebhook, tagOf, webhookSchema } from './present-webhook';
 

@@ -1,6 +1,7 @@
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Response } from 'express';
+import { requestStateOf } from '../http/request-state';
 import { createResponseCheck } from './check-response';
 
 const REQUEST_STARTED = 'http.server.request.start';
@@ -46,10 +47,14 @@ function textOf([chunk]: readonly unknown[]): string {
 function answerIn(response: Response, body: string) {
   return {
     method: response.req.method,
-    // What Express has not touched has no locals.
-    route: response.locals?.route as string | undefined,
+    route: routeOf(response),
     status: response.statusCode,
     contentType: response.getHeader('content-type')?.toString().split(';')[0],
     body,
   };
+}
+
+// What Express has not touched has no locals.
+function routeOf(response: Partial<Pick<Response, 'locals'>>): string | undefined {
+  return response.locals && requestStateOf({ locals: response.locals })?.route;
 }

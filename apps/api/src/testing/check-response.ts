@@ -1,6 +1,6 @@
 import { jsonPointer } from '@hookferry/core/platform/app-error';
 import type { Ajv2020 } from 'ajv/dist/2020';
-import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
+import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 import { describeApi } from '../openapi/document';
 import { type Json, templateOf } from '../openapi/operation';
 import { routes } from '../routes/index';

@@ -4,9 +4,9 @@ import type { Connection } from '@hookferry/core/platform/connection';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import express from 'express';
-import { requestId } from './announce-requests';
 import { answerProblems } from './problem';
-import { sendLines } from './send-parts';
+import { beginRequests } from './request-state';
+import { sendLines } from './send-reply';
 
 const PART = `${'x'.repeat(64 * 1024 - 1)}\n`;
 const MANY = 2_000;
@@ -36,7 +36,7 @@ async function serve(partsOf: (signal: AbortSignal) => AsyncGenerator<string>, s
     }
   }
   const app = express();
-  app.use(requestId(() => 'req_1'));
+  app.use(beginRequests({ drain: { isDraining: false }, newId: () => 'req_1' }));
   app.get('/', async (_request, response) => {
     await sendLines(response, counted, signOfLifeEveryMs);
   });

@@ -1,7 +1,47 @@
 import { pipeline } from 'node:stream/promises';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import type { Response } from 'express';
-import type { Parts } from './route';
+import type { UnreadAnswers } from './long-requests';
+import { requestStateOf } from './request-state';
+import type { Parts, Route, RouteReply } from './route';
+
+interface SendContext {
+  readonly unreadAnswers: UnreadAnswers;
+}
+
+/** Answers a request with what its route has made. */
+export async function sendReply(
+  { unreadAnswers }: SendContext,
+  route: Route,
+  response: Response,
+  { status, headers = {}, body, bodyText, lines, events }: RouteReply,
+): Promise<void> {
+  response.status(status).set(headers);
+  if (lines !== undefined) return await sendLines(response, lines);
+  if (events !== undefined) return await sendEvents(response, events);
+  const text = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));
+  if (text === undefined) return void response.end();
+  const bytes = Buffer.byteLength(text);
+  const { apiKey } = requestStateOf(response);
+  if (apiKey !== undefined) {
+    // Others may have been answered since it was begun.
+    if (isReading(route)) unreadAnswers.requireRoom(apiKey.accountId, bytes);
+    unreadAnswers.note(apiKey.accountId, bytes, response);
+  }
+  sendJson(response, text, bytes);
+}
+
+/** Nothing is lost when its answer is refused. */
+export function isReading({ method, scope }: Route): boolean {
+  return method === 'get' && scope !== 'none';
+}
+
+// Express' own looks for what no answer of ours has, an ETag say, and takes as long as the rest of it.
+function sendJson(response: Response, text: string, bytes: number): void {
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.setHeader('content-length', bytes);
+  response.end(text);
+}
 
 /** Server-sent events. */
 export const EVENTS_TYPE = 'text/event-stream';
@@ -108,4 +148,15 @@ async function* partsFrom(first: IteratorResult<string, void>, parts: AsyncItera
 
 function isClosedByClient(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+/** An entity tag (RFC 9110) of a version. */
+export function etagOf(version: string): string {
+  return `"${version}"`;
+}
+
+/** The versions that an `If-Match` header asks for; `undefined`: any will do. */
+export function versionsOf(ifMatch: string | undefined): readonly string[] | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
+  return [...ifMatch.matchAll(/"([^"]*)"/g)].map(([, version = '']) => version);
 }

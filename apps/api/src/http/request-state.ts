@@ -1,0 +1,120 @@
+import type { Principal } from '@hookferry/core/domain/account';
+import { type Emit, httpMethodOf } from '@hookferry/core/domain/signal';
+import { type BeginSpan, parseTraceparent, type RequestSpan } from '@hookferry/core/domain/trace';
+import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
+import type { ErrorCode } from '@hookferry/core/platform/app-error';
+import type { Clock } from '@hookferry/core/platform/clock';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { Request, RequestHandler } from 'express';
+import type { Turn } from './heavy-turns';
+import type { Drain } from './probes';
+
+// What no route is for shares one label, or strangers could make as many time series as they like.
+const NO_ROUTE = 'none';
+
+/** What is known of a request on its way from the first middleware to the log. */
+export class RequestState {
+  /** The path of its route, as the route writes it. */
+  route = NO_ROUTE;
+  /** The key or session that it came with: its requests are counted for this one. */
+  spender: Principal | undefined;
+  /** The same with the account that it acts for. Not there before it is let in, and where the route needs no key. */
+  apiKey: Principal | undefined;
+  /** Of that account's endpoints, where the request publishes. */
+  endpointsVersion: Promise<EndpointsVersion> | undefined;
+  /** Not there where the request is not heavy. */
+  turn: Turn | undefined;
+  /** Not there where traces are not wanted. */
+  span: RequestSpan | undefined;
+  /** Why it was refused, if it was. */
+  code: ErrorCode | undefined;
+
+  constructor(readonly requestId: string) {}
+}
+
+interface WithLocals {
+  readonly locals: Record<string, unknown>;
+}
+
+/** The state of the request that this is the response to. `beginRequests` has made it. */
+export function requestStateOf({ locals }: WithLocals): RequestState {
+  return locals.request as RequestState;
+}
+
+/** For what comes after it is let in. */
+export function apiKeyOf({ apiKey, route }: RequestState): Principal {
+  if (apiKey === undefined) throw new Error(`A request to ${route} was not let in.`);
+  return apiKey;
+}
+
+const HEADER = 'x-request-id';
+const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
+
+interface BeginContext {
+  readonly drain: Pick<Drain, 'isDraining'>;
+  readonly newId: NewId;
+}
+
+/** The first middleware: gives each request its state and an id, or keeps the id that a proxy gave it, and sends it back. */
+export function beginRequests({ drain, newId }: BeginContext): RequestHandler {
+  return (request, response, next) => {
+    const given = request.headers[HEADER];
+    const id = typeof given === 'string' && ACCEPTABLE.test(given) ? given : newId('req');
+    response.locals.request = new RequestState(id);
+    response.setHeader(HEADER, id);
+    // A client that keeps its connection open learns that its next request goes elsewhere.
+    if (drain.isDraining) response.setHeader('connection', 'close');
+    next();
+  };
+}
+
+interface AnnounceContext {
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Announces each request once its response is out, or the client is gone. Gives it a span before. */
+export function announceRequests({ beginSpan, clock, emit }: AnnounceContext): RequestHandler {
+  return (request, response, next) => {
+    const startedAt = clock();
+    const state = requestStateOf(response);
+    if (beginSpan) state.span = spanOf(request, beginSpan, startedAt);
+    // A socket that is closed no longer knows whose it was.
+    const clientAddress = request.ip;
+    response.once('close', () => {
+      const { requestId, route, apiKey, code, span } = state;
+      emit({
+        name: 'request.completed',
+        requestId,
+        method: httpMethodOf(request.method),
+        route,
+        status: response.statusCode,
+        durationMs: clock() - startedAt,
+        ...(clientAddress === undefined ? {} : { clientAddress }),
+        ...(apiKey === undefined ? {} : whoIs(apiKey)),
+        ...(code === undefined ? {} : { code }),
+        ...(span === undefined ? {} : { span }),
+      });
+    });
+    next();
+  };
+}
+
+// Longer than any of our own; strangers can send sixteen thousand.
+const MAX_PATH_LENGTH = 1_024;
+
+/** Below the caller's span, if the request has a `traceparent`. */
+function spanOf(request: Request, beginSpan: BeginSpan, startedAt: number): RequestSpan {
+  const parent = parseTraceparent(request.get('traceparent'));
+  return {
+    ...beginSpan({ parent, startedAt }),
+    scheme: request.protocol,
+    path: request.path.slice(0, MAX_PATH_LENGTH),
+  };
+}
+
+function whoIs({ accountId, id, capabilities }: Principal) {
+  return capabilities === undefined ? { accountId, keyId: id } : { accountId, sessionId: id };
+}
