@@ -27,18 +27,18 @@ import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store'
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { ErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
-import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
-import { createManageDeadLetters, type ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
-import { createCancelReplay } from '@hookferry/core/replays/manage-replays';
-import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import type { DropContext, RedriveContext } from '@hookferry/core/replays/manage-dead-letters';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import type { CliConfig } from './config';
+
+export type DeadLettersContext = RedriveContext & DropContext & { readonly deadLetterStore: DeadLetterStore };
 
 /** What the commands work with: the same use cases as the API's. */
 export interface Service {
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
-  readonly deadLetters: ManageDeadLetters;
+  readonly deadLetters: DeadLettersContext;
   readonly copyTo: (url: string, onProgress: (keys: number) => void) => Promise<CopyResult>;
   readonly clock: Clock;
   close(): Promise<void>;
@@ -87,22 +87,15 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       clock,
       emit,
     }),
-    deadLetters: createManageDeadLetters({
+    deadLetters: {
       deadLetterStore,
-      cancelDelivery: createCancelDelivery({
-        deliveryStore: createRedisDeliveryStore(redis, retention),
-        admissionStore: createRedisAdmissionStore(redis),
-        heldDeliveries: new HeldDeliveries(redis, shards),
-        clock,
-        emit,
-      }),
-      cancelReplay: createCancelReplay({
-        replayStore: createRedisReplayStore(redis, config.RETENTION),
-        clock,
-        emit,
-      }),
+      deliveryStore: createRedisDeliveryStore(redis, retention),
+      admissionStore: createRedisAdmissionStore(redis),
+      heldDeliveries: new HeldDeliveries(redis, shards),
+      replayStore: new ReplayStore(redis, config.RETENTION),
+      clock,
       emit,
-    }),
+    },
     copyTo: (url, onProgress) =>
       withRedis(url, (to) => copyData({ redis, url: config.REDIS_URL }, { redis: to, url }, onProgress)),
     clock,

@@ -18,13 +18,13 @@ import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import {
   createPromRegistry,
   registerPromProcessGauges,
   watchEventLoop,
 } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { createApp } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';

@@ -54,10 +54,7 @@ import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-eve
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
-import { createExplainHold } from '@hookferry/core/history/complete-deliveries';
-import { createExportAttempts } from '@hookferry/core/history/export-attempts';
-import { createReadDeliveries } from '@hookferry/core/history/read-deliveries';
-import { createReadEvents } from '@hookferry/core/history/read-events';
+import { DeliveryCounter } from '@hookferry/core/history/read-events';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -93,11 +90,7 @@ import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { ErasureQueue, ReplayQueue } from '@hookferry/core/queue/bullmq-work-queues';
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
-import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
-import { createManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
-import { createCancelReplay, createManageReplays } from '@hookferry/core/replays/manage-replays';
-import { createBringForward, createRedeliver, createResend } from '@hookferry/core/replays/redeliver';
-import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { ApiConfig } from './config';
@@ -174,9 +167,17 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     { name: 'usage recorder', stop: () => usageRecorder.stop() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
   ];
+  const eventStore = createRedisEventStore(redis, retention, steadyClock, {
+    onPruned: letGo,
+    onErased: (accountId, bytes, acceptedAt) =>
+      usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+  });
+  const deliveryStore = createRedisDeliveryStore(redis, retention, letGo);
+  const heldDeliveries = new HeldDeliveries(redis, shards);
   const stores = {
     retention,
     usageRecorder,
+    noteUsage,
     quota,
     endpointStore,
     subscriptions,
@@ -193,23 +194,20 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     portalSessionStore: createRedisPortalSessionStore(redis),
     allowanceStore: createRedisAllowanceStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
-    eventStore: createRedisEventStore(redis, retention, steadyClock, {
-      onPruned: letGo,
-      onErased: (accountId, bytes, acceptedAt) =>
-        usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
-    }),
+    eventStore,
     eventClaims: createRedisEventClaimStore(redis, config.RETENTION),
     idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
-    deliveryStore: createRedisDeliveryStore(redis, retention, letGo),
+    deliveryStore,
+    deliveryCounter: new DeliveryCounter({ eventStore, deliveryStore, heldDeliveries }),
     changeStore: createRedisChangeStore(redis),
     listenerStore: createRedisListenerStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),
     remainsStore: createRedisRemainsStore(redis, shards),
-    replayStore: createRedisReplayStore(redis, config.RETENTION, noteUsage),
-    heldDeliveries: new HeldDeliveries(redis, shards),
+    replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
+    heldDeliveries,
     heldCounts: new HeldCounts(redis, shards),
     openBreakers: createRedisOpenBreakers(redis),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
@@ -250,7 +248,6 @@ function openUseCases(stores: StoresContext) {
     disable: createDisable(context),
     raise: context.operationalEvents.raise,
   });
-  const deliveries = createReadDeliveries({ ...context, explainHold: createExplainHold(context) });
   const acceptEvents = createAcceptEvents({
     ...context,
     dispatchEvents: createDispatchEvents({
@@ -262,7 +259,6 @@ function openUseCases(stores: StoresContext) {
     lookUpEndpoints: createLookUpEndpoints(context.endpointStore),
     validateEvent: createValidateEvent({ ...context, maxBytes: config.MAX_EVENT_BYTES }),
   });
-  const replays = createManageReplays(context);
   const mailbox = new RedisMailbox({
     redis,
     connect: () =>
@@ -276,7 +272,7 @@ function openUseCases(stores: StoresContext) {
       }),
     emit,
   });
-  const listeners = createManageListeners({ ...context, endpoints, replays });
+  const listeners = createManageListeners({ ...context, endpoints });
   const watchListeners = new WatchListeners({ ...context, listeners });
   watchListeners.start();
   return {
@@ -290,16 +286,6 @@ function openUseCases(stores: StoresContext) {
     }),
     endpoints,
     readHealth: createReadHealth(context),
-    deliveries,
-    exportAttempts: createExportAttempts(context),
-    events: createReadEvents({ ...context, countDeliveries: deliveries.countOfEvent }),
-    redeliver: createRedeliver({
-      ...context,
-      deliveries,
-      ...createResend({ ...context, resendQueue: context.deliveryQueue }),
-      bringForward: createBringForward({ ...context, delayedJobs: context.deliveryQueue }),
-    }),
-    replays,
     listeners,
     listenerStreams: new ListenerStreams({ ...context, listeners, mailbox }),
     watchListeners,
@@ -318,11 +304,6 @@ function openUseCases(stores: StoresContext) {
     eraseAccount: createEraseAccount({ ...context, removeEndpoints: createRedisRemoveEndpoints(redis) }),
     eventTypes,
     removeEventType: createRemoveEventType({ ...context, eventTypes }),
-    deadLetters: createManageDeadLetters({
-      ...context,
-      cancelDelivery: createCancelDelivery(context),
-      cancelReplay: createCancelReplay(context),
-    }),
     readOperations: createReadOperations({ ...context, countDisabled: createCountDisabled(context) }),
     listTroubled: createListTroubled(context),
   };

@@ -3,8 +3,7 @@ import type { QueueShard } from '@hookferry/core/domain/queues';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { createStepErasure } from '@hookferry/core/operations/erase-account';
-import { createResend } from '@hookferry/core/replays/redeliver';
-import { createChooseEvents, createStepReplay } from '@hookferry/core/replays/step-replay';
+import { stepReplay } from '@hookferry/core/replays/step-replay';
 import { composeArchive } from './compose-archive';
 import { type ConsumerDeps, type ConsumersContext, composeShards, consumerOf } from './compose-shards';
 import { createErasureConsumer, createReplayConsumer } from './consumers/bullmq-stepwise';
@@ -51,11 +50,7 @@ function composeReplays(deps: ConsumerDeps) {
   return createReplayConsumer({
     ...backgroundOf(deps),
     capacity: new SharedCapacity(REPLAY_CONCURRENCY),
-    stepReplay: createStepReplay({
-      ...deps,
-      chooseEvents: createChooseEvents(deps),
-      ...createResend({ ...deps, resendQueue: deps.deliveryQueue }),
-    }),
+    stepReplay: (order) => stepReplay(deps, order),
   });
 }
 

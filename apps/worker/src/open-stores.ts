@@ -21,7 +21,7 @@ import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { openRecords } from '@hookferry/core/telemetry/open-records';
 import type { WorkerConfig } from './config';
 
@@ -67,7 +67,7 @@ export function openStores(context: StoresContext) {
     heldCounts: new HeldCounts(redis, shards),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
-    replayStore: createRedisReplayStore(redis, config.RETENTION),
+    replayStore: new ReplayStore(redis, config.RETENTION),
     remainsStore: createRedisRemainsStore(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards, servedShards),
     oldestEvents: new OldestEvents(redis, shards),

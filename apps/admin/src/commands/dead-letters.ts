@@ -6,10 +6,11 @@ import {
 } from '@hookferry/core/domain/dead-letter';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { DeadLetterMark } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import type { ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import { dropDeadLetter, redriveDeadLetter } from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';
+import type { DeadLettersContext } from '../compose';
 import { withAdvice } from '../failure';
 import { jsonOption, jsonSchema, parseFlags, queueOption, queueSchema } from '../flags';
 import { formatJson } from '../format';
@@ -28,11 +29,11 @@ export function parseDeadLetterId(given: unknown): DeadLetterId {
 
 /** How the pages of dead letters are read: all, or those of a queue. */
 export function readDeadLetterPage(
-  deadLetters: ManageDeadLetters,
+  deadLetters: DeadLettersContext,
   queue: DeadLetterQueue | undefined,
 ): ReadPage<ListedDeadLetter, DeadLetterMark> {
   return async (limit, before) => {
-    const page = await deadLetters.list(queue, limit, before);
+    const page = await deadLetters.deadLetterStore.list(queue, limit, before);
     return [page.deadLetters, page.nextCursor];
   };
 }
@@ -42,7 +43,7 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
     name: 'drop',
     description: 'Drop dead letters for good. A delivery or a replay whose job it was is cancelled.',
     done: ['Dropped', 'dropped'],
-    act: ({ drop }, id) => drop(id),
+    act: dropDeadLetter,
   });
 }
 
@@ -51,7 +52,7 @@ export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
     name: 'redrive',
     description: 'Put dead letters back onto their queues. What fails again is a dead letter again.',
     done: ['Put back', 'redriven'],
-    act: ({ redrive }, id) => redrive(id),
+    act: redriveDeadLetter,
   });
 }
 
@@ -61,7 +62,7 @@ export interface DeadLetterAct {
   readonly description: string;
   /** What was done, as a sentence begins with it and as a member of JSON. */
   readonly done: readonly [sentence: string, member: string];
-  act(deadLetters: ManageDeadLetters, id: DeadLetterId): Promise<void>;
+  act(deadLetters: DeadLettersContext, id: DeadLetterId): Promise<void>;
 }
 
 const flagsSchema = z.object({ all: z.boolean().default(false), queue: queueSchema, json: jsonSchema });
@@ -97,7 +98,7 @@ function requireOneOf(ids: readonly DeadLetterId[], { all, queue }: Flags): void
 }
 
 async function doEach(
-  deadLetters: ManageDeadLetters,
+  deadLetters: DeadLettersContext,
   ids: readonly DeadLetterId[],
   { act }: DeadLetterAct,
 ): Promise<number> {
@@ -107,7 +108,7 @@ async function doEach(
 
 // From the newest to the oldest: what becomes a dead letter again meanwhile is newer, and is not met a second time.
 async function doAll(
-  deadLetters: ManageDeadLetters,
+  deadLetters: DeadLettersContext,
   { queue }: { readonly queue?: DeadLetterQueue | undefined },
   { output }: Cli,
   { act, done: [sentence] }: DeadLetterAct,

@@ -1,4 +1,4 @@
-import { presentDeadLetter } from '@hookferry/core/replays/manage-dead-letters';
+import { presentDeadLetter, readDeadLetter } from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
@@ -13,7 +13,11 @@ export function addShowDeadLetter(deadLetters: Command, { output, withService }:
     .action(async (givenId: unknown) => {
       const id = parseDeadLetterId(givenId);
       await withService(async (service) => {
-        const deadLetter = await withAdvice('not_found', HOW_TO_LIST, service.deadLetters.read(id));
+        const deadLetter = await withAdvice(
+          'not_found',
+          HOW_TO_LIST,
+          readDeadLetter(service.deadLetters, id),
+        );
         output.out(indented(presentDeadLetter(deadLetter)));
       });
     });

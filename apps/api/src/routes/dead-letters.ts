@@ -1,10 +1,5 @@
 import { deadLetterIdSchema, deadLetterQueues } from '@hookferry/core/domain/dead-letter';
-import {
-  deadLetterSchema,
-  listedDeadLetterSchema,
-  presentDeadLetter,
-  presentListedDeadLetter,
-} from '@hookferry/core/replays/manage-dead-letters';
+import * as deadLetters from '@hookferry/core/replays/manage-dead-letters';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -25,14 +20,14 @@ export const listDeadLetters = defineRoute({
   responses: {
     200: {
       description: 'A page of dead letters.',
-      schema: pageOf(listedDeadLetterSchema, 'DeadLetterPage'),
+      schema: pageOf(deadLetters.listedDeadLetterSchema, 'DeadLetterPage'),
     },
   },
   async handle({ query: { queue, limit, cursor } }, context) {
-    const page = await context.deadLetters.list(queue, limit, cursor);
+    const page = await context.deadLetterStore.list(queue, limit, cursor);
     return {
       status: 200,
-      body: presentPage(page.deadLetters.map(presentListedDeadLetter), page.nextCursor),
+      body: presentPage(page.deadLetters.map(deadLetters.presentListedDeadLetter), page.nextCursor),
     };
   },
 });
@@ -46,10 +41,13 @@ export const readDeadLetter = defineRoute({
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
-    200: { description: 'The dead letter.', schema: deadLetterSchema },
+    200: { description: 'The dead letter.', schema: deadLetters.deadLetterSchema },
   },
   async handle({ params }, context) {
-    return { status: 200, bodyText: presentDeadLetter(await context.deadLetters.read(params.id)) };
+    return {
+      status: 200,
+      bodyText: deadLetters.presentDeadLetter(await deadLetters.readDeadLetter(context, params.id)),
+    };
   },
 });
 
@@ -67,7 +65,7 @@ export const redriveDeadLetter = defineRoute({
   },
   problems: ['conflict'],
   async handle({ params }, context) {
-    await context.deadLetters.redrive(params.id);
+    await deadLetters.redriveDeadLetter(context, params.id);
     return { status: 202 };
   },
 });
@@ -85,7 +83,7 @@ export const dropDeadLetter = defineRoute({
   },
   problems: ['conflict'],
   async handle({ params }, context) {
-    await context.deadLetters.drop(params.id);
+    await deadLetters.dropDeadLetter(context, params.id);
     return { status: 204 };
   },
 });

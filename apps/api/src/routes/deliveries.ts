@@ -2,6 +2,8 @@ import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
+import * as history from '@hookferry/core/history/read-deliveries';
+import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery, wholeNumberSchema } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -55,7 +57,8 @@ export const listDeliveries = defineRoute({
     const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
     const { since, until } = query;
     const filter = { ...standingFilterOf(query), eventType, since, until };
-    const page = await context.deliveries.list(
+    const page = await history.listDeliveries(
+      context,
       apiKey.accountId,
       { endpoint, eventId },
       filter,
@@ -81,7 +84,14 @@ export const listEventDeliveries = defineRoute({
   async handle({ apiKey, params, query }, context) {
     const { limit, cursor } = query;
     const filter = standingFilterOf(query);
-    const page = await context.deliveries.listOfEvent(apiKey.accountId, params.id, filter, limit, cursor);
+    const page = await history.listDeliveriesOfEvent(
+      context,
+      apiKey.accountId,
+      params.id,
+      filter,
+      limit,
+      cursor,
+    );
     return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
   },
 });
@@ -107,7 +117,14 @@ export const listWebhookDeliveries = defineRoute({
   async handle({ apiKey, params, query }, context) {
     const { limit, cursor, event_type: eventType, since, until } = query;
     const filter = { ...standingFilterOf(query), eventType, since, until };
-    const page = await context.deliveries.listOfEndpoint(apiKey.accountId, params.id, filter, limit, cursor);
+    const page = await history.listDeliveriesOfEndpoint(
+      context,
+      apiKey.accountId,
+      params.id,
+      filter,
+      limit,
+      cursor,
+    );
     return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
   },
 });
@@ -123,7 +140,7 @@ export const readDelivery = defineRoute({
     200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
   },
   async handle({ apiKey, params }, context) {
-    const delivery = await context.deliveries.read(apiKey.accountId, params.id);
+    const delivery = await history.readDelivery(context, apiKey.accountId, params.id);
     return { status: 200, body: presentDeliveryWithAttempts(delivery) };
   },
 });
@@ -145,7 +162,7 @@ export const redeliverDelivery = defineRoute({
   },
   problems: ['conflict', 'payload_erased', 'limit_reached'],
   async handle({ apiKey, params, newId }, context) {
-    const delivery = await context.redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
+    const delivery = await redeliver(context, apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };
   },
 });

@@ -1,8 +1,7 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/domain/event';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
-import type { DeliveryCounts } from '@hookferry/core/history/read-deliveries';
-import type { PublishedEvent as EventWithDeliveries, ListedEvent } from '@hookferry/core/history/read-events';
+import * as history from '@hookferry/core/history/read-events';
 import {
   AppError,
   invalidRequest,
@@ -218,7 +217,7 @@ const deliveryCountsSchema = z
     exhausted: z.int(),
     aborted: z.int(),
     cancelled: z.int(),
-  } satisfies Record<keyof DeliveryCounts, z.ZodType>)
+  } satisfies Record<keyof history.DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
 
 const eventSchema = eventHeadSchema
@@ -239,7 +238,7 @@ export const listEvents = defineRoute({
     200: { description: 'A page of events.', schema: pageOf(listedEventSchema, 'EventPage') },
   },
   async handle({ apiKey, query: { limit, cursor, ...filter } }, context) {
-    const page = await context.events.list(apiKey.accountId, filter, limit, cursor);
+    const page = await history.listEvents(context, apiKey.accountId, filter, limit, cursor);
     return { status: 200, body: presentPage(page.found.map(presentListedEvent), page.nextCursor) };
   },
 });
@@ -255,23 +254,23 @@ export const readEvent = defineRoute({
     200: { description: 'The event.', schema: eventSchema },
   },
   async handle({ apiKey, params }, context) {
-    const event = await context.events.read(apiKey.accountId, params.id);
+    const event = await history.readEvent(context, apiKey.accountId, params.id);
     return { status: 200, bodyText: presentEvent(event) };
   },
 });
 
 /** An event as it stands in a list: without its data. */
-function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchema> {
+function presentListedEvent(event: history.ListedEvent): z.infer<typeof listedEventSchema> {
   return { ...presentHead(event), delivery_count: event.deliveryCount };
 }
 
 /** An event read alone, as JSON text: its data is what was sent, byte for byte, which is lost by parsing it. */
-function presentEvent({ dataText, deliveries, ...event }: EventWithDeliveries): string {
+function presentEvent({ dataText, deliveries, ...event }: history.PublishedEvent): string {
   const shown: Omit<z.infer<typeof eventSchema>, 'data'> = { ...presentHead(event), deliveries };
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
 }
 
-type EventHead = Omit<ListedEvent, 'deliveryCount'>;
+type EventHead = Omit<history.ListedEvent, 'deliveryCount'>;
 
 function presentHead({ id, type, createdAt, erasedAt }: EventHead): z.infer<typeof eventHeadSchema> {
   return {

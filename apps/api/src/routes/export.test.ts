@@ -6,10 +6,12 @@ import {
 } from '@hookferry/core/domain/delivery';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
+import { oneShard } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { AppError } from '@hookferry/core/platform/app-error';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
@@ -169,30 +171,41 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
   expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));
 });
 
-/** With what an export works with, but for the attempts and for whether its key is good. */
-function contextOf(given: Pick<ApiContext, 'exportAttempts' | 'recheck'>): ApiContext {
+/** What an export works with; `recheck` is whether its key is still good. */
+function contextOf(recheck: ApiContext['recheck']) {
+  const { client } = api.redis;
   const actFor: ApiContext['actFor'] = async (principal) => principal;
-  return { longAnswers: new LongAnswers(), actFor, ...given } as ApiContext;
+  return {
+    endpointStore: createRedisEndpointStore(client, testSealer),
+    eventStore: createRedisEventStore(client, testRetention),
+    deliveryStore: createRedisDeliveryStore(client, testRetention),
+    heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+    longAnswers: new LongAnswers(),
+    actFor,
+    recheck,
+  };
+}
+
+/** The parts of an export, as the route gives them. */
+async function partsOf(context: ReturnType<typeof contextOf>, end = new AbortController()) {
+  const { accountId } = endpoint;
+  const input = { apiKey: { accountId }, query: {}, receivedAt: Date.now(), header: () => undefined };
+  const reply = await exportDeliveries.handle(input as never, context as unknown as ApiContext);
+  const connection = { signal: end.signal, close: () => end.abort() };
+  return reply.lines?.(connection)[Symbol.asyncIterator]();
 }
 
 it('turns few attempts into text at a time, and keeps an account to two exports at once', async () => {
-  const attempt = buildAttempt({ responseBody: 'x'.repeat(30_000) });
-  const parts = { eventId: uniqueEventId(), endpointId: endpoint.id };
-  const mark = { ...parts, createdAt: ACCEPTED_AT, attempts: 1 };
-  const exported = { ...mark, id: deliveryIdOf(parts), type: 'a', status: 'pending', attempt, mark } as const;
-  const context = contextOf({
-    async *exportAttempts() {
-      yield Array.from({ length: 10 }, () => exported);
-    },
-    recheck: async () => buildApiKey().record,
-  });
-  const open = async () => {
-    const { accountId } = endpoint;
-    const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
-    const reply = await exportDeliveries.handle(input as never, context);
-    return reply.lines?.({ signal: new AbortController().signal, close: () => {} })[Symbol.asyncIterator]();
+  const context = contextOf(async () => buildApiKey().record);
+  const parts = {
+    eventId: parseDeliveryId(await saved(ACCEPTED_AT, 0))?.eventId ?? uniqueEventId(),
+    endpointId: endpoint.id,
   };
-  const [first, second, third] = [await open(), await open(), await open()];
+  const attempt = buildAttempt({ responseBody: 'x'.repeat(30_000) });
+  for (let i = 0; i < 10; i += 1) {
+    await context.deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: ACCEPTED_AT });
+  }
+  const [first, second, third] = [await partsOf(context), await partsOf(context), await partsOf(context)];
   const part = await first?.next();
   expect(String(part?.value).split('\n')).toHaveLength(4);
   await second?.next();
@@ -201,21 +214,16 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
 
 it('breaks off within seconds when its key is refused, however slowly it is read', async () => {
   const end = new AbortController();
-  const context = contextOf({
-    async *exportAttempts(_account, _scope, _cursor, signal) {
-      yield [];
-      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
-    },
-    recheck: () => Promise.reject(new AppError('unauthenticated', 'The API key is not valid.')),
-  });
-  const { accountId } = endpoint;
-  const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
-  const reply = await exportDeliveries.handle(input as never, context);
-  const connection = { signal: end.signal, close: () => end.abort() };
+  const context = contextOf(() =>
+    Promise.reject(new AppError('unauthenticated', 'The API key is not valid.')),
+  );
+  // Events without end, of which nothing is kept any more.
+  jest
+    .spyOn(context.eventStore, 'listFrom')
+    .mockImplementation(async () => Array.from({ length: 100 }, () => ({ id: uniqueEventId(), at: 0 })));
+  const parts = await partsOf(context, end);
   // It has an end by the refusal alone.
-  const parts: string[] = [];
-  for await (const part of reply.lines?.(connection) ?? []) parts.push(part);
-  expect(parts).toEqual([]);
+  await expect(parts?.next()).rejects.toMatchObject({ name: 'AbortError' });
   expect(end.signal.aborted).toBe(true);
 });
 

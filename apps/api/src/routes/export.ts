@@ -1,7 +1,7 @@
 import { Recheck } from '@hookferry/core/accounts/authenticate';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
-import type { ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import { type ExportedAttempt, exportAttempts } from '@hookferry/core/history/export-attempts';
 import { formatTime } from '@hookferry/core/platform/clock';
 import type { Connection } from '@hookferry/core/platform/connection';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ const PART_LENGTH = 65_536;
 // meanwhile, and still leaves out nothing that was there at its beginning.
 const CLOCK_SKEW_MS = 60_000;
 
-const markSchema = z.strictObject({
+const cursorPartsSchema = z.strictObject({
   createdAt: z.number(),
   eventId: eventIdSchema,
   endpointId: endpointIdSchema,
@@ -32,7 +32,7 @@ const querySchema = z
     webhook_id: endpointRefSchema.optional(),
     /** Of lines; without it there are as many as there are attempts. */
     limit: limitSchema(MAX_LIMIT).optional(),
-    cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
+    cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before').optional(),
   })
   .refine(...isInOrder);
 
@@ -70,7 +70,7 @@ export const exportDeliveries = defineRoute({
     const scope = { range: { since, until: end }, endpoint, limit };
     const { accountId } = apiKey;
     const credentials = credentialsIn(header, SCOPE);
-    const lines: Parts = ({ signal }) => linesOf(context.exportAttempts(accountId, scope, cursor, signal));
+    const lines: Parts = ({ signal }) => linesOf(exportAttempts(context, accountId, scope, cursor, signal));
     return {
       status: 200,
       lines: (connection) =>
@@ -121,6 +121,6 @@ function presentExportedAttempt(exported: ExportedAttempt): z.infer<typeof expor
     status: exported.status,
     created_at: formatTime(exported.createdAt),
     attempt: presentAttempt(exported, exported.attempt),
-    cursor: encodeCursor(exported.mark),
+    cursor: encodeCursor(exported.cursor),
   };
 }

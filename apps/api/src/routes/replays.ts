@@ -10,6 +10,7 @@ import {
 import { invalidRequest } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
+import * as replays from '@hookferry/core/replays/manage-replays';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage, sentTimeSchema } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -68,7 +69,7 @@ export const createReplay = defineRoute({
     if (since >= until) {
       throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
     }
-    const replay = await context.replays.create(apiKey.accountId, params.id, {
+    const replay = await replays.createReplay(context, apiKey.accountId, params.id, {
       id: newId(REPLAY_ID_PREFIX) as ReplayId,
       mode,
       since,
@@ -96,7 +97,7 @@ export const listReplays = defineRoute({
     200: { description: 'A page of replays.', schema: pageOf(replaySchema, 'ReplayPage') },
   },
   async handle({ apiKey, params, query }, context) {
-    const page = await context.replays.list(apiKey.accountId, params.id, query.limit, query.cursor);
+    const page = await replays.listReplays(context, apiKey.accountId, params.id, query.limit, query.cursor);
     return { status: 200, body: presentPage(page.replays.map(presentReplay), page.nextCursor) };
   },
 });
@@ -112,7 +113,10 @@ export const readReplay = defineRoute({
     200: { description: 'The replay.', schema: replaySchema },
   },
   async handle({ apiKey, params }, context) {
-    return { status: 200, body: presentReplay(await context.replays.read(apiKey.accountId, params.id)) };
+    return {
+      status: 200,
+      body: presentReplay(await replays.readReplay(context, apiKey.accountId, params.id)),
+    };
   },
 });
 
@@ -128,7 +132,7 @@ export const cancelReplay = defineRoute({
     204: { description: 'It is cancelled, or had ended before.' },
   },
   async handle({ apiKey, params }, context) {
-    await context.replays.cancel(apiKey.accountId, params.id);
+    await replays.cancelReplay(context, apiKey.accountId, params.id);
     return { status: 204 };
   },
 });

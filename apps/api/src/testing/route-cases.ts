@@ -13,7 +13,7 @@ import { createRedisEventStore } from '@hookferry/core/events/redis-event-store'
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
-import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -397,7 +397,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     eventStore.enlist(event),
     createRedisEventTypeStore(client).replace(CUSTOM_TYPE),
     deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
-    createRedisReplayStore(client, 60_000).create(replay),
+    new ReplayStore(client, 60_000).create(replay),
   ]);
   return {
     webhook: endpoint.id,

@@ -1,8 +1,8 @@
 import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
-import { replayOrderSchema } from '@hookferry/core/domain/replay';
+import { type ReplayOrder, replayOrderSchema } from '@hookferry/core/domain/replay';
 import type { StepErasure } from '@hookferry/core/operations/erase-account';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
-import type { StepReplay } from '@hookferry/core/replays/step-replay';
+import type { StepResult } from '@hookferry/core/replays/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon, putBackForNextStep } from './bullmq-put-back';
@@ -33,7 +33,7 @@ export function createErasureConsumer(options: ErasureConsumerOptions): Consumer
 }
 
 export interface ReplayConsumerOptions extends ConsumerOptions {
-  readonly stepReplay: StepReplay;
+  readonly stepReplay: (order: ReplayOrder) => Promise<StepResult>;
 }
 
 /** Takes replays off the queue, one step a job run, and puts each back until its next step. */

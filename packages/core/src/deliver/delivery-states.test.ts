@@ -8,14 +8,15 @@ import {
   integer,
 } from 'fast-check';
 import { deliveryIdOf } from '../domain/delivery';
-import type { EndStatus } from '../domain/delivery-log';
-import { type DeliveryFact } from '../domain/delivery-log';
+import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import type { Delivery, ShownStatus } from '../history/delivery-standings';
-import { createReadDeliveries } from '../history/read-deliveries';
+import { listDeliveriesOfEndpoint, listDeliveriesOfEvent, readDelivery } from '../history/read-deliveries';
+import { DeliveryCounter } from '../history/read-events';
 import { systemClock } from '../platform/clock';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -58,10 +59,12 @@ async function arrange() {
   await stores.eventStore.save(event);
   await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id]);
   await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
-  const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries({
+  const context = {
     ...stores,
-    explainHold: async () => () => ({ reason: 'busy', until: undefined }),
-  });
+    admissionStore: createRedisAdmissionStore(redis.client),
+    clock: systemClock,
+  };
+  const deliveryCounter = new DeliveryCounter(stores);
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
     async hold() {
@@ -78,10 +81,10 @@ async function arrange() {
     },
     async readEverywhere() {
       const [alone, ofEndpoint, ofEvent, counts] = await Promise.all([
-        read(event.accountId, deliveryIdOf(parts)),
-        listOfEndpoint(event.accountId, endpoint.id, {}, 10),
-        listOfEvent(event.accountId, event.id, {}, 10),
-        countOfEvent(event.accountId, event.id),
+        readDelivery(context, event.accountId, deliveryIdOf(parts)),
+        listDeliveriesOfEndpoint(context, event.accountId, endpoint.id, {}, 10),
+        listDeliveriesOfEvent(context, event.accountId, event.id, {}, 10),
+        deliveryCounter.countOf(event.accountId, event.id),
       ]);
       return { shown: [alone, ...ofEndpoint.deliveries, ...ofEvent.deliveries], counts };
     },

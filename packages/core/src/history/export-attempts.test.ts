@@ -14,12 +14,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import {
-  createExportAttempts,
-  type ExportedAttempt,
-  type ExportMark,
-  type ExportScope,
-} from './export-attempts';
+import { type ExportCursor, type ExportedAttempt, type ExportScope, exportAttempts } from './export-attempts';
 
 const ACCEPTED_AT = 1_700_000_000_000;
 const ALWAYS = { since: 0, until: Number.MAX_SAFE_INTEGER };
@@ -64,18 +59,17 @@ async function arrange() {
     await stores.deliveryStore.append(parts, fact);
   }
 
-  const exportAttempts = createExportAttempts(stores);
-
-  async function exported(after?: ExportMark, scope: Partial<ExportScope> = {}) {
+  async function exported(after?: ExportCursor, scope: Partial<ExportScope> = {}) {
     const all: ExportedAttempt[] = [];
-    for await (const page of exportAttempts(accountId, { range: ALWAYS, ...scope }, after)) all.push(...page);
+    for await (const page of exportAttempts(stores, accountId, { range: ALWAYS, ...scope }, after))
+      all.push(...page);
     return all;
   }
 
   return { ...stores, endpoint, accountId, publish, attempt, exported };
 }
 
-const placeOf = ({ id, attempt }: ExportedAttempt) => `${id} ${attempt.number}`;
+const positionOf = ({ id, attempt }: ExportedAttempt) => `${id} ${attempt.number}`;
 
 it('gives each attempt with the delivery that it belongs to, as that stands now', async () => {
   const { publish, deliveryStore, endpoint, exported } = await arrange();
@@ -91,10 +85,10 @@ it('gives each attempt with the delivery that it belongs to, as that stands now'
     createdAt: ACCEPTED_AT,
     status: 'delivered',
   };
-  const mark = { ...parts, createdAt: ACCEPTED_AT };
+  const cursor = { ...parts, createdAt: ACCEPTED_AT };
   expect(await exported()).toEqual([
-    { ...delivery, attempt: buildAttempt(), mark: { ...mark, attempts: 1 } },
-    { ...delivery, attempt, mark: { ...mark, attempts: 2 } },
+    { ...delivery, attempt: buildAttempt(), cursor: { ...cursor, attempts: 1 } },
+    { ...delivery, attempt, cursor: { ...cursor, attempts: 2 } },
   ]);
 });
 
@@ -120,13 +114,13 @@ it('gives everything once, however many events there are, and endpoints that one
   const many = Array.from({ length: 230 }, uniqueEndpointId);
   await publish(ACCEPTED_AT + 3, many);
 
-  const places = (await exported()).map(placeOf);
+  const places = (await exported()).map(positionOf);
   expect(new Set(places).size).toBe(460);
   expect(places.length).toBe(460);
   expect(await exported(undefined, { endpoint: endpoint.id })).toHaveLength(230);
 });
 
-it.each(['account', 'endpoint'])("goes on after any attempt of an %s's export by its mark", async (of) => {
+it.each(['account', 'endpoint'])("goes on after any attempt of an %s's export by its cursor", async (of) => {
   const { publish, endpoint, exported } = await arrange();
   const both = [endpoint.id, uniqueEndpointId()];
   for (let i = 0; i < 4; i += 1) await publish(ACCEPTED_AT + Math.floor(i / 2), both, 3);
@@ -134,8 +128,8 @@ it.each(['account', 'endpoint'])("goes on after any attempt of an %s's export by
   const scope = of === 'endpoint' ? { endpoint: endpoint.id } : {};
   const all = await exported(undefined, scope);
   expect(all).toHaveLength(of === 'endpoint' ? 12 : 24);
-  for (const [index, { mark }] of all.entries()) {
-    expect(await exported(mark, scope)).toEqual(all.slice(index + 1));
+  for (const [index, { cursor }] of all.entries()) {
+    expect(await exported(cursor, scope)).toEqual(all.slice(index + 1));
   }
 });
 
@@ -153,8 +147,8 @@ it('goes on where it was, though attempts and events came in and others went', a
   await redis.client.del(keys.event(accountId, gone));
   await redis.client.zrem(keys.events(accountId), gone);
 
-  const rest = await exported(second?.mark);
-  expect(rest.map(placeOf)).toEqual([
+  const rest = await exported(second?.cursor);
+  expect(rest.map(positionOf)).toEqual([
     `${first}.${endpoint.id} 3`,
     `${between}.${endpoint.id} 1`,
     `${later}.${endpoint.id} 1`,
@@ -167,7 +161,7 @@ it('keeps two attempts apart that have the same number, made by two workers that
   const eventId = await publish(ACCEPTED_AT);
   await attempt({ eventId, endpointId: endpoint.id }, 1);
   const [first, second] = await exported();
-  expect(await exported(first?.mark)).toEqual([second]);
+  expect(await exported(first?.cursor)).toEqual([second]);
 });
 
 it('keeps to the range, the endpoint and the limit that it is given', async () => {
@@ -188,10 +182,10 @@ it('keeps to the range, the endpoint and the limit that it is given', async () =
   expect(ofOther.map(({ id }) => id)).toEqual(events.map((eventId) => `${eventId}.${other.id}`));
   const all = await exported();
   expect(await exported(undefined, { limit: 3 })).toEqual(all.slice(0, 3));
-  expect(await exported(all[2]?.mark, { limit: 2 })).toEqual(all.slice(3, 5));
+  expect(await exported(all[2]?.cursor, { limit: 2 })).toEqual(all.slice(3, 5));
 });
 
-it("shows nothing of another account's, whatever its mark says", async () => {
+it("shows nothing of another account's, whatever its cursor says", async () => {
   const mine = await arrange();
   const theirs = await arrange();
   const eventId = await theirs.publish(ACCEPTED_AT);
@@ -201,52 +195,36 @@ it("shows nothing of another account's, whatever its mark says", async () => {
   await mine.eventStore.enlist(event);
   await mine.eventStore.addReceivers(mine.accountId, eventId, [mine.endpoint.id]);
 
-  const mark = { createdAt: ACCEPTED_AT, eventId, endpointId: theirs.endpoint.id, attempts: 0 };
-  expect(await mine.exported(mark)).toEqual([]);
-  await expect(mine.exported(mark, { endpoint: theirs.endpoint.id })).rejects.toMatchObject({
+  const cursor = { createdAt: ACCEPTED_AT, eventId, endpointId: theirs.endpoint.id, attempts: 0 };
+  expect(await mine.exported(cursor)).toEqual([]);
+  await expect(mine.exported(cursor, { endpoint: theirs.endpoint.id })).rejects.toMatchObject({
     code: 'not_found',
   });
 });
 
 it('reads no further than it is asked for', async () => {
-  const { publish, accountId, deliveryStore, ...stores } = await arrange();
+  const { publish, accountId, ...stores } = await arrange();
   for (let i = 0; i < 120; i += 1) await publish(ACCEPTED_AT + i);
-  let logsRead = 0;
-  const counted = createExportAttempts({
-    ...stores,
-    deliveryStore: {
-      ...deliveryStore,
-      readWithLength: (...parts) => {
-        logsRead += 1;
-        return deliveryStore.readWithLength(...parts);
-      },
-    },
-  });
-  const pages = counted(accountId, { range: ALWAYS });
+  const readLog = jest.spyOn(stores.deliveryStore, 'readWithLength');
+  const pages = exportAttempts(stores, accountId, { range: ALWAYS });
   await pages.next();
-  expect(logsRead).toBe(10);
+  expect(readLog).toHaveBeenCalledTimes(10);
   await pages.return();
-  expect(logsRead).toBe(10);
+  expect(readLog).toHaveBeenCalledTimes(10);
 });
 
 it('stops when nobody wants it any more, also where it finds nothing for long', async () => {
-  const { accountId, eventStore, ...stores } = await arrange();
+  const { accountId, ...stores } = await arrange();
+  const { eventStore } = stores;
   for (let i = 0; i < 210; i += 1)
     await eventStore.enlist(buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }));
   const end = new AbortController();
-  let pages = 0;
-  const counted = createExportAttempts({
-    ...stores,
-    eventStore: {
-      ...eventStore,
-      listFrom: (...page) => {
-        pages += 1;
-        end.abort();
-        return eventStore.listFrom(...page);
-      },
-    },
+  const listFrom = eventStore.listFrom.bind(eventStore);
+  const listed = jest.spyOn(eventStore, 'listFrom').mockImplementation((...page) => {
+    end.abort();
+    return listFrom(...page);
   });
-  const attempts = counted(accountId, { range: ALWAYS }, undefined, end.signal);
+  const attempts = exportAttempts(stores, accountId, { range: ALWAYS }, undefined, end.signal);
   await expect(attempts.next()).rejects.toThrow(end.signal.reason);
-  expect(pages).toBe(1);
+  expect(listed).toHaveBeenCalledTimes(1);
 });

@@ -1,100 +1,265 @@
-import type { AccountId } from '../domain/account';
+import { type AccountId } from '../domain/account';
 import { parseDeliveryId } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
-import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EndpointId, EndpointRef } from '../domain/endpoint';
+import { type EventId, eventNotFound } from '../domain/event';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
+import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';
+import type { EventHead, EventStore } from '../events/redis-event-store';
 import { AppError } from '../platform/app-error';
-import { createLru } from '../platform/caches';
-import { steadyClock } from '../platform/clock';
-import { createCompleteDeliveries } from './complete-deliveries';
-import { type DeliveryWithAttempts, type ShownStatus, shownStatusOf } from './delivery-standings';
-import { createListDeliveries, type ListDeliveriesDeps } from './list-deliveries';
+import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
+import {
+  type CompleteDeliveriesContext,
+  completeDeliveries,
+  type Delivery,
+  type DeliveryFilter,
+  type DeliveryWithAttempts,
+  type HeldStatus,
+  matchesFilter,
+  readStandings,
+  type Standing,
+  shownStatusOf,
+  standingsOf,
+  type TypedStanding,
+} from './delivery-standings';
+import {
+  type AccountCursor,
+  cursorOf,
+  type DeliveryEntry,
+  type EmptyEntry,
+  findHolding,
+  type HeldIndexes,
+  readEntries,
+  readHeldEntries,
+} from './list-entries';
 
-/** How many of an event's deliveries there are, and of each status. */
-export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;
-
-export interface ReadDeliveriesDeps extends ListDeliveriesDeps {
-  readonly deliveryStore: ListDeliveriesDeps['deliveryStore'] & Pick<DeliveryStore, 'find' | 'readSummary'>;
-  /** Milliseconds by a clock that never jumps. */
-  readonly now?: () => number;
+export interface ListDeliveriesContext extends CompleteDeliveriesContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'listIds'>;
+  readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'listReceivers' | 'open'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'list' | 'readListed'>;
+  readonly heldDeliveries: HeldStatus & HeldIndexes;
 }
 
-// So many at a time, so that an event that went to thousands of endpoints does not fill the memory: of each the whole log
-// is read.
-const COUNTED_AT_ONCE = 25;
+/** Whose deliveries of an account are listed; all of them unless it says. */
+export interface ListScope {
+  readonly endpoint?: EndpointRef | undefined;
+  readonly eventId?: EventId | undefined;
+}
+
+export interface DeliveriesPage<Cursor> {
+  readonly deliveries: readonly Delivery[];
+  readonly nextCursor: Cursor | undefined;
+}
 
 /**
- * How long the counts of an event with more deliveries than are counted at once are shown: they take tenths of a second of
- * reading logs. Whoever asks for them again and again, for as many events as are remembered, costs no more than that.
+ * List deliveries in pages. A page costs about the same, however few deliveries are what was asked for.
+ *
+ * @throws AppError `not_found` when the account has not what the scope names.
  */
-export const COUNTS_SHOWN_FOR_MS = 5_000;
-const REMEMBERED_EVENTS = 1_000;
-
-interface RememberedCounts {
-  readonly counts: Promise<DeliveryCounts>;
-  readonly countedAt: number;
+export async function listDeliveries(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  { endpoint, eventId }: ListScope,
+  filter: DeliveryFilter,
+  limit: number,
+  before?: AccountCursor,
+): Promise<DeliveriesPage<AccountCursor>> {
+  if (endpoint !== undefined && eventId !== undefined) {
+    const found = await findOne(context, accountId, endpoint, eventId, filter);
+    return { deliveries: found, nextCursor: undefined };
+  }
+  if (endpoint !== undefined)
+    return await listDeliveriesOfEndpoint(context, accountId, endpoint, filter, limit, before);
+  if (eventId === undefined) return await listOfAccount(context, accountId, filter, limit, before);
+  const event = await requireEvent(context, accountId, eventId);
+  const page = await listOfEvent(context, accountId, event, filter, limit, before?.endpointId);
+  const { nextCursor: endpointId } = page;
+  return { ...page, nextCursor: endpointId && { eventId, createdAt: event.acceptedAt, endpointId } };
 }
 
-/** What happened to deliveries. An endpoint's are its account's only, and go with it. */
-export function createReadDeliveries(deps: ReadDeliveriesDeps) {
-  const { endpointStore, eventStore, deliveryStore, heldDeliveries, now = steadyClock } = deps;
-  const remembered = createLru<string, RememberedCounts>(REMEMBERED_EVENTS);
-  const completeDeliveries = createCompleteDeliveries(deps);
-
-  /** Of an event's deliveries; of one with many of them some seconds old. Requests at the same time share the work. */
-  async function countOfEvent(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
-    const key = `${accountId}/${eventId}`;
-    const known = remembered.get(key);
-    if (known && now() - known.countedAt < COUNTS_SHOWN_FOR_MS) return await known.counts;
-    const counting = { counts: countAll(accountId, eventId), countedAt: now() };
-    remembered.set(key, counting);
-    const isLarge = await counting.counts.then(
-      ({ total }) => total > COUNTED_AT_ONCE,
-      () => false,
-    );
-    if (!isLarge && remembered.get(key) === counting) remembered.delete(key);
-    return await counting.counts;
-  }
-
-  async function countAll(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
-    const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
-    let before: EndpointId | undefined;
-    do {
-      const page = await eventStore.listReceivers(accountId, eventId, COUNTED_AT_ONCE, before);
-      const statuses = await Promise.all(page.members.map((endpointId) => statusOf(endpointId, eventId)));
-      for (const status of statuses) counts[status] += 1;
-      counts.total += statuses.length;
-      before = page.nextCursor;
-    } while (before !== undefined);
-    return counts;
-  }
-
-  /** @throws AppError `not_found`, also for another account's delivery. */
-  async function read(accountId: AccountId, id: string): Promise<DeliveryWithAttempts> {
-    const parts = parseDeliveryId(id);
-    const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
-    const recorded = endpoint && (await deliveryStore.find(parts));
-    if (!recorded) throw deliveryNotFound();
-    // One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
-    const type = recorded.eventType ?? (await eventStore.findHead(accountId, parts.eventId))?.type;
-    if (type === undefined) throw deliveryNotFound();
-    const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
-    const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
-    const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
-    const [delivery] = await completeDeliveries(accountId, [standing]);
-    if (!delivery) throw deliveryNotFound();
-    return { ...delivery, attempts: recorded.attempts };
-  }
-
-  async function statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
-    const { status } = await deliveryStore.readSummary(endpointId, eventId);
-    return await shownStatusOf(heldDeliveries, { endpointId, eventId }, status);
-  }
-
-  return { ...createListDeliveries(deps), countOfEvent, read };
+/** List an endpoint's deliveries, newest first. @throws AppError `not_found` when the account has no such endpoint. */
+export async function listDeliveriesOfEndpoint(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  filter: DeliveryFilter,
+  limit: number,
+  before?: DeliveryCursor,
+): Promise<DeliveriesPage<DeliveryCursor>> {
+  const endpointId = await requireEndpoint(context, accountId, ref);
+  const { found, nextCursor } = await scanPage({
+    limit,
+    before,
+    mostScanned: SCANNED_TOGETHER,
+    readBatch: async (size, from: DeliveryCursor | undefined) => {
+      const page = await context.deliveryStore.list(endpointId, size, from, filter);
+      return {
+        entries: await standingsOf(context, endpointId, page.deliveries),
+        nextCursor: page.nextCursor,
+      };
+    },
+    cursorOf: ({ eventId, createdAt }) => ({ eventId, createdAt }),
+    show: (standing) => show(context, accountId, standing, filter),
+  });
+  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
 }
 
-export type ReadDeliveries = ReturnType<typeof createReadDeliveries>;
+/**
+ * List an event's deliveries, to the endpoints registered last first, also to those that were deleted since.
+ *
+ * @throws AppError `not_found` when the account has no such event.
+ */
+export async function listDeliveriesOfEvent(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  eventId: EventId,
+  filter: DeliveryFilter,
+  limit: number,
+  before?: EndpointId,
+): Promise<DeliveriesPage<EndpointId>> {
+  const event = await requireEvent(context, accountId, eventId);
+  return await listOfEvent(context, accountId, event, filter, limit, before);
+}
+
+async function listOfEvent(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  event: Event,
+  filter: DeliveryFilter,
+  limit: number,
+  before: EndpointId | undefined,
+): Promise<DeliveriesPage<EndpointId>> {
+  if (!matchesEvent(event, filter)) return { deliveries: [], nextCursor: undefined };
+  const { found, nextCursor } = await scanPage({
+    limit,
+    before,
+    mostScanned: SCANNED_ONE_BY_ONE,
+    readBatch: async (size, from: EndpointId | undefined) => {
+      const page = await context.eventStore.listReceivers(accountId, event.id, size, from);
+      const entries = page.members.map((endpointId) => entryOf(event, endpointId));
+      return { entries: await readStandings<never>(context, entries), nextCursor: page.nextCursor };
+    },
+    cursorOf: ({ endpointId }) => endpointId,
+    show: (standing) => show(context, accountId, standing, filter),
+  });
+  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
+}
+
+/** Newest first, also to endpoints that were deleted since. */
+async function listOfAccount(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  filter: DeliveryFilter,
+  limit: number,
+  before?: AccountCursor,
+): Promise<DeliveriesPage<AccountCursor>> {
+  const holding = filter.status === 'held' ? await findHolding(context, accountId) : undefined;
+  const { found, nextCursor } = await scanPage({
+    limit,
+    before,
+    mostScanned: SCANNED_TOGETHER,
+    readBatch: async (size, from: AccountCursor | undefined) => {
+      const batch = holding
+        ? await readHeldEntries(context, holding, filter, size, from)
+        : await readEntries(context, accountId, filter, size, from);
+      return { ...batch, entries: await readStandings(context, batch.entries) };
+    },
+    cursorOf,
+    show: (standing) => show(context, accountId, standing, filter),
+  });
+  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
+}
+
+// All ids have the same length, so that nothing but the endpoint itself comes before what is behind it.
+const BEHIND = '~';
+
+async function findOne(
+  context: ListDeliveriesContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  eventId: EventId,
+  filter: DeliveryFilter,
+): Promise<readonly Delivery[]> {
+  const endpointId = await requireEndpoint(context, accountId, ref);
+  const event = await requireEvent(context, accountId, eventId);
+  const { members } = await context.eventStore.listReceivers(accountId, eventId, 1, endpointId + BEHIND);
+  if (members[0] !== endpointId || !matchesEvent(event, filter)) return [];
+  const [standing] = await readStandings(context, [entryOf(event, endpointId)]);
+  const shown = standing && (await show(context, accountId, standing, filter));
+  return await completeDeliveries(context, accountId, shown ? [shown] : []);
+}
+
+interface Event extends EventHead {
+  readonly id: EventId;
+}
+
+async function requireEvent(
+  { eventStore }: ListDeliveriesContext,
+  accountId: AccountId,
+  id: EventId,
+): Promise<Event> {
+  const head = await eventStore.findHead(accountId, id);
+  if (!head) throw eventNotFound();
+  return { ...head, id };
+}
+
+/** Whether an event's deliveries may be among those that a filter asks for. */
+function matchesEvent(
+  { type, acceptedAt }: Event,
+  { eventType, since = -Infinity, until = Infinity }: DeliveryFilter,
+): boolean {
+  if (eventType !== undefined && eventType !== type) return false;
+  return since <= acceptedAt && acceptedAt < until;
+}
+
+function entryOf({ id: eventId, acceptedAt, type }: Event, endpointId: EndpointId): DeliveryEntry {
+  return { eventId, endpointId, createdAt: acceptedAt, type };
+}
+
+// One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
+async function show(
+  { eventStore }: ListDeliveriesContext,
+  accountId: AccountId,
+  standing: Standing | EmptyEntry,
+  filter: DeliveryFilter,
+): Promise<TypedStanding | undefined> {
+  if (standing.endpointId === undefined || !matchesFilter(standing, filter)) return undefined;
+  const type = standing.type ?? (await eventStore.findHead(accountId, standing.eventId))?.type;
+  if (type === undefined || (filter.eventType !== undefined && filter.eventType !== type)) return undefined;
+  return { ...standing, type };
+}
+
+export interface ReadDeliveryContext extends CompleteDeliveriesContext {
+  readonly eventStore: Pick<EventStore, 'findHead'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'find'>;
+  readonly heldDeliveries: Pick<HeldStatus, 'isHeld'>;
+}
+
+/**
+ * Read a delivery with its attempts. An endpoint's deliveries are its account's only, and go with it.
+ *
+ * @throws AppError `not_found`, also for another account's delivery.
+ */
+export async function readDelivery(
+  context: ReadDeliveryContext,
+  accountId: AccountId,
+  id: string,
+): Promise<DeliveryWithAttempts> {
+  const { endpointStore, eventStore, deliveryStore, heldDeliveries } = context;
+  const parts = parseDeliveryId(id);
+  const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
+  const recorded = endpoint && (await deliveryStore.find(parts));
+  if (!recorded) throw deliveryNotFound();
+  // One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
+  const type = recorded.eventType ?? (await eventStore.findHead(accountId, parts.eventId))?.type;
+  if (type === undefined) throw deliveryNotFound();
+  const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
+  const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
+  const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
+  const [delivery] = await completeDeliveries(context, accountId, [standing]);
+  if (!delivery) throw deliveryNotFound();
+  return { ...delivery, attempts: recorded.attempts };
+}
 
 function deliveryNotFound(): AppError {
   return new AppError('not_found', 'There is no delivery with this id.');

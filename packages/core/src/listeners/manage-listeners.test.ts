@@ -13,8 +13,7 @@ import { createRedisEventTypeStore } from '../event-types/redis-event-type-store
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createManageReplays } from '../replays/manage-replays';
-import { createRedisReplayStore } from '../replays/redis-replay-store';
+import { ReplayStore } from '../replays/redis-replay-store';
 import { recordRaised } from '../testing/record-raised';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -39,7 +38,7 @@ async function arrange() {
   const emit = () => {};
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const accountStore = createRedisAccountStore(redis.client);
-  const replayStore = createRedisReplayStore(redis.client, 60_000);
+  const replayStore = new ReplayStore(redis.client, 60_000);
   const listenerStore = createRedisListenerStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: START });
@@ -67,10 +66,9 @@ async function arrange() {
       ordered.push(order);
     },
   };
-  const replays = createManageReplays({ endpointStore, replayStore, replayQueue, clock, emit });
   const newId = createNewId(clock);
   const listeners = createManageListeners({
-    ...{ endpoints, endpointStore, listenerStore, replays, replayStore, newId, clock },
+    ...{ endpoints, endpointStore, listenerStore, replayQueue, replayStore, newId, clock },
   });
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {

@@ -17,16 +17,13 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import type { ManageReplays } from '../replays/manage-replays';
-import type { ReplayStore } from '../replays/redis-replay-store';
+import { type CreateReplayContext, createReplay } from '../replays/manage-replays';
 import { HOLD_MS, type ListenerStore } from './redis-listener-store';
 
-export interface ManageListenersDeps {
+export interface ManageListenersDeps extends CreateReplayContext {
   readonly endpoints: Pick<ManageEndpoints, 'create' | 'update' | 'enable' | 'remove'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
   readonly listenerStore: Pick<ListenerStore, 'findHolder' | 'watch' | 'forget'>;
-  readonly replays: Pick<ManageReplays, 'create'>;
-  readonly replayStore: Pick<ReplayStore, 'find'>;
   readonly newId: NewId;
   readonly clock: Clock;
 }
@@ -58,7 +55,7 @@ const LOOK_AT_REPLAY_EVERY_MS = 300;
  * was asleep is brought by a replay.
  */
 export function createManageListeners(deps: ManageListenersDeps) {
-  const { endpoints, endpointStore, listenerStore, replays, replayStore, newId, clock } = deps;
+  const { endpoints, endpointStore, listenerStore, replayStore, newId, clock } = deps;
 
   async function create(accountId: AccountId, input: NewListener): Promise<Endpoint> {
     const { name, since, events, secret: _kept, ...patch } = input;
@@ -99,7 +96,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
   async function bringMissed({ accountId, id: endpointId, listener }: Endpoint): Promise<void> {
     if (listener?.missedSince === undefined) return;
     const now = clock();
-    const replay = await replays.create(accountId, endpointId, {
+    const replay = await createReplay(deps, accountId, endpointId, {
       id: newId(REPLAY_ID_PREFIX) as ReplayId,
       mode: 'missing',
       since: listener.missedSince,

@@ -14,7 +14,7 @@ import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
 import { createRedisIdempotencyStore } from '../publish/redis-idempotency-store';
 import type { JobsCursor } from '../queue/bullmq-account-jobs';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createRedisReplayStore } from '../replays/redis-replay-store';
+import { ReplayStore } from '../replays/redis-replay-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -70,9 +70,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
       { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW },
       NOW,
     );
-    await createRedisReplayStore(client, DAY).create(
-      buildReplayOrder({ accountId, endpointId: endpoint.id }),
-    );
+    await new ReplayStore(client, DAY).create(buildReplayOrder({ accountId, endpointId: endpoint.id }));
   }
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));

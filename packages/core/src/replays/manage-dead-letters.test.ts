@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import {
   type DeadLetter,
+  type DeadLetterId,
   type DeadLetterQueue,
   deadLetterIdOf,
   deadLetterIdSchema,
@@ -9,7 +10,6 @@ import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import type { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -18,10 +18,16 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createCancelDelivery } from './cancel-delivery';
-import { createManageDeadLetters, presentDeadLetter, presentListedDeadLetter } from './manage-dead-letters';
-import { createCancelReplay } from './manage-replays';
-import { createRedisReplayStore } from './redis-replay-store';
+import {
+  type DropContext,
+  dropDeadLetter,
+  presentDeadLetter,
+  presentListedDeadLetter,
+  type RedriveContext,
+  readDeadLetter,
+  redriveDeadLetter,
+} from './manage-dead-letters';
+import { ReplayStore } from './redis-replay-store';
 
 describe('manage dead letters', () => {
   const ACCEPTED_AT = 1_700_000_000_000;
@@ -36,9 +42,8 @@ describe('manage dead letters', () => {
   /** Dead letters as they are found by their ids; a store that has forgotten them says so. */
   function holdDeadLetters(deadLetters: readonly DeadLetter[]) {
     const held = new Map(deadLetters.map((deadLetter) => [deadLetter.id, deadLetter]));
-    const take: DeadLetterStore['remove'] = async (id) => held.delete(id);
-    const store: Omit<DeadLetterStore, 'close'> = {
-      list: async () => ({ deadLetters: [...held.values()], nextCursor: undefined }),
+    const take = async (id: DeadLetterId) => held.delete(id);
+    const store: (RedriveContext & DropContext)['deadLetterStore'] = {
       find: async (id) => held.get(id),
       claim: async (id) => (held.has(id) ? 'claimed' : 'gone'),
       putBack: take,
@@ -69,15 +74,13 @@ describe('manage dead letters', () => {
     const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
     const admissionStore = createRedisAdmissionStore(redis.client);
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
-    const replayStore = createRedisReplayStore(redis.client, 60_000);
-    const manage = createManageDeadLetters({
-      deadLetterStore: store,
-      cancelDelivery: createCancelDelivery({ deliveryStore, admissionStore, heldDeliveries, clock, emit }),
-      cancelReplay: createCancelReplay({ replayStore, clock, emit }),
-      emit,
-    });
+    const replayStore = new ReplayStore(redis.client, 60_000);
+    const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };
+    const context = { ...stores, clock, emit };
     return {
-      ...manage,
+      read: (id: DeadLetterId) => readDeadLetter(context, id),
+      redrive: (id: DeadLetterId) => redriveDeadLetter(context, id),
+      drop: (id: DeadLetterId) => dropDeadLetter(context, id),
       store,
       held,
       signals,

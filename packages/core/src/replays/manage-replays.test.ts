@@ -4,8 +4,8 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { buildReplayOrder } from '../testing/build-replay';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import { createManageReplays } from './manage-replays';
-import { createRedisReplayStore } from './redis-replay-store';
+import { cancelReplay, createReplay } from './manage-replays';
+import { ReplayStore } from './redis-replay-store';
 
 const DAY = 86_400_000;
 const RUNNING = { code: 'replays_running' };
@@ -21,12 +21,12 @@ async function arrange() {
   let now = 1_700_000_000_000;
   let isAway = false;
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
-  const replayStore = createRedisReplayStore(redis.client, DAY);
+  const replayStore = new ReplayStore(redis.client, DAY);
   const one = buildEndpoint();
   const other = buildEndpoint({ accountId: one.accountId });
   await endpointStore.create(one);
   await endpointStore.create(other);
-  const replays = createManageReplays({
+  const context = {
     endpointStore,
     replayStore,
     replayQueue: {
@@ -36,12 +36,12 @@ async function arrange() {
     },
     clock: () => now,
     emit: () => {},
-  });
+  };
   return {
-    replays,
+    context,
     replayStore,
     create: (change: Partial<ReplayOrder> = {}, { id } = one) =>
-      replays.create(one.accountId, id, buildReplayOrder(change)),
+      createReplay(context, one.accountId, id, buildReplayOrder(change)),
     other,
     pass: (ms: number) => void (now += ms),
     setAway: (to: boolean) => void (isAway = to),
@@ -57,13 +57,13 @@ it('lets an account have two replays at a time, to whichever webhooks, dry runs 
 });
 
 it('takes the next one once one has ended, however that was', async () => {
-  const { create, replays, replayStore } = await arrange();
+  const { create, context, replayStore } = await arrange();
   const first = await create();
   const second = await create();
   await replayStore.save(first.id, { status: 'done', found: 0, enqueued: 0, erased: 0 });
   await create();
   await expect(create()).rejects.toMatchObject(RUNNING);
-  await replays.cancel(second.accountId, second.id);
+  await cancelReplay(context, second.accountId, second.id);
   await create();
   await expect(create()).rejects.toMatchObject(RUNNING);
 });

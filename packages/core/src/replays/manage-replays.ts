@@ -8,17 +8,16 @@ import {
   type ReplayProgress,
 } from '../domain/replay';
 import type { Emit } from '../domain/signal';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { requireEndpoint } from '../endpoints/resolve-endpoints';
+import { type RequireEndpointContext, requireEndpoint } from '../endpoints/resolve-endpoints';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { ReplayQueue } from '../queue/bullmq-work-queues';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
 
-export interface ManageReplaysDeps extends CancelReplayDeps {
-  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find'>;
-  readonly replayStore: ReplayStore;
+export interface CreateReplayContext extends RequireEndpointContext {
+  readonly replayStore: Pick<ReplayStore, 'admit' | 'create' | 'find'>;
   readonly replayQueue: Pick<ReplayQueue, 'add'>;
+  readonly clock: Clock;
 }
 
 /** Each looks at every event of its range, again and again: dry runs as well. */
@@ -26,55 +25,25 @@ const MOST_RUNNING = 2;
 
 export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 
-/** What a client can do with replays. */
-export function createManageReplays(deps: ManageReplaysDeps) {
-  const { replayStore, replayQueue, clock } = deps;
-  const cancelReplay = createCancelReplay(deps);
-
-  /** @throws AppError `not_found`, also for another account's. */
-  async function read(accountId: AccountId, id: ReplayId): Promise<Replay> {
-    const replay = await replayStore.find(id);
-    if (replay?.accountId !== accountId) {
-      throw new AppError('not_found', 'There is no replay with this id.');
-    }
-    return replay;
-  }
-
-  return {
-    read,
-
-    /**
-     * Creating one under the same id again gives the one that is there.
-     *
-     * @throws AppError `not_found`; `replays_running` when there are two that have not ended.
-     */
-    async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
-      const order = { ...input, accountId, endpointId: await requireEndpoint(deps, accountId, ref) };
-      if (!(await replayStore.takePlace(order, MOST_RUNNING, clock()))) throw tooManyRunning();
-      // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
-      await replayQueue.add(order);
-      await replayStore.create(order);
-      return await read(accountId, order.id);
-    },
-
-    /** Newest first. @throws AppError `not_found`. */
-    async list(accountId: AccountId, ref: EndpointRef, limit: number, before?: string): Promise<ReplayPage> {
-      return await replayStore.list(await requireEndpoint(deps, accountId, ref), limit, before);
-    },
-
-    /**
-     * What was enqueued by then is delivered; nothing more is. One that has ended stays as it is.
-     *
-     * @throws AppError `not_found`.
-     */
-    async cancel(accountId: AccountId, id: ReplayId): Promise<void> {
-      await read(accountId, id);
-      await cancelReplay(id);
-    },
-  };
+/**
+ * Create a replay of an endpoint's events. Creating one under the same id again gives the one that is there.
+ *
+ * @throws AppError `not_found`; `replays_running` when there are two that have not ended.
+ */
+export async function createReplay(
+  context: CreateReplayContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  input: NewReplay,
+): Promise<Replay> {
+  const { replayStore, replayQueue, clock } = context;
+  const order = { ...input, accountId, endpointId: await requireEndpoint(context, accountId, ref) };
+  if (!(await replayStore.admit(order, MOST_RUNNING, clock()))) throw tooManyRunning();
+  // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
+  await replayQueue.add(order);
+  await replayStore.create(order);
+  return await readReplay(context, accountId, order.id);
 }
-
-export type ManageReplays = ReturnType<typeof createManageReplays>;
 
 function tooManyRunning(): AppError {
   return new AppError(
@@ -83,26 +52,62 @@ function tooManyRunning(): AppError {
   );
 }
 
-export interface CancelReplayDeps {
+/** @throws AppError `not_found`, also for another account's. */
+export async function readReplay(
+  { replayStore }: { readonly replayStore: Pick<ReplayStore, 'find'> },
+  accountId: AccountId,
+  id: ReplayId,
+): Promise<Replay> {
+  const replay = await replayStore.find(id);
+  if (replay?.accountId !== accountId) throw new AppError('not_found', 'There is no replay with this id.');
+  return replay;
+}
+
+export interface ListReplaysContext extends RequireEndpointContext {
+  readonly replayStore: Pick<ReplayStore, 'list'>;
+}
+
+/** List an endpoint's replays, newest first. @throws AppError `not_found`. */
+export async function listReplays(
+  context: ListReplaysContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  limit: number,
+  before?: string,
+): Promise<ReplayPage> {
+  return await context.replayStore.list(await requireEndpoint(context, accountId, ref), limit, before);
+}
+
+export interface EndReplayContext {
   readonly replayStore: Pick<ReplayStore, 'find' | 'save'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** Ends a replay. One that has ended, or that there is not, stays as it is. */
-export function createCancelReplay({ replayStore, clock, emit }: CancelReplayDeps) {
-  return async function cancelReplay(id: ReplayId): Promise<void> {
-    const replay = await replayStore.find(id);
-    if (!replay || hasEnded(replay)) return;
-    const { found, enqueued, erased } = replay;
-    const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
-    if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
-  };
+/**
+ * Cancel a replay: what was enqueued by then is delivered, nothing more is. One that has ended stays as it is.
+ *
+ * @throws AppError `not_found`.
+ */
+export async function cancelReplay(
+  context: EndReplayContext,
+  accountId: AccountId,
+  id: ReplayId,
+): Promise<void> {
+  await readReplay(context, accountId, id);
+  await endReplay(context, id);
 }
 
-export type CancelReplay = ReturnType<typeof createCancelReplay>;
+/** End a replay, whosever it is. One that has ended, or that there is not, stays as it is. */
+export async function endReplay({ replayStore, clock, emit }: EndReplayContext, id: ReplayId): Promise<void> {
+  const replay = await replayStore.find(id);
+  if (!replay || hasEnded(replay)) return;
+  const { found, enqueued, erased } = replay;
+  const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
+  if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
+}
 
-/** Says that a replay has come to its end. */
+/** Say that a replay has come to its end. */
 export function announceReplayEnd(
   emit: Emit,
   { id, accountId, endpointId, mode, found, enqueued, status }: Replay,

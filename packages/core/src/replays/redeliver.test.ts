@@ -2,144 +2,209 @@ import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import type { DeliveryWithAttempts } from '../history/delivery-standings';
+import { createRedisEventStore } from '../events/redis-event-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
-import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type BroughtForward, createBringForward, createRedeliver, type Resent } from './redeliver';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
+import * as redelivery from './redeliver';
+
+const NOW = 1_700_000_000_000;
+const LATER = NOW + 3_600_000;
+
+let redis: TestRedis;
+const { willClose, closeAll } = createClosables();
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterEach(async () => {
+  await closeAll();
+  await redis.client.flushdb();
+});
+afterAll(() => redis.close());
+
+const exhausted: DeliveryFact = {
+  kind: 'attempted',
+  attempt: buildAttempt(),
+  nextAttemptAt: undefined,
+  eventType: 'keyword.quick_win',
+};
+const failed: DeliveryFact = { ...exhausted, nextAttemptAt: LATER };
+const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
+
+/** An event, and an endpoint that it may have gone to. */
+async function arrange() {
+  const { client } = redis;
+  const signals = recordSignals();
+  const context = {
+    endpointStore: createRedisEndpointStore(client, testSealer),
+    eventStore: createRedisEventStore(client, testRetention),
+    deliveryStore: createRedisDeliveryStore(client, testRetention),
+    admissionStore: createRedisAdmissionStore(client),
+    heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+    deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
+    clock: () => NOW,
+    emit: signals.listen,
+  };
+  const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+  const endpoint = buildEndpoint();
+  const { accountId } = endpoint;
+  const event = buildEvent({ accountId });
+  const delivery = { eventId: event.id, endpointId: endpoint.id };
+  const jobId = deliveryIdOf(delivery);
+  const input = { accountId, acceptedAt: event.acceptedAt, ...delivery, trigger: 'manual' } as const;
+  const addRequested = context.deliveryQueue.addRequested.bind(context.deliveryQueue);
+  const added = jest.spyOn(context.deliveryQueue, 'addRequested');
+  return {
+    context,
+    endpoint,
+    event,
+    delivery,
+    signals,
+    addRequested,
+    /** How many jobs were added together, each time. */
+    batches: () => added.mock.calls.map(([all]) => all.length),
+    /** The job of the schedule, as a fan-out or a retry leaves it. */
+    addJob: () => context.deliveryQueue.addAll([{ accountId, ...delivery }]),
+    delayJob: (data: object = { account_id: accountId }) => jobs.add('d', data, { jobId, delay: 3_600_000 }),
+    endJob: () => jobs.remove(jobId),
+    async failJob() {
+      await takeFromWaiting(client, jobs, jobId);
+      await client.zadd(jobs.toKey('failed'), 1, jobId);
+    },
+    /** As while a worker is at it. */
+    lock: () => client.set(jobs.toKey(`${jobId}:lock`), 'worker'),
+    unlock: () => client.del(jobs.toKey(`${jobId}:lock`)),
+    jobState: () => jobs.getJobState(jobId),
+    countJobs: () => jobs.getJobCountByTypes(...WAITING),
+    append: (fact: DeliveryFact) => context.deliveryStore.append(delivery, fact),
+    read: async () =>
+      (await context.deliveryStore.readWithLength(delivery.endpointId, delivery.eventId)).state,
+    isListed: () => context.deliveryStore.isListed(delivery),
+    receivers: async () => (await context.eventStore.listReceivers(accountId, event.id, 10)).members,
+    bringForward: (requestId: string) => redelivery.bringForward(context, { ...input, requestId }),
+    resend: (requestId: string) => redelivery.resend(context, { ...input, requestId }),
+    /** This delivery, and as many new ones to other endpoints. */
+    resendWith: (others: number, requestId: string) =>
+      redelivery.resendAll(
+        context,
+        [delivery.endpointId, ...Array.from({ length: others }, uniqueEndpointId)].map((endpointId) => ({
+          ...input,
+          endpointId,
+          trigger: 'replay',
+          requestId,
+        })),
+      ),
+    redeliver: () => redelivery.redeliver(context, accountId, jobId, 'rdl_1'),
+  };
+}
 
 describe('redeliver', () => {
-  /** A delivery, and what comes of each try to send it; the last of these comes of all that follow. */
-  function arrange(
-    resent: readonly Resent[],
-    broughtForward: readonly BroughtForward[] = ['soon'],
-    { isEventThere = true } = {},
-  ) {
-    const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
-    const delivery: DeliveryWithAttempts = {
-      hold: undefined,
-      lastOutcome: undefined,
-      lastResponseStatus: undefined,
-      ...parts,
-      id: deliveryIdOf(parts),
-      type: 'keyword.quick_win',
-      status: 'pending',
-      attemptCount: 1,
-      attempts: [],
-      nextAttemptAt: undefined,
-      createdAt: 0,
+  /** A delivery that was tried, and `onThirdTry` to make the moment pass in which it can't be sent. */
+  async function arrangeTried(last: DeliveryFact, { isEventKept = true } = {}) {
+    const all = await arrange();
+    const { endpointStore, eventStore, deliveryStore, deliveryQueue } = all.context;
+    await endpointStore.create(all.endpoint);
+    if (isEventKept) await eventStore.save(all.event);
+    await deliveryStore.enlist(all.event.id, [all.endpoint.id], all.event.acceptedAt);
+    await all.append(last);
+    return {
+      ...all,
+      onThirdTry(act: () => Promise<unknown>) {
+        jest.spyOn(deliveryQueue, 'addRequested').mockImplementation(async (deliveries) => {
+          if (all.batches().length === 3) await act();
+          await all.addRequested(deliveries);
+        });
+      },
     };
-    const head = { type: delivery.type, acceptedAt: 0, isAimed: false };
-    const tries = { resend: 0, bringForward: 0 };
-    const redeliver = createRedeliver({
-      deliveries: { read: async () => delivery },
-      eventStore: { findHead: async () => (isEventThere ? head : undefined) },
-      resend: async () => resent[Math.min(tries.resend++, resent.length - 1)] ?? 'resent',
-      bringForward: async () =>
-        broughtForward[Math.min(tries.bringForward++, broughtForward.length - 1)] ?? 'soon',
-    });
-    return { delivery, tries, redeliver: () => redeliver(uniqueAccountId(), delivery.id, 'rdl_1') };
   }
 
-  it.each<[string, Resent[], BroughtForward[]]>([
-    ['the job of its last attempt has ended', ['ending', 'ending', 'resent'], ['soon']],
-    ['the job of its last attempt has been put back', ['on_its_way'], ['ending', 'ending', 'soon']],
-  ])('waits until %s', async (_what, resent, broughtForward) => {
-    const { redeliver, delivery, tries } = arrange(resent, broughtForward);
-    expect(await redeliver()).toEqual(delivery);
-    expect(tries.resend).toBe(3);
+  it('waits until the job of its last attempt has ended', async () => {
+    const { addJob, onThirdTry, endJob, redeliver, batches, delivery } = await arrangeTried(exhausted);
+    await addJob();
+    onThirdTry(endJob);
+    expect(await redeliver()).toMatchObject({ ...delivery, status: 'pending' });
+    expect(batches()).toEqual([1, 1, 1]);
   });
 
-  it.each<[Resent[], BroughtForward[]]>([
-    [['full'], ['soon']],
-    [['on_its_way'], ['full']],
-  ])('says that the record is full: %j, %j', async (resent, broughtForward) => {
-    const { redeliver } = arrange(resent, broughtForward);
+  it('waits until the job of its last attempt has been put back', async () => {
+    const { delayJob, lock, unlock, onThirdTry, redeliver, batches, delivery } = await arrangeTried(failed);
+    await delayJob();
+    await lock();
+    onThirdTry(unlock);
+    expect(await redeliver()).toMatchObject({ ...delivery, status: 'pending', nextAttemptAt: undefined });
+    expect(batches()).toEqual([1, 1, 1]);
+  });
+
+  it('says that the record is full', async () => {
+    const { redeliver, append } = await arrangeTried(exhausted);
+    await append({ ...exhausted, attempt: longAttempt });
     await expect(redeliver()).rejects.toMatchObject({ code: 'limit_reached' });
   });
 
-  it.each<[Resent[], BroughtForward[]]>([
-    [['ending'], ['soon']],
-    [['on_its_way'], ['ending']],
-  ])('gives up in the end, so that whoever asked can ask again: %j, %j', async (resent, broughtForward) => {
-    const { redeliver } = arrange(resent, broughtForward);
+  it('says that the record has become full of one that is on its way', async () => {
+    const { delayJob, context, append, redeliver } = await arrangeTried(failed);
+    await delayJob();
+    jest.spyOn(context.deliveryQueue, 'putBackFailed').mockImplementation(async () => {
+      await append({ ...failed, attempt: longAttempt });
+    });
+    await expect(redeliver()).rejects.toMatchObject({ code: 'limit_reached' });
+  });
+
+  it('gives up in the end, so that who asked can ask again, while its job does not end', async () => {
+    const { addJob, redeliver } = await arrangeTried(exhausted);
+    await addJob();
+    await expect(redeliver()).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('gives up in the end while its job is not put back', async () => {
+    const { delayJob, lock, redeliver } = await arrangeTried(failed);
+    await delayJob();
+    await lock();
     await expect(redeliver()).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('sends nothing when its event is no longer kept, though what became of it is', async () => {
-    const { redeliver, tries } = arrange(['resent'], ['soon'], { isEventThere: false });
+    const { redeliver, batches } = await arrangeTried(exhausted, { isEventKept: false });
     await expect(redeliver()).rejects.toMatchObject({ code: 'not_found' });
-    expect(tries.resend).toBe(0);
+    expect(batches()).toEqual([]);
   });
 });
 
 describe('bring forward', () => {
-  const NOW = 1_700_000_000_000;
-  const LATER = NOW + 3_600_000;
-
-  let redis: TestRedis;
-  const { willClose, closeAll } = createClosables();
-  beforeAll(async () => {
-    redis = await openTestRedis();
-  });
-  afterEach(closeAll);
-  afterAll(() => redis.close());
-
-  const failed = (nextAttemptAt: number): DeliveryFact => ({
-    kind: 'attempted',
-    attempt: buildAttempt(),
-    nextAttemptAt,
-  });
-
-  const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
-
   /** A delivery that is tried again in an hour, and the job that waits for that. */
-  async function arrange() {
-    const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
-    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
-    await deliveryStore.enlist(delivery.eventId, [delivery.endpointId], NOW);
-    await deliveryStore.append(delivery, failed(LATER));
-
-    const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: redis.client }));
-    const jobId = deliveryIdOf(delivery);
-    await queue.add('d', {}, { jobId, delay: 3_600_000 });
-    const signals = recordSignals();
-    const delayedJobs = willClose(new DeliveryQueue(redis.client, oneShard('bull')));
-    let beforePromote: () => Promise<unknown> = async () => undefined;
-    const bringForward = createBringForward({
-      deliveryStore,
-      delayedJobs: {
-        isRunning: (parts) => delayedJobs.isRunning(parts),
-        promote: async (parts) => {
-          await beforePromote();
-          await delayedJobs.promote(parts);
-        },
-      },
-      clock: () => NOW,
-      emit: signals.listen,
-    });
+  async function arrangeLater() {
+    const all = await arrange();
+    const { context, delivery, event } = all;
+    await context.deliveryStore.enlist(delivery.eventId, [delivery.endpointId], event.acceptedAt);
+    await all.append(failed);
+    await all.delayJob({});
     return {
-      signals,
-      append: (fact: DeliveryFact) => deliveryStore.append(delivery, fact),
-      read: () => deliveryStore.find(delivery),
-      jobState: () => queue.getJobState(jobId),
-      removeJob: () => queue.remove(jobId),
-      lock: () => redis.client.set(queue.toKey(`${jobId}:lock`), 'worker'),
-      onPromote: (act: () => Promise<unknown>) => {
-        beforePromote = act;
+      ...all,
+      onPromote(act: () => Promise<unknown>) {
+        const { deliveryQueue } = context;
+        const promote = deliveryQueue.promote.bind(deliveryQueue);
+        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (parts) => {
+          await act();
+          await promote(parts);
+        });
       },
-      bringForward: (requestId: string) =>
-        bringForward({ ...delivery, accountId: uniqueAccountId(), trigger: 'manual', requestId }),
     };
   }
 
   it('puts the job at the end of its queue, and on record that it is due', async () => {
-    const { bringForward, read, jobState, signals } = await arrange();
+    const { bringForward, read, jobState, signals } = await arrangeLater();
     expect(await bringForward('a')).toBe('soon');
     expect(await jobState()).toBe('waiting');
     expect(await read()).toMatchObject({ status: 'pending', nextAttemptAt: undefined, requestIds: ['a'] });
@@ -147,32 +212,32 @@ describe('bring forward', () => {
   });
 
   it('is asked for once by many requests at once', async () => {
-    const { bringForward, read, signals } = await arrange();
+    const { bringForward, read, signals } = await arrangeLater();
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => bringForward(`r${i}`)));
     expect(new Set(results)).toEqual(new Set(['soon']));
-    expect((await read())?.requestIds).toHaveLength(1);
+    expect((await read()).requestIds).toHaveLength(1);
     expect(signals.named('delivery.requested')).toHaveLength(1);
   });
 
   it('leaves alone what waits on the queue already, and what has no job', async () => {
-    const { bringForward, jobState, read, removeJob } = await arrange();
+    const { bringForward, jobState, read, endJob } = await arrangeLater();
     await bringForward('a');
     expect(await bringForward('b')).toBe('soon');
     expect(await jobState()).toBe('waiting');
-    await removeJob();
+    await endJob();
     expect(await bringForward('c')).toBe('soon');
     expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 
   it('asks to wait when a worker has taken the job meanwhile, and thinks that it is not due', async () => {
-    const { bringForward, lock, onPromote } = await arrange();
+    const { bringForward, lock, onPromote } = await arrangeLater();
     onPromote(lock);
     expect(await bringForward('a')).toBe('ending');
   });
 
   // The worker would put its job back until the time it has in mind.
   it('asks to wait while the job whose attempt has failed is about to be put back', async () => {
-    const { bringForward, read, jobState, lock } = await arrange();
+    const { bringForward, read, jobState, lock } = await arrangeLater();
     await lock();
     expect(await bringForward('a')).toBe('ending');
     expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: [] });
@@ -180,7 +245,7 @@ describe('bring forward', () => {
   });
 
   it('leaves one alone whose log is full', async () => {
-    const { bringForward, append, read, jobState } = await arrange();
+    const { bringForward, append, read, jobState } = await arrangeLater();
     await append({ kind: 'attempted', attempt: longAttempt, nextAttemptAt: LATER });
     expect(await bringForward('a')).toBe('full');
     expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: [] });
@@ -188,18 +253,168 @@ describe('bring forward', () => {
   });
 
   it('brings the job forward that a request which broke off has only put on record', async () => {
-    const { bringForward, append, jobState } = await arrange();
+    const { bringForward, append, jobState } = await arrangeLater();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: NOW });
     expect(await bringForward('a')).toBe('soon');
     expect(await jobState()).toBe('waiting');
   });
 
   it('sends nothing a second time when the same request is worked on again', async () => {
-    const { bringForward, append, read, jobState } = await arrange();
+    const { bringForward, append, read, jobState } = await arrangeLater();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: NOW });
-    await append(failed(LATER));
+    await append(failed);
     expect(await bringForward('a')).toBe('soon');
     expect(await jobState()).toBe('delayed');
     expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: ['a'] });
+  });
+});
+
+describe('resend', () => {
+  it('opens a delivery that has ended, and puts it on the queue', async () => {
+    const { resend, append, read, jobState, signals } = await arrange();
+    await append(exhausted);
+    expect(await resend('a')).toBe('resent');
+    expect(await read()).toMatchObject({ status: 'pending', isOpen: true, requestIds: ['a'] });
+    expect(await jobState()).toMatch(WAITS);
+    expect(signals.named('delivery.requested')).toMatchObject([{ trigger: 'manual' }]);
+  });
+
+  it('makes a delivery of an event that the endpoint has not had', async () => {
+    const { resend, read, jobState, isListed, receivers, delivery } = await arrange();
+    expect(await resend('a')).toBe('resent');
+    expect(await read()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await jobState()).toMatch(WAITS);
+    expect(await isListed()).toBe(true);
+    expect(await receivers()).toEqual([delivery.endpointId]);
+  });
+
+  it('leaves alone what is on the queue already', async () => {
+    const { resend, append, read } = await arrange();
+    await append(exhausted);
+    await resend('a');
+    expect(await resend('b')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ requestIds: ['a'] });
+  });
+
+  it('leaves alone what is delayed: it is held, or tried again later', async () => {
+    const { resend, read, delayJob, jobState } = await arrange();
+    await delayJob();
+    expect(await resend('a')).toBe('on_its_way');
+    expect(await jobState()).toBe('delayed');
+    expect(await read()).toMatchObject({ requestIds: [] });
+  });
+
+  it('sends nothing more whose log is full, but knows the request that it has on record', async () => {
+    const { resend, append, read, jobState } = await arrange();
+    await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
+    const attempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
+    await append({ kind: 'attempted', attempt, nextAttemptAt: 1 });
+    expect(await resend('b')).toBe('full');
+    expect(await resend('a')).toBe('resent');
+    expect(await jobState()).toBe('unknown');
+    expect(await read()).toMatchObject({ requestIds: ['a'] });
+  });
+
+  it('does not send one whose last job is about to end', async () => {
+    const { resend, append, read, addJob } = await arrange();
+    await append(exhausted);
+    await addJob();
+    expect(await resend('a')).toBe('ending');
+    expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
+  });
+
+  it('does not send one whose last job has ended just now, before it could be told whose it was', async () => {
+    const { context, resend, append, endJob, read } = await arrange();
+    await append(exhausted);
+    const requestOf = context.deliveryQueue.requestOf.bind(context.deliveryQueue);
+    jest.spyOn(context.deliveryQueue, 'requestOf').mockImplementation(async (parts) => {
+      await endJob();
+      return await requestOf(parts);
+    });
+    expect(await resend('a')).toBe('ending');
+    expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
+  });
+
+  it('sees to it that a job which has failed for good runs again', async () => {
+    const { resend, addJob, failJob, jobState } = await arrange();
+    await addJob();
+    await failJob();
+    expect(await resend('a')).toBe('on_its_way');
+    expect(await jobState()).toMatch(WAITS);
+  });
+
+  describe('a request that breaks off', () => {
+    it('has its job before the record says that the delivery is open', async () => {
+      const { context, resend, append, read, jobState } = await arrange();
+      await append(exhausted);
+      jest.spyOn(context.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
+      await expect(resend('a')).rejects.toThrow('killed');
+      expect(await read()).toMatchObject({ isOpen: false });
+      expect(await jobState()).toMatch(WAITS);
+    });
+
+    it('leaves nothing open without a job when the job could not be added', async () => {
+      const { context, resend, append, read, isListed } = await arrange();
+      await append(exhausted);
+      jest.spyOn(context.deliveryQueue, 'addRequested').mockRejectedValueOnce(new Error('killed'));
+      await expect(resend('a')).rejects.toThrow('killed');
+      expect(await read()).toMatchObject({ isOpen: false });
+      expect(await isListed()).toBe(false);
+    });
+
+    it('is carried out by the same job when it is repeated', async () => {
+      const { context, append, read, resend, batches, jobState } = await arrange();
+      await append(exhausted);
+      jest.spyOn(context.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
+      await expect(resend('a')).rejects.toThrow('killed');
+      expect(await resend('a')).toBe('resent');
+      expect(await read()).toMatchObject({ isOpen: true, requestIds: ['a'] });
+      expect(batches()).toEqual([1, 1]);
+      expect(await jobState()).toMatch(WAITS);
+    });
+  });
+
+  it('tells of a request whose job has put it on record, and was done, before it could do so itself', async () => {
+    const { context, addRequested, resend, append, endJob, read, isListed } = await arrange();
+    await append(exhausted);
+    jest.spyOn(context.deliveryQueue, 'addRequested').mockImplementation(async (all) => {
+      await addRequested(all);
+      await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
+      await append(exhausted);
+      await endJob();
+    });
+    expect(await resend('a')).toBe('resent');
+    expect(await read()).toMatchObject({ isOpen: false, requestIds: ['a'] });
+    expect(await isListed()).toBe(true);
+  });
+
+  it('sends nothing a second time when the same request is worked on again', async () => {
+    const { resend, append, endJob, jobState, signals } = await arrange();
+    await append(exhausted);
+    await resend('a');
+    await endJob();
+    await append(exhausted);
+    expect(await resend('a')).toBe('resent');
+    expect(await jobState()).toBe('unknown');
+    expect(signals.named('delivery.requested')).toHaveLength(1);
+  });
+
+  it('makes one job for many requests at once, and has one of them on record', async () => {
+    const { resend, append, read, countJobs } = await arrange();
+    await append(exhausted);
+    const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
+    expect(results.filter((result) => result === 'resent')).toHaveLength(1);
+    expect(await countJobs()).toBe(1);
+    expect((await read()).requestIds).toHaveLength(1);
+  });
+
+  it('puts many onto the queue as one batch, where those that are on it already stay as they are', async () => {
+    const { resend, resendWith, append, read, batches, countJobs } = await arrange();
+    await append(exhausted);
+    await resend('a');
+    expect(await resendWith(3, 'b')).toEqual(['on_its_way', 'resent', 'resent', 'resent']);
+    expect(batches()).toEqual([1, 4]);
+    expect(await countJobs()).toBe(4);
+    expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 });

@@ -8,82 +8,78 @@ import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { DeliveryWithAttempts } from '../history/delivery-standings';
-import type { ReadDeliveries } from '../history/read-deliveries';
+import { type ReadDeliveryContext, readDelivery } from '../history/read-deliveries';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
-export interface RedeliverDeps {
-  readonly deliveries: Pick<ReadDeliveries, 'read'>;
-  readonly eventStore: Pick<EventStore, 'findHead'>;
-  readonly resend: Resend;
-  readonly bringForward: BringForward;
-}
+export type RedeliverContext = ReadDeliveryContext & ResendContext & BringForwardContext;
 
 // A job ends within milliseconds of its attempt, if Redis has no trouble and the machine is not busy.
 const TRIES = 20;
 const EVERY_MS = 50;
 
 /**
- * Sends a delivery once more, now, however it ended; one that is on its way is brought forward. In the moment in which an
+ * Send a delivery once more, now, however it ended; one that is on its way is brought forward. In the moment in which an
  * attempt ends neither is possible: it waits for that up to a second.
  *
  * @param requestId the same when the same request is worked on again.
  * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain;
  *   `payload_erased` when there is nothing to send any more; `limit_reached` when it was sent too often.
  */
-export function createRedeliver({ deliveries, eventStore, resend, bringForward }: RedeliverDeps) {
-  return async function redeliver(
-    accountId: AccountId,
-    id: string,
-    requestId: string,
-  ): Promise<DeliveryWithAttempts> {
-    const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
-    const head = await eventStore.findHead(accountId, eventId);
-    if (!head) throw eventNotFound();
-    if (head.erasedAt !== undefined) {
-      throw new AppError(
-        'payload_erased',
-        "The event's payload was erased: there is nothing to send any more.",
-      );
-    }
-    const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
-    for (let tries = 1; (await sendNow(input)) === 'ending'; tries += 1) {
-      if (tries === TRIES) {
-        throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
-      }
-      await wait(EVERY_MS);
-    }
-    return await deliveries.read(accountId, id);
-  };
-
-  // Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
-  async function sendNow(input: ResendInput): Promise<'soon' | 'ending'> {
-    const resent = await resend(input);
-    const sent = resent === 'ending' || resent === 'full' ? resent : await bringForward(input);
-    if (sent === 'full') {
-      throw new AppError(
-        'limit_reached',
-        'The delivery was sent so often that the record of it is full (1 MiB): publish a new event.',
-      );
-    }
-    return sent;
+export async function redeliver(
+  context: RedeliverContext,
+  accountId: AccountId,
+  id: string,
+  requestId: string,
+): Promise<DeliveryWithAttempts> {
+  const { endpointId, eventId, createdAt: acceptedAt } = await readDelivery(context, accountId, id);
+  const head = await context.eventStore.findHead(accountId, eventId);
+  if (!head) throw eventNotFound();
+  if (head.erasedAt !== undefined) {
+    throw new AppError(
+      'payload_erased',
+      "The event's payload was erased: there is nothing to send any more.",
+    );
   }
+  const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+  for (let tries = 1; (await sendNow(context, input)) === 'ending'; tries += 1) {
+    if (tries === TRIES) {
+      throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
+    }
+    await wait(EVERY_MS);
+  }
+  return await readDelivery(context, accountId, id);
 }
 
-export type Redeliver = ReturnType<typeof createRedeliver>;
-
-export interface BringForwardDeps {
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
-  readonly delayedJobs: Pick<DeliveryQueue, 'isRunning' | 'promote'>;
-  readonly clock: Clock;
-  readonly emit: Emit;
+// Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
+async function sendNow(context: RedeliverContext, input: ResendInput): Promise<'soon' | 'ending'> {
+  const resent = await resend(context, input);
+  const sent = resent === 'ending' || resent === 'full' ? resent : await bringForward(context, input);
+  if (sent === 'full') {
+    throw new AppError(
+      'limit_reached',
+      'The delivery was sent so often that the record of it is full (1 MiB): publish a new event.',
+    );
+  }
+  return sent;
 }
 
-export interface BringForwardInput extends NewDelivery {
+/** A request to send a delivery. */
+export interface ResendInput extends DeliveryParts {
+  readonly accountId: AccountId;
+  /** When the event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
   readonly trigger: RequestTrigger;
   /** The same when the same request is worked on again: then nothing is sent a second time. */
   readonly requestId: string;
+}
+
+export interface BringForwardContext {
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'isRunning' | 'promote'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
 }
 
 export type BroughtForward =
@@ -95,52 +91,43 @@ export type BroughtForward =
   | 'full';
 
 /**
- * Sends a delivery that is on its way now, and not only when it is due. It is the attempt that was to come, by the same
- * job, so that there are never two at once; when it fails, the schedule goes on after it.
+ * Send a delivery that is on its way now, and not only when it is due. It is the attempt that was to come, by the same job,
+ * so that there are never two at once; when it fails, the schedule goes on after it.
  *
- * First on record, since a job that runs before its delivery is due is put back. When it breaks off in between, the job
- * runs when it would have anyway, or when the request is repeated.
+ * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in between, the
+ * job runs when it would have anyway, or when the request is repeated.
  */
-export function createBringForward({ deliveryStore, delayedJobs, clock, emit }: BringForwardDeps) {
-  return async function bringForward(input: BringForwardInput): Promise<BroughtForward> {
-    const { endpointId, eventId, trigger, requestId } = input;
-    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-    const now = clock();
-    const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
-    if (isEarlier) {
-      if (state.requestIds.includes(requestId)) return 'soon';
-      if (length >= FULL_LOG_BYTES) return 'full';
-      if (await delayedJobs.isRunning(input)) return 'ending';
-      const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
-      const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);
-      if (!isFirst) return await bringForward(input);
-      announceRequest(emit, input, trigger);
-    }
-    await delayedJobs.promote(input);
-    // A worker may have taken the job before its time, and not know that it is due: it is about to put it back.
-    return isEarlier && (await delayedJobs.isRunning(input)) ? 'ending' : 'soon';
-  };
+export async function bringForward(
+  context: BringForwardContext,
+  input: Omit<ResendInput, 'acceptedAt'>,
+): Promise<BroughtForward> {
+  const { deliveryStore, deliveryQueue, clock, emit } = context;
+  const { endpointId, eventId, trigger, requestId } = input;
+  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+  const now = clock();
+  const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
+  if (isEarlier) {
+    if (state.requestIds.includes(requestId)) return 'soon';
+    if (length >= FULL_LOG_BYTES) return 'full';
+    if (await deliveryQueue.isRunning(input)) return 'ending';
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
+    const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);
+    if (!isFirst) return await bringForward(context, input);
+    announceRequest(emit, input, trigger);
+  }
+  await deliveryQueue.promote(input);
+  // A worker may have taken the job before its time, and not know that it is due: it is about to put it back.
+  return isEarlier && (await deliveryQueue.isRunning(input)) ? 'ending' : 'soon';
 }
 
-export type BringForward = ReturnType<typeof createBringForward>;
-
-export interface ResendDeps {
+export interface ResendContext {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
-  readonly resendQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
   /** Absent: nobody counts what is stored. */
   readonly noteUsage?: NoteUsage;
   readonly clock: Clock;
   readonly emit: Emit;
-}
-
-export interface ResendInput extends DeliveryParts {
-  readonly accountId: AccountId;
-  /** When the event was accepted. Milliseconds since the Unix epoch. */
-  readonly acceptedAt: number;
-  readonly trigger: RequestTrigger;
-  /** The same when the same request is worked on again: then nothing is sent a second time. */
-  readonly requestId: string;
 }
 
 export type Resent =
@@ -153,73 +140,74 @@ export type Resent =
   /** It was sent so often that its log is full: it is sent no more. */
   | 'full';
 
+export async function resend(context: ResendContext, input: ResendInput): Promise<Resent> {
+  const [resent = 'ending'] = await resendAll(context, [input]);
+  return resent;
+}
+
 /**
- * Sends events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its endpoint's
- * limits apply as to any other.
+ * Send events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its endpoint's limits
+ * apply as to any other. The jobs are added as one batch: no more than some hundreds.
  *
  * The job comes first, and has the request with it: a delivery that is open on record has a job from the first moment. When
  * it breaks off in between, the job puts the request on record when it runs.
  */
-export function createResend(deps: ResendDeps) {
-  const { eventStore, deliveryStore, resendQueue, clock, emit } = deps;
-
-  /** Their jobs are added as one batch: no more than some hundreds. */
-  async function resendAll(inputs: readonly ResendInput[]): Promise<readonly Resent[]> {
-    const known = await Promise.all(inputs.map(alreadyKnown));
-    const wanted = inputs.filter((_, i) => known[i] === undefined);
-    if (wanted.length > 0) await resendQueue.addRequested(wanted.map(toRequested));
-    return await Promise.all(inputs.map(async (input, i) => known[i] ?? (await conclude(input))));
-  }
-
-  async function resend(input: ResendInput): Promise<Resent> {
-    const [resent = 'ending'] = await resendAll([input]);
-    return resent;
-  }
-
-  async function alreadyKnown({ endpointId, eventId, requestId }: ResendInput): Promise<Resent | undefined> {
-    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-    if (state.requestIds.includes(requestId)) return 'resent';
-    return length >= FULL_LOG_BYTES ? 'full' : undefined;
-  }
-
-  /** Finds out whose job there is by now, and puts the request on record if it is ours. */
-  async function conclude(input: ResendInput): Promise<Resent> {
-    const { accountId, endpointId, eventId, requestId, trigger } = input;
-    const job = await resendQueue.requestOf(input);
-    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-    if (state.requestIds.includes(requestId)) return await listed(input);
-    if (job === 'no_job') return 'ending';
-    if (job === 'no_request' || job.requestId !== requestId) {
-      // What an operator would be needed for otherwise: it is sent, or if it has ended, gone soon.
-      await resendQueue.putBackFailed(input);
-      return state.isOpen ? 'on_its_way' : 'ending';
-    }
-    const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
-    if (!(await deliveryStore.appendIfUnchanged(input, fact, length))) return await conclude(input);
-    deps.noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
-    announceRequest(emit, input, trigger);
-    return await listed(input);
-  }
-
-  async function listed({ accountId, endpointId, eventId, acceptedAt }: ResendInput): Promise<'resent'> {
-    await Promise.all([
-      deliveryStore.enlist(eventId, [endpointId], acceptedAt, accountId),
-      eventStore.addReceivers(accountId, eventId, [endpointId]),
-    ]);
-    return 'resent';
-  }
-
-  function toRequested({ accountId, endpointId, eventId, requestId, trigger }: ResendInput) {
-    return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: clock() } };
-  }
-
-  return { resend, resendAll };
+export async function resendAll(
+  context: ResendContext,
+  inputs: readonly ResendInput[],
+): Promise<readonly Resent[]> {
+  const { deliveryQueue, clock } = context;
+  const known = await Promise.all(inputs.map((input) => alreadyKnown(context, input)));
+  const wanted = inputs.filter((_, i) => known[i] === undefined);
+  if (wanted.length > 0) await deliveryQueue.addRequested(wanted.map((input) => requestedAt(input, clock())));
+  return await Promise.all(inputs.map(async (input, i) => known[i] ?? (await conclude(context, input))));
 }
 
-export type Resend = ReturnType<typeof createResend>['resend'];
-export type ResendAll = ReturnType<typeof createResend>['resendAll'];
+async function alreadyKnown(
+  { deliveryStore }: ResendContext,
+  { endpointId, eventId, requestId }: ResendInput,
+): Promise<Resent | undefined> {
+  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+  if (state.requestIds.includes(requestId)) return 'resent';
+  return length >= FULL_LOG_BYTES ? 'full' : undefined;
+}
 
-/** Says that somebody has asked for a delivery to be sent. */
+function requestedAt({ accountId, endpointId, eventId, requestId, trigger }: ResendInput, now: number) {
+  return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: now } };
+}
+
+/** Find out whose job there is by now, and put the request on record if it is ours. */
+async function conclude(context: ResendContext, input: ResendInput): Promise<Resent> {
+  const { deliveryStore, deliveryQueue, noteUsage, clock, emit } = context;
+  const { accountId, endpointId, eventId, requestId, trigger } = input;
+  const job = await deliveryQueue.requestOf(input);
+  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+  if (state.requestIds.includes(requestId)) return await enlist(context, input);
+  if (job === 'no_job') return 'ending';
+  if (job === 'no_request' || job.requestId !== requestId) {
+    // What an operator would be needed for otherwise: it is sent, or if it has ended, gone soon.
+    await deliveryQueue.putBackFailed(input);
+    return state.isOpen ? 'on_its_way' : 'ending';
+  }
+  const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
+  if (!(await deliveryStore.appendIfUnchanged(input, fact, length))) return await conclude(context, input);
+  noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
+  announceRequest(emit, input, trigger);
+  return await enlist(context, input);
+}
+
+async function enlist(
+  { eventStore, deliveryStore }: ResendContext,
+  { accountId, endpointId, eventId, acceptedAt }: ResendInput,
+): Promise<'resent'> {
+  await Promise.all([
+    deliveryStore.enlist(eventId, [endpointId], acceptedAt, accountId),
+    eventStore.addReceivers(accountId, eventId, [endpointId]),
+  ]);
+  return 'resent';
+}
+
+/** Say that somebody has asked for a delivery to be sent. */
 function announceRequest(
   emit: Emit,
   { accountId, endpointId, eventId }: NewDelivery,

@@ -13,7 +13,7 @@ import {
   replayProgressSchema,
 } from '../domain/replay';
 import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
@@ -36,7 +36,7 @@ const PROGRESS = defineScript(`
   return 1`);
 
 // KEYS: running replays. ARGV: the replay, now, the most, how long to keep it.
-const TAKE_PLACE = defineScript(`
+const ADMIT = defineScript(`
   if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
     if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
     redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
@@ -44,18 +44,20 @@ const TAKE_PLACE = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
   return 1`);
 
-/** Who has a place is on record a moment later, if at all. */
+/** An admitted replay is on record a moment later, if at all. */
 const NOT_YET_ON_RECORD_MS = 10_000;
 
 /** Replays, each with how far it is, and each endpoint's list of them. */
-export function createRedisReplayStore(
-  redis: RedisClient,
-  retentionMs: number,
-  /** Counts a replay that was created. */
-  noteUsage: NoteUsage = () => {},
-) {
-  async function find(id: ReplayId): Promise<Replay | undefined> {
-    const [order, progress] = await redis.hmget(keys.replay(id), 'order', 'progress');
+export class ReplayStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retentionMs: number,
+    /** Counts a replay that was created. */
+    private readonly noteUsage: NoteUsage = () => {},
+  ) {}
+
+  async find(id: ReplayId): Promise<Replay | undefined> {
+    const [order, progress] = await this.redis.hmget(keys.replay(id), 'order', 'progress');
     if (!order || !progress) return undefined;
     return {
       ...replayOrderSchema.parse(JSON.parse(order)),
@@ -63,69 +65,61 @@ export function createRedisReplayStore(
     };
   }
 
-  async function list(endpointId: EndpointId, limit: number, before?: string): Promise<ReplayPage> {
-    const page = await readNewestFirst(redis, keys.replays(endpointId), limit, before);
-    const replays = await Promise.all(page.members.map((member) => find(idOfMember(member) as ReplayId)));
+  async list(endpointId: EndpointId, limit: number, before?: string): Promise<ReplayPage> {
+    const page = await readNewestFirst(this.redis, keys.replays(endpointId), limit, before);
+    const replays = await Promise.all(
+      page.members.map((member) => this.find(idOfMember(member) as ReplayId)),
+    );
     return {
       replays: replays.filter((replay) => replay !== undefined),
       nextCursor: page.nextCursor,
     };
   }
 
-  // Nobody gives a place back when a replay ends: whoever finds none looks which of them have.
-  async function dropEnded(accountId: AccountId, now: number): Promise<boolean> {
+  /** Whether it is among the `most` replays of its account that may run. Asking again for the same one changes nothing. */
+  async admit(order: Pick<ReplayOrder, 'id' | 'accountId'>, most: number, now: number): Promise<boolean> {
+    const key = keys.runningReplays(order.accountId);
+    const isAdmitted = (await ADMIT(this.redis, [key], [order.id, now, most, this.retentionMs])) === 1;
+    if (isAdmitted) return true;
+    return (await this.#dropEnded(order.accountId, now)) && (await this.admit(order, most, now));
+  }
+
+  // Nothing is taken off the list when a replay ends: who finds the list full looks which of them have.
+  async #dropEnded(accountId: AccountId, now: number): Promise<boolean> {
     const key = keys.runningReplays(accountId);
-    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+    const flat = await this.redis.zrange(key, '0', '-1', 'WITHSCORES');
     const ids = flat.filter((_, i) => i % 2 === 0) as ReplayId[];
-    const replays = await Promise.all(ids.map(find));
+    const replays = await Promise.all(ids.map((id) => this.find(id)));
     const ended = ids.filter((_, i) => {
       const replay = replays[i];
       return replay ? hasEnded(replay) : Number(flat[2 * i + 1]) < now - NOT_YET_ON_RECORD_MS;
     });
-    if (ended.length > 0) await redis.zrem(key, ...ended);
+    if (ended.length > 0) await this.redis.zrem(key, ...ended);
     return ended.length > 0;
   }
 
-  async function takePlace(
-    order: Pick<ReplayOrder, 'id' | 'accountId'>,
-    most: number,
-    now: number,
-  ): Promise<boolean> {
-    const key = keys.runningReplays(order.accountId);
-    const hasPlace = (await TAKE_PLACE(redis, [key], [order.id, now, most, retentionMs])) === 1;
-    if (hasPlace) return true;
-    return (await dropEnded(order.accountId, now)) && (await takePlace(order, most, now));
+  /** Creating it again changes nothing. */
+  async create(order: ReplayOrder): Promise<void> {
+    const { id, endpointId, createdAt } = order;
+    const { redis, retentionMs } = this;
+    const key = keys.replay(id);
+    const listKey = keys.replays(endpointId);
+    await Promise.all([
+      redis.hsetnx(key, 'progress', JSON.stringify(NOT_BEGUN)),
+      redis.hsetnx(key, 'status', NOT_BEGUN.status),
+      redis.hsetnx(key, 'order', JSON.stringify(order)),
+      redis.pexpire(key, retentionMs),
+      redis.zadd(listKey, 0, timedMember(createdAt, id)),
+      redis.pexpire(listKey, retentionMs),
+    ]);
+    this.noteUsage(order.accountId, 'replays', REPLAY_BYTES);
   }
 
-  return withStorageErrors({
-    find,
-    list,
-
-    /** Whether it is among the `most` replays of its account that may run; asking again for the same one changes nothing. */
-    takePlace,
-
-    /** Creating it again changes nothing. */
-    async create(order: ReplayOrder): Promise<void> {
-      const { id, endpointId, createdAt } = order;
-      const key = keys.replay(id);
-      const listKey = keys.replays(endpointId);
-      await Promise.all([
-        redis.hsetnx(key, 'progress', JSON.stringify(NOT_BEGUN)),
-        redis.hsetnx(key, 'status', NOT_BEGUN.status),
-        redis.hsetnx(key, 'order', JSON.stringify(order)),
-        redis.pexpire(key, retentionMs),
-        redis.zadd(listKey, 0, timedMember(createdAt, id)),
-        redis.pexpire(listKey, retentionMs),
-      ]);
-      noteUsage(order.accountId, 'replays', REPLAY_BYTES);
-    },
-
-    /** Whether it went on: not if it has ended meanwhile. */
-    async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
-      const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
-      return (await PROGRESS(redis, [keys.replay(id)], args)) === 1;
-    },
-  });
+  /** Whether it went on: not if it has ended meanwhile. */
+  async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
+    const { redis, retentionMs } = this;
+    const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
+    return (await PROGRESS(redis, [keys.replay(id)], args)) === 1;
+  }
 }
-
-export type ReplayStore = ReturnType<typeof createRedisReplayStore>;
+throwStorageErrors(ReplayStore);

@@ -12,10 +12,9 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { createManageReplays } from './manage-replays';
-import { createResend } from './redeliver';
-import { createRedisReplayStore } from './redis-replay-store';
-import { createChooseEvents, createStepReplay, isToBeSent, type StepResult } from './step-replay';
+import { cancelReplay, createReplay } from './manage-replays';
+import { ReplayStore } from './redis-replay-store';
+import { isToBeSent, type StepReplayContext, type StepResult, stepReplay } from './step-replay';
 
 describe('step replay', () => {
   let redis: TestRedis;
@@ -32,7 +31,7 @@ describe('step replay', () => {
     const eventStore = createRedisEventStore(redis.client, testRetention);
     const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
     const endpointStore = createRedisEndpointStore(redis.client, testSealer);
-    const replayStore = createRedisReplayStore(redis.client, 60_000);
+    const replayStore = new ReplayStore(redis.client, 60_000);
 
     const endpoint = buildEndpoint(change);
     const { accountId, id: endpointId } = endpoint;
@@ -48,34 +47,24 @@ describe('step replay', () => {
     const ending = new Set<string>();
     const jobs = new Map<string, { readonly requestId: string }>();
     const batches: number[] = [];
-    const stepReplay = createStepReplay({
-      replayStore,
-      endpointStore,
-      chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      ...createResend({
-        eventStore,
-        deliveryStore,
-        // One that has a job is ignored, as the queue does it.
-        resendQueue: {
-          requestOf: async ({ eventId }) =>
-            ending.has(eventId) ? 'no_request' : (jobs.get(eventId) ?? 'no_job'),
-          putBackFailed: async () => {},
-          addRequested: async (deliveries) => {
-            batches.push(deliveries.length);
-            for (const { eventId, request } of deliveries) {
-              if (ending.has(eventId) || jobs.has(eventId)) continue;
-              jobs.set(eventId, { requestId: request.requestId });
-              sent.push(eventId);
-            }
-          },
-        },
-        clock,
-        emit,
-      }),
-      clock,
-      emit,
-    });
-    const step = () => stepReplay(replay);
+    // One that has a job is ignored, as the queue does it.
+    const deliveryQueue: StepReplayContext['deliveryQueue'] = {
+      requestOf: async ({ eventId }) =>
+        ending.has(eventId) ? 'no_request' : (jobs.get(eventId) ?? 'no_job'),
+      putBackFailed: async () => {},
+      addRequested: async (deliveries) => {
+        batches.push(deliveries.length);
+        for (const { eventId, request } of deliveries) {
+          if (ending.has(eventId) || jobs.has(eventId)) continue;
+          jobs.set(eventId, { requestId: request.requestId });
+          sent.push(eventId);
+        }
+      },
+    };
+    const replayQueue = { add: async (_order: ReplayOrder) => {} };
+    const stores = { replayStore, endpointStore, eventStore, deliveryStore };
+    const context = { ...stores, deliveryQueue, replayQueue, clock, emit };
+    const step = () => stepReplay(context, replay);
     return {
       endpoint,
       endpointStore,
@@ -85,13 +74,7 @@ describe('step replay', () => {
       },
       replay,
       replayStore,
-      replays: createManageReplays({
-        endpointStore,
-        replayStore,
-        replayQueue: { add: async () => {} },
-        clock,
-        emit,
-      }),
+      context,
       signals,
       sent,
       /** Puts the end of an event's delivery on record; its job is not gone before it is deleted here. */
@@ -108,7 +91,6 @@ describe('step replay', () => {
       ending,
       batches,
       step,
-      stepReplay,
       read: () => replayStore.find(replay.id),
       async finish(): Promise<StepResult[]> {
         const results: StepResult[] = [];
@@ -193,17 +175,17 @@ describe('step replay', () => {
   });
 
   it('stops when it is cancelled, also when a step is under way that does not know', async () => {
-    const { step, read, replay, replays, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
+    const { step, read, replay, context, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
     await step();
     await step();
-    await replays.cancel(replay.accountId, replay.id);
+    await cancelReplay(context, replay.accountId, replay.id);
     expect(await step()).toEqual({ kind: 'done' });
     expect(sent).toHaveLength(5);
     expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10, erased: 0 })).toBe(
       false,
     );
     expect(await read()).toMatchObject({ status: 'cancelled', enqueued: 5, finishedAt: 0 });
-    await replays.cancel(replay.accountId, replay.id);
+    await cancelReplay(context, replay.accountId, replay.id);
     expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
   });
 
@@ -221,31 +203,24 @@ describe('step replay', () => {
   });
 
   it('puts nothing on record of a replay that is on none, when its webhook is gone', async () => {
-    const { endpoint, stepReplay } = await arrange();
+    const { endpoint, context } = await arrange();
     const order = buildReplayOrder({ accountId: endpoint.accountId });
-    expect(await stepReplay(order)).toEqual({ kind: 'done' });
+    expect(await stepReplay(context, order)).toEqual({ kind: 'done' });
     expect(await redis.client.keys(`*${order.id}*`)).toEqual([]);
     expect(await redis.client.keys(`replays:*${order.endpointId}*`)).toEqual([]);
   });
 
   describe('creating one', () => {
-    const broken = async () => {
-      throw new Error('no Redis');
-    };
+    const away = () => Promise.reject(new Error('no Redis'));
 
-    it('makes one that is carried out, also when whoever asked for it dies once it is queued', async () => {
-      const { endpoint, endpointStore, replayStore, stepReplay, sent, eventIds } = await arrange({}, 3);
+    it('makes one that is carried out, also when who asked for it dies once it is queued', async () => {
+      const { endpoint, context, replayStore, sent, eventIds } = await arrange({}, 3);
       const queued: ReplayOrder[] = [];
-      const replays = createManageReplays({
-        endpointStore,
-        replayStore: { ...replayStore, create: broken },
-        replayQueue: { add: async (order) => void queued.push(order) },
-        clock: () => 0,
-        emit: () => {},
-      });
+      jest.spyOn(context.replayQueue, 'add').mockImplementation(async (order) => void queued.push(order));
+      jest.spyOn(replayStore, 'create').mockImplementationOnce(away);
       const input = buildReplayOrder({ mode: 'missing' });
-      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
-      for (const order of queued) while ((await stepReplay(order)).kind !== 'done');
+      await expect(createReplay(context, endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      for (const order of queued) while ((await stepReplay(context, order)).kind !== 'done');
       expect(await replayStore.find(input.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
       expect(sent).toEqual(eventIds);
       const { replays: listed } = await replayStore.list(endpoint.id, 10);
@@ -253,16 +228,10 @@ describe('step replay', () => {
     });
 
     it('leaves nothing on record that is on no queue', async () => {
-      const { endpoint, endpointStore, replayStore } = await arrange();
-      const replays = createManageReplays({
-        endpointStore,
-        replayStore,
-        replayQueue: { add: broken },
-        clock: () => 0,
-        emit: () => {},
-      });
+      const { endpoint, context, replayStore } = await arrange();
+      jest.spyOn(context.replayQueue, 'add').mockImplementation(away);
       const input = buildReplayOrder();
-      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      await expect(createReplay(context, endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
       expect(await replayStore.find(input.id)).toBeUndefined();
     });
   });

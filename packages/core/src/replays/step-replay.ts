@@ -19,17 +19,16 @@ import type { EventHead, EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import { announceReplayEnd } from './manage-replays';
-import type { ResendAll, ResendInput } from './redeliver';
+import { type ResendContext, type ResendInput, resendAll } from './redeliver';
 import type { ReplayStore } from './redis-replay-store';
 
-export interface StepReplayDeps {
-  readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly chooseEvents: ChooseEvents;
-  readonly resendAll: ResendAll;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+export type StepReplayContext = ChooseEventsContext &
+  ResendContext & {
+    readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
+    readonly endpointStore: Pick<EndpointStore, 'find'>;
+    readonly clock: Clock;
+    readonly emit: Emit;
+  };
 
 /** What is to become of the replay's job. */
 export type StepResult = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
@@ -47,90 +46,99 @@ const ENDING_DELAY_MS = 1_000;
 const STEPS_A_SECOND = 2;
 
 /**
- * One step of a replay: counts some of the events in its range, or, once all are counted, sends some. How far it is, is
+ * Take one step of a replay: count some of the events in its range, or, once all are counted, send some. How far it is, is
  * saved at the end of each step. A step that broke off is done again, and sends nothing twice: each delivery has the
  * replay's request on record.
  */
-export function createStepReplay(deps: StepReplayDeps) {
-  const { replayStore, endpointStore, chooseEvents, resendAll, clock, emit } = deps;
-
-  return async function stepReplay(order: ReplayOrder): Promise<StepResult> {
-    const endpoint = await endpointStore.find(order.accountId, order.endpointId);
-    // What is not on record stays off it when its webhook is gone: its account may have been erased.
-    const replay = endpoint ? await findOrCreate(order) : await replayStore.find(order.id);
-    if (!replay || hasEnded(replay)) return DONE;
-    if (!endpoint) return await end(replay, 'failed', 'The webhook was deleted.');
-    return replay.status === 'counting' ? await count(replay, endpoint) : await send(replay, endpoint);
-  };
-
-  // It is queued first: whoever asked for it may have died before it was on record.
-  async function findOrCreate(order: ReplayOrder): Promise<Replay | undefined> {
-    const replay = await replayStore.find(order.id);
-    if (replay) return replay;
-    await replayStore.create(order);
-    return await replayStore.find(order.id);
-  }
-
-  async function count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-    const judged = await chooseEvents(replay, endpoint, COUNTED_AT_ONCE);
-    const found = replay.found + chosenOf(judged).length;
-    const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
-    if (judged.length === COUNTED_AT_ONCE) {
-      return await goOn(
-        replay,
-        { status: 'counting', found, erased, cursor: judged.at(-1)?.member },
-        AT_ONCE,
-      );
-    }
-    if (replay.isDryRun) return await end({ ...replay, found, erased }, 'done');
-    return await goOn(replay, { status: 'running', found, erased, cursor: undefined }, AT_ONCE);
-  }
-
-  async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-    const startedAt = clock();
-    const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
-    const judged = await chooseEvents(replay, endpoint, LOOKED_AT, most);
-    const dose = chosenOf(judged).slice(0, most);
-    const resent = await resendAll(dose.map((member) => toResend(replay, member)));
-    const ending = resent.indexOf('ending');
-    const results = ending < 0 ? resent : resent.slice(0, ending);
-    const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
-
-    // On from there soon: those behind it that are sent already are counted then.
-    if (ending >= 0) {
-      const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
-      return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
-    }
-
-    const isDoseAll = dose.length === chosenOf(judged).length;
-    if (isDoseAll && judged.length < LOOKED_AT) return await end({ ...replay, enqueued }, 'done');
-    const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
-    const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
-    return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
-  }
-
-  // Over, if it was cancelled meanwhile.
-  async function goOn(replay: Replay, change: Change, result: StepResult): Promise<StepResult> {
-    if (!(await replayStore.save(replay.id, progressOf(replay, change)))) return DONE;
-    const { id: replayId, accountId, endpointId } = replay;
-    emit({ name: 'replay.progressed', replayId, accountId, endpointId });
-    return result;
-  }
-
-  async function end(replay: Replay, status: ReplayEndStatus, error?: string): Promise<StepResult> {
-    const change = {
-      status,
-      cursor: undefined,
-      finishedAt: clock(),
-      ...(error === undefined ? {} : { error }),
-    };
-    const progress = progressOf(replay, change);
-    if (await replayStore.save(replay.id, progress)) announceReplayEnd(emit, { ...replay, ...progress });
-    return DONE;
-  }
+export async function stepReplay(context: StepReplayContext, order: ReplayOrder): Promise<StepResult> {
+  const { endpointStore, replayStore } = context;
+  const endpoint = await endpointStore.find(order.accountId, order.endpointId);
+  // What is not on record stays off it when its webhook is gone: its account may have been erased.
+  const replay = endpoint ? await findOrCreate(context, order) : await replayStore.find(order.id);
+  if (!replay || hasEnded(replay)) return DONE;
+  if (!endpoint) return await end(context, replay, 'failed', 'The webhook was deleted.');
+  return await (replay.status === 'counting' ? count : send)(context, replay, endpoint);
 }
 
-export type StepReplay = ReturnType<typeof createStepReplay>;
+// It is queued first: who asked for it may have died before it was on record.
+async function findOrCreate(
+  { replayStore }: StepReplayContext,
+  order: ReplayOrder,
+): Promise<Replay | undefined> {
+  const replay = await replayStore.find(order.id);
+  if (replay) return replay;
+  await replayStore.create(order);
+  return await replayStore.find(order.id);
+}
+
+async function count(context: StepReplayContext, replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+  const judged = await chooseEvents(context, replay, endpoint, COUNTED_AT_ONCE);
+  const found = replay.found + chosenOf(judged).length;
+  const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
+  if (judged.length === COUNTED_AT_ONCE) {
+    const change = { status: 'counting', found, erased, cursor: judged.at(-1)?.member } as const;
+    return await goOn(context, replay, change, AT_ONCE);
+  }
+  if (replay.isDryRun) return await end(context, { ...replay, found, erased }, 'done');
+  return await goOn(context, replay, { status: 'running', found, erased, cursor: undefined }, AT_ONCE);
+}
+
+async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+  const { clock } = context;
+  const startedAt = clock();
+  const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
+  const judged = await chooseEvents(context, replay, endpoint, LOOKED_AT, most);
+  const dose = chosenOf(judged).slice(0, most);
+  const resent = await resendAll(
+    context,
+    dose.map((member) => toResend(replay, member)),
+  );
+  const ending = resent.indexOf('ending');
+  const results = ending < 0 ? resent : resent.slice(0, ending);
+  const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
+
+  // On from there soon: those behind it that are sent already are counted then.
+  if (ending >= 0) {
+    const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
+    return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
+  }
+
+  const isDoseAll = dose.length === chosenOf(judged).length;
+  if (isDoseAll && judged.length < LOOKED_AT) return await end(context, { ...replay, enqueued }, 'done');
+  const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
+  const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
+  return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs });
+}
+
+// Over, if it was cancelled meanwhile.
+async function goOn(
+  { replayStore, emit }: StepReplayContext,
+  replay: Replay,
+  change: Change,
+  result: StepResult,
+): Promise<StepResult> {
+  if (!(await replayStore.save(replay.id, progressOf(replay, change)))) return DONE;
+  const { id: replayId, accountId, endpointId } = replay;
+  emit({ name: 'replay.progressed', replayId, accountId, endpointId });
+  return result;
+}
+
+async function end(
+  { replayStore, clock, emit }: StepReplayContext,
+  replay: Replay,
+  status: ReplayEndStatus,
+  error?: string,
+): Promise<StepResult> {
+  const change = {
+    status,
+    cursor: undefined,
+    finishedAt: clock(),
+    ...(error === undefined ? {} : { error }),
+  };
+  const progress = progressOf(replay, change);
+  if (await replayStore.save(replay.id, progress)) announceReplayEnd(emit, { ...replay, ...progress });
+  return DONE;
+}
 
 type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: Mark | undefined };
 
@@ -156,21 +164,13 @@ function toResend({ id, accountId, endpointId }: Replay, { id: eventId, at }: Ma
   };
 }
 
-export interface ChooseEventsDeps {
+interface ChooseEventsContext {
   readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'listFrom'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'isListed' | 'listFrom'>;
 }
 
-/** What is known of an event that may be replayed. */
-export interface Candidate {
-  readonly head: EventHead;
-  readonly state: DeliveryState;
-  /** Whether there is, or was, a delivery of it to the endpoint. */
-  readonly hasDelivery: boolean;
-}
-
 /** An event of the range, and whether it is to be sent. */
-export interface Judged {
+interface Judged {
   readonly member: Mark;
   readonly isChosen: boolean;
   /** Whether it would be chosen, but there is no payload to send any more. */
@@ -182,78 +182,65 @@ interface Considered extends Judged {
   readonly isRequested: boolean;
 }
 
-/** Goes through the events of a replay's range, oldest first, and judges each. */
-export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDeps) {
-  /** @param enough of those beyond so many chosen ones the filter may not have been asked yet: they stand as chosen. */
-  return async function chooseEvents(
-    replay: Replay,
-    endpoint: Endpoint,
-    limit: number,
-    enough = limit,
-  ): Promise<readonly Judged[]> {
-    const members = await readMembers(replay, limit);
-    const judged = await Promise.all(
-      members.map(async (member) => ({ member, ...(await judge(replay, endpoint, member)) })),
-    );
-    // What has failed passed when it was published, and is not asked for its type again either.
-    if (endpoint.filter === undefined || replay.mode === 'failed') return judged;
-    return await filtered(readStoredFilter(endpoint.filter), endpoint, judged, enough);
-  };
-
-  // One after the other, so that no more than one payload is in memory, and others have their turn in between.
-  async function filtered(
-    filter: PayloadFilter,
-    { accountId }: Endpoint,
-    judged: readonly Considered[],
-    enough: number,
-  ): Promise<readonly Judged[]> {
-    const left: Judged[] = [];
-    let chosen = 0;
-    for (const one of judged) {
-      const isSure = !one.isChosen || one.isRequested || chosen >= enough;
-      const isRefused = !isSure && !(await passes(filter, accountId, one.member));
-      left.push(isRefused ? { ...one, isChosen: false } : one);
-      chosen += Number(left.at(-1)?.isChosen);
-    }
-    return left;
-  }
-
-  async function passes(filter: PayloadFilter, accountId: AccountId, { id }: Mark): Promise<boolean> {
-    const event = await eventStore.find(accountId, id as EventId);
-    await setImmediate();
-    // Gone meanwhile: whoever is to send it finds that out.
-    return event?.body === undefined || filter.matches(dataOf(event.body));
-  }
-
-  // What has failed is among the endpoint's own deliveries: far fewer than all of the account's events.
-  async function readMembers({ accountId, endpointId, mode, since, until, cursor }: Replay, limit: number) {
-    // Both ends belong to it.
-    const range = { since, until: until + 1 };
-    return mode === 'failed'
-      ? await deliveryStore.listFrom(endpointId, range, limit, cursor)
-      : await eventStore.listFrom(accountId, range, limit, cursor);
-  }
-
-  async function judge(
-    replay: Replay,
-    endpoint: Endpoint,
-    { id }: Mark,
-  ): Promise<Omit<Considered, 'member'>> {
-    const delivery = { eventId: id as EventId, endpointId: endpoint.id };
-    const [head, { state, length }, isListed] = await Promise.all([
-      eventStore.findHead(endpoint.accountId, delivery.eventId),
-      deliveryStore.readWithLength(delivery.endpointId, delivery.eventId),
-      deliveryStore.isListed(delivery),
-    ]);
-    // Its retention is over.
-    if (!head) return { isChosen: false, isErased: false, isRequested: false };
-    const isWanted = isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
-    const isErased = isWanted && head.erasedAt !== undefined;
-    return { isChosen: isWanted && !isErased, isErased, isRequested: state.requestIds.includes(replay.id) };
-  }
+/**
+ * Go through the events of a replay's range, oldest first, and judge each.
+ *
+ * @param enough of those beyond so many chosen ones the filter may not have been asked yet: they stand as chosen.
+ */
+async function chooseEvents(
+  context: ChooseEventsContext,
+  replay: Replay,
+  endpoint: Endpoint,
+  limit: number,
+  enough = limit,
+): Promise<readonly Judged[]> {
+  const members = await readMembers(context, replay, limit);
+  const judged = await Promise.all(members.map((member) => judge(context, replay, endpoint, member)));
+  // What has failed passed when it was published, and is not asked for its type again either.
+  if (endpoint.filter === undefined || replay.mode === 'failed') return judged;
+  return await filtered(context, readStoredFilter(endpoint.filter), endpoint, judged, enough);
 }
 
-export type ChooseEvents = ReturnType<typeof createChooseEvents>;
+// What has failed is among the endpoint's own deliveries: far fewer than all of the account's events.
+async function readMembers(
+  { eventStore, deliveryStore }: ChooseEventsContext,
+  { accountId, endpointId, mode, since, until, cursor }: Replay,
+  limit: number,
+) {
+  // Both ends belong to it.
+  const range = { since, until: until + 1 };
+  return mode === 'failed'
+    ? await deliveryStore.listFrom(endpointId, range, limit, cursor)
+    : await eventStore.listFrom(accountId, range, limit, cursor);
+}
+
+async function judge(
+  { eventStore, deliveryStore }: ChooseEventsContext,
+  replay: Replay,
+  endpoint: Endpoint,
+  member: Mark,
+): Promise<Considered> {
+  const delivery = { eventId: member.id as EventId, endpointId: endpoint.id };
+  const [head, { state, length }, isListed] = await Promise.all([
+    eventStore.findHead(endpoint.accountId, delivery.eventId),
+    deliveryStore.readWithLength(delivery.endpointId, delivery.eventId),
+    deliveryStore.isListed(delivery),
+  ]);
+  // Its retention is over.
+  if (!head) return { member, isChosen: false, isErased: false, isRequested: false };
+  const isWanted = isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
+  const isErased = isWanted && head.erasedAt !== undefined;
+  const isRequested = state.requestIds.includes(replay.id);
+  return { member, isChosen: isWanted && !isErased, isErased, isRequested };
+}
+
+/** What is known of an event that may be replayed. */
+export interface Candidate {
+  readonly head: EventHead;
+  readonly state: DeliveryState;
+  /** Whether there is, or was, a delivery of it to the endpoint. */
+  readonly hasDelivery: boolean;
+}
 
 /** Whether a replay sends an event. One that it has requested already, in a step that broke off, it still does. */
 export function isToBeSent(
@@ -271,4 +258,35 @@ export function isToBeSent(
     case 'all':
       return isAskedFor && (hasDelivery ? !state.isOpen : !head.isAimed);
   }
+}
+
+// One after the other, so that no more than one payload is in memory, and others have their turn in between.
+async function filtered(
+  context: ChooseEventsContext,
+  filter: PayloadFilter,
+  { accountId }: Endpoint,
+  judged: readonly Considered[],
+  enough: number,
+): Promise<readonly Judged[]> {
+  const left: Judged[] = [];
+  let chosen = 0;
+  for (const one of judged) {
+    const isSure = !one.isChosen || one.isRequested || chosen >= enough;
+    const isRefused = !isSure && !(await passes(context, filter, accountId, one.member));
+    left.push(isRefused ? { ...one, isChosen: false } : one);
+    chosen += Number(left.at(-1)?.isChosen);
+  }
+  return left;
+}
+
+async function passes(
+  { eventStore }: ChooseEventsContext,
+  filter: PayloadFilter,
+  accountId: AccountId,
+  { id }: Mark,
+): Promise<boolean> {
+  const event = await eventStore.find(accountId, id as EventId);
+  await setImmediate();
+  // Gone meanwhile: who is to send it finds that out.
+  return event?.body === undefined || filter.matches(dataOf(event.body));
 }

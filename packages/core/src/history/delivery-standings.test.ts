@@ -4,7 +4,7 @@ import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-sto
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
-import { createExplainHold } from './complete-deliveries';
+import { explainHold } from './delivery-standings';
 
 const NOW = 1_700_000_000_000;
 
@@ -16,9 +16,8 @@ afterAll(() => redis.close());
 
 async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
   const admissionStore = createRedisAdmissionStore(redis.client);
-  return await createExplainHold({ admissionStore, clock: () => NOW })(endpoint).then((holdOf) =>
-    holdOf(eventId),
-  );
+  const holdOf = await explainHold({ admissionStore, clock: () => NOW }, endpoint);
+  return holdOf(eventId);
 }
 
 it('says that its endpoint is disabled, whatever else keeps it', async () => {
