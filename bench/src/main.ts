@@ -5,33 +5,28 @@
  * many `burst` splits the queues over. `--json FILE` writes the figures of the one benchmark that is named, and
  * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
  * `path` has scenes: `--receiver-ms 200 --webhooks 1,20,1000 --busy 6` measures each combination of what the lists name,
- * `--receivers` those that have aims, and `--kill-worker` the end of one of two workers.
+ * `--receivers` those that have aims, and `--kill-worker` the end of one of two workers. `--idempotency-keys` sends one with
+ * each request to publish.
  * BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runBurstSuite } from './burst/index';
 import { runDrainSuite } from './drain/index';
+import { runScaleSuite } from './drain/scale';
 import { runHistorySuite } from './history/index';
-import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
-import { runPortalSuite } from './portal/index';
-import { runPublishSuite } from './publish/index';
-import { runScaleSuite } from './scale/index';
-import { runScrapeSuite } from './scrape/index';
+import { runPortalSuite } from './portal';
+import { runScrapeSuite } from './scrape';
 import { runTenantsSuite } from './tenants/index';
-import { runZooSuite } from './zoo/index';
 
 const suites = {
-  drain: runDrainSuite,
-  neighbours: runNeighboursSuite,
-  publish: runPublishSuite,
-  zoo: runZooSuite,
-  history: runHistorySuite,
   path: runPathSuite,
+  drain: runDrainSuite,
   burst: runBurstSuite,
   tenants: runTenantsSuite,
   scale: runScaleSuite,
+  history: runHistorySuite,
   scrape: runScrapeSuite,
   portal: runPortalSuite,
 };
@@ -56,6 +51,7 @@ async function main(): Promise<void> {
       webhooks: { type: 'string' },
       busy: { type: 'string' },
       receivers: { type: 'boolean', default: false },
+      'idempotency-keys': { type: 'boolean', default: false },
       'kill-worker': { type: 'boolean', default: false },
     },
     allowPositionals: true,
@@ -90,6 +86,7 @@ async function main(): Promise<void> {
       ...(values.webhooks === undefined ? {} : { webhooks: numbersOf(values.webhooks) }),
       ...(values.busy === undefined ? {} : { busy: numbersOf(values.busy) }),
       receivers: values.receivers,
+      idempotencyKeys: values['idempotency-keys'],
       killWorker: values['kill-worker'],
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
     });

@@ -27,6 +27,8 @@ export interface SuiteOptions {
   readonly receivers?: boolean;
   /** Measures `path` with two workers, of which one is killed. */
   readonly killWorker?: boolean;
+  /** Measures `path` with an Idempotency-Key of its own for each request. */
+  readonly idempotencyKeys?: boolean;
   /** The folder for CPU profiles, which are then made instead of measuring. */
   readonly profile?: string;
 }

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { judgeResult } from '@hookferry/core/deliver/decide-next';
 import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { SenderProcess } from '../../bench/src/zoo/sender-process';
 import { until } from '../support/until';
 import { receiverKinds } from './catalogue';
 import type { Authorities, ReceiverKind, StartedReceiver } from './receiver-kind';
+import { SenderProcess } from './sender-process';
 
 const SHORT_MS = 500;
 const LONG_MS = 30_000;

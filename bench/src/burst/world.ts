@@ -1,9 +1,8 @@
 import { BuiltService } from '../processes/built-service';
-import { RedisProcess } from '../processes/redis-process';
-import { EVENT_TYPE } from '../traffic/event-text';
-import { ReceiverProcess } from '../traffic/receiver-process';
-import type { Batch, Target } from '../traffic/sender';
-import { SenderProcess } from '../traffic/sender-process';
+import { RedisProcess } from '../processes/measured-process';
+import { EVENT_TYPE } from '../traffic/events';
+import { ReceiverProcess } from '../traffic/receiver';
+import { type Batch, SenderProcess, type Target } from '../traffic/sender';
 
 /** The service and all that is around it, new for each scene. */
 export interface World {
@@ -72,4 +71,8 @@ const BATCHES_AT_ONCE = 4;
 /** As fast as the API takes them. Resolves when all are accepted. */
 export async function publishAll({ troubleSender }: World, batches: readonly Batch[]): Promise<void> {
   await troubleSender.publishBatches(batches, BATCHES_AT_ONCE);
+}
+
+export function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1_000;
 }

@@ -1,63 +1,190 @@
-import { median } from '../report/median';
-import { printTable } from '../report/print-table';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
+import { median, printTable } from '../report';
 import type { SuiteOptions } from '../suite';
-import type { Contender } from './contender';
-import { type DrainResult, drain } from './drain';
-import { plainContender } from './plain-contender';
-import { serviceContender } from './service-contender';
+import { dataOf, EVENT_TYPE } from '../traffic/events';
+import { type Progress, ReceiverProcess } from '../traffic/receiver';
+import { type Filling, fill } from './fill';
 
-const CONCURRENCY = 256;
+const ENDPOINTS = 10;
+const DELIVERIES = 20_000;
+const DELIVERIES_SHORT = 1_000;
+const ROUNDS = 3;
+
+/** A worker that is measured: its program, and how its queue is filled. */
+interface Contender {
+  readonly name: string;
+  readonly script: string;
+  fill(filling: Filling): Promise<void>;
+}
+
+const plain: Contender = {
+  name: 'plain worker',
+  script: join(__dirname, 'plain-worker.js'),
+  fill: fillPlainly,
+};
+const service: Contender = {
+  name: 'this service',
+  script: join(__dirname, '../../../apps/worker/dist/main.js'),
+  fill,
+};
 
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
-export async function runDrainSuite({ redisUrl, short }: SuiteOptions): Promise<void> {
-  const rounds = short ? 1 : 3;
-  const deliveries = short ? 1_000 : 20_000;
-  const options = { redisUrl, deliveries, concurrency: CONCURRENCY };
-  const results = new Map<Contender, DrainResult[]>([
-    [plainContender, []],
-    [serviceContender, []],
+export async function runDrainSuite(options: SuiteOptions): Promise<void> {
+  const rounds = options.rounds ?? (options.short ? 1 : ROUNDS);
+  const deliveries = options.deliveries ?? (options.short ? DELIVERIES_SHORT : DELIVERIES);
+  const results = new Map<Contender, DrainFigures[]>([
+    [plain, []],
+    [service, []],
   ]);
   for (let round = 1; round <= rounds; round += 1) {
     for (const [contender, list] of results) {
-      const result = await drain(contender, options);
-      list.push(result);
-      const rate = Math.round(result.deliveriesPerSecond);
+      const figures = await drain(contender, deliveries);
+      list.push(figures);
+      const rate = Math.round(figures.deliveriesPerSecond);
       process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${rate} deliveries/s\n`);
     }
   }
-  print(deliveries, rounds, results);
-}
-
-function print(
-  deliveries: number,
-  rounds: number,
-  results: ReadonlyMap<Contender, readonly DrainResult[]>,
-): void {
-  const [plain, service] = [plainContender, serviceContender].map((contender) =>
-    medianOf(results.get(contender) ?? []),
-  );
-  if (!plain || !service) return;
+  const row = (label: string, figure: keyof DrainFigures) => {
+    const [theirs, ours] = [plain, service].map((each) =>
+      median((results.get(each) ?? []).map((figures) => figures[figure])),
+    ) as [number, number];
+    return [label, theirs.toFixed(0), ours.toFixed(0), (ours / theirs).toFixed(2)];
+  };
   printTable(`Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`, [
-    ['', plainContender.name, serviceContender.name, 'ratio'],
-    row('deliveries per second', plain, service, 'deliveriesPerSecond'),
-    row('worker CPU per delivery, µs', plain, service, 'workerMicrosPerDelivery'),
-    row('Redis CPU per delivery, µs', plain, service, 'redisMicrosPerDelivery'),
+    ['', plain.name, service.name, 'ratio'],
+    row('deliveries per second', 'deliveriesPerSecond'),
+    row('worker CPU per delivery, µs', 'workerMicros'),
+    row('Redis CPU per delivery, µs', 'redisMicros'),
   ]);
 }
 
-function row(label: string, plain: DrainResult, service: DrainResult, figure: keyof DrainResult): string[] {
-  return [
-    label,
-    plain[figure].toFixed(0),
-    service[figure].toFixed(0),
-    (service[figure] / plain[figure]).toFixed(2),
-  ];
+async function drain({ script, fill: fillFor }: Contender, deliveries: number): Promise<DrainFigures> {
+  const redis = await RedisProcess.start();
+  try {
+    return await measureDrain({
+      redis: [redis],
+      deliveries,
+      // An account for each endpoint.
+      fill: (receiverUrl) =>
+        fillFor({ redisUrl: redis.url, receiverUrl, deliveries, endpoints: ENDPOINTS, perAccount: 1 }),
+      startWorkers: () => [new MeasuredProcess(script, workerSettings(redis.url))],
+      from: 1,
+      until: deliveries,
+    });
+  } finally {
+    await redis.stop();
+  }
 }
 
-function medianOf(results: readonly DrainResult[]): DrainResult {
+/** What a worker needs to deliver to this machine. */
+export function workerSettings(redisUrl: string): Readonly<Record<string, string>> {
   return {
-    deliveriesPerSecond: median(results.map((result) => result.deliveriesPerSecond)),
-    workerMicrosPerDelivery: median(results.map((result) => result.workerMicrosPerDelivery)),
-    redisMicrosPerDelivery: median(results.map((result) => result.redisMicrosPerDelivery)),
+    REDIS_URL: redisUrl,
+    WORKER_CONCURRENCY: '256',
+    WORKER_HOST: '127.0.0.1',
+    WORKER_PORT: '0',
+    ALLOW_HTTP_URLS: 'true',
+    DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
   };
+}
+
+const CHUNK = 500;
+
+async function fillPlainly({ redisUrl, receiverUrl, deliveries, endpoints }: Filling): Promise<void> {
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+  for (let i = 0; i < endpoints; i += 1) {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    await redis.hset(`endpoint:${i}`, { url: receiverUrl, secret });
+  }
+  const queue = new Queue('deliveries', { connection: redis });
+  for (let start = 0; start < deliveries; start += CHUNK) {
+    const numbers = Array.from({ length: Math.min(CHUNK, deliveries - start) }, (_, i) => start + i);
+    await queue.addBulk(
+      numbers.map((i) => ({
+        name: 'deliver',
+        data: { endpointId: String(i % endpoints), type: EVENT_TYPE, data: dataOf(i) },
+        opts: { attempts: 10, backoff: { type: 'exponential', delay: 5_000 } },
+      })),
+    );
+  }
+  await queue.close();
+  redis.disconnect();
+}
+
+export interface DrainSetting {
+  /** All that hold keys. */
+  readonly redis: readonly RedisProcess[];
+  readonly deliveries: number;
+  /** Makes as many deliveries wait. */
+  fill(receiverUrl: string): Promise<void>;
+  startWorkers(): readonly MeasuredProcess[];
+  /** How many have come when the measurement begins and ends. */
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface DrainFigures {
+  readonly deliveriesPerSecond: number;
+  /** Processor time for a delivery, in microseconds, of all workers together. */
+  readonly workerMicros: number;
+  readonly redisMicros: number;
+  /** The busiest Redis' processor time, as a multiple of an even share. */
+  readonly redisUnevenness: number;
+  /** Of Redis after the filling, for each delivery that waits. */
+  readonly redisBytes: number;
+}
+
+const STREAM = 'drain';
+const LOOK_EVERY_MS = 20;
+// A bound, so that a worker that stops delivering ends the benchmark.
+const LIMIT_MS = 600_000;
+
+/** How fast workers empty full queues, and what it costs. */
+export async function measureDrain(setting: DrainSetting): Promise<DrainFigures> {
+  const { redis, deliveries } = setting;
+  const receiver = await ReceiverProcess.start();
+  let workers: readonly MeasuredProcess[] = [];
+  try {
+    const emptyBytes = sum(redis, (node) => node.residentBytes());
+    await setting.fill(receiver.urlOf('ok', STREAM));
+    const redisBytes = (sum(redis, (node) => node.residentBytes()) - emptyBytes) / deliveries;
+    workers = setting.startWorkers();
+    const first = await waitForCount(receiver, setting.from);
+    const [workersBefore, redisBefore] = [sum(workers, cpu), redis.map(cpu)];
+    const last = await waitForCount(receiver, setting.until);
+    const done = last.count - first.count;
+    const redisMs = redis.map((node, i) => cpu(node) - (redisBefore[i] ?? 0));
+    const redisTotal = redisMs.reduce((total, ms) => total + ms, 0);
+    return {
+      deliveriesPerSecond: (done / (last.lastAt - first.lastAt)) * 1_000_000,
+      workerMicros: ((sum(workers, cpu) - workersBefore) / done) * 1_000,
+      redisMicros: (redisTotal / done) * 1_000,
+      redisUnevenness: (Math.max(...redisMs) * redis.length) / redisTotal,
+      redisBytes,
+    };
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    receiver.stop();
+  }
+}
+
+const cpu = (part: { cpuMs(): number }) => part.cpuMs();
+
+function sum<Item>(items: readonly Item[], figureOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + figureOf(item), 0);
+}
+
+async function waitForCount(receiver: ReceiverProcess, wished: number): Promise<Progress> {
+  const limit = performance.now() + LIMIT_MS;
+  for (;;) {
+    const progress = await receiver.progressOf(STREAM);
+    if (progress.count >= wished) return progress;
+    if (performance.now() > limit) throw new Error(`Only ${progress.count} of ${wished} deliveries came.`);
+    await wait(LOOK_EVERY_MS);
+  }
 }

@@ -103,3 +103,30 @@ function attemptsOf(i: number, startedAt: number, eventType: string) {
 function attempted(attempt: Attempt, nextAttemptAt?: number) {
   return { kind: 'attempted', attempt, nextAttemptAt } as const;
 }
+
+export interface FanOutOptions {
+  readonly redis: RedisClient;
+  readonly accountId: AccountId;
+  readonly endpoints: number;
+}
+
+/** Puts one event on record that went to all endpoints of an account, and was accepted by each. */
+export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutOptions): Promise<void> {
+  const retention = { ageMs: DAY_MS, count };
+  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  const events = createRedisEventStore(redis, retention);
+  const log = createRedisDeliveryStore(redis, retention);
+  const event = buildEvent({ accountId, acceptedAt: Date.now() });
+  const attempt = buildAcceptedAttempt({ startedAt: event.acceptedAt });
+  const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;
+  await events.save(event);
+  await events.enlist(event, count);
+  for (let done = 0; done < count; done += TOGETHER) {
+    const some = Array.from({ length: Math.min(TOGETHER, count - done) }, () => buildEndpoint({ accountId }));
+    const ids = some.map(({ id }) => id);
+    await Promise.all(some.map((endpoint) => endpointStore.create(endpoint, count)));
+    await events.addReceivers(accountId, event.id, ids);
+    await log.enlist(event.id, ids, event.acceptedAt);
+    await Promise.all(ids.map((endpointId) => log.append({ endpointId, eventId: event.id }, fact)));
+  }
+}

@@ -1,16 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { besideBusyProcesses } from '../processes/busy-processes';
-import { watchOthers } from '../processes/watch-others';
-import { writeJson } from '../report/write-json';
+import { watchOthers } from '../processes/measured-process';
+import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
-import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
-import { micros } from '../traffic/micros';
-import type { Arrivals } from '../traffic/receiver';
-import { type Figure, judge } from './judge';
-import { printVerdicts } from './print-verdicts';
-import { inRounds } from './rounds';
-import { serviceContender } from './service-contender';
-import { onStage, STREAM, type Stage } from './stage';
+import { type Arrivals, firstArrivals, type Latency, micros, summarise } from '../traffic/events';
+import { type Figure, inRounds, judge, printVerdicts } from './compare';
+import { besideBusyProcesses, onStage, STREAM, type Stage, serviceContender } from './stage';
 
 interface KillFigures {
   /** Of events that were sent in the second half of the time before. */
@@ -94,7 +88,7 @@ export async function runKilledWorker(options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? 1;
   const raw = await inRounds({
     rounds,
-    service: serviceContender(options.build),
+    service: serviceContender(options),
     measure: async (contenders) => {
       const results: KillFigures[] = [];
       for (const contender of contenders)

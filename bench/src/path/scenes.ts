@@ -1,13 +1,8 @@
-import { besideBusyProcesses } from '../processes/busy-processes';
-import { writeJson } from '../report/write-json';
+import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
-import type { PathContender } from './contender';
-import { type Figure, judge, type Verdict } from './judge';
-import { inShort, type LoadFigures, measureSaturated } from './measure-load';
-import { printVerdicts } from './print-verdicts';
-import { inRounds, type Measured } from './rounds';
-import { serviceContender } from './service-contender';
-import { inTurn, onStages } from './stage';
+import { type Figure, inRounds, judge, type Measured, printVerdicts, type Verdict } from './compare';
+import { inShort, type LoadFigures, measureSaturated } from './measure';
+import { besideBusyProcesses, inTurn, onStages, type PathContender, serviceContender } from './stage';
 
 /** Who gets the events, and beside what. */
 export interface Scene {
@@ -57,7 +52,7 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
 /** What a saturated worker does for receivers that take their time, beside the hand-rolled pair, in turn. */
 export async function runScenes(scenes: readonly Scene[], options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? (options.short ? 1 : 3);
-  const service = serviceContender(options.build);
+  const service = serviceContender(options);
   const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Measured<LoadFigures> })[] =
     [];
   for (const scene of scenes) {

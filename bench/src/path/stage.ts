@@ -1,7 +1,14 @@
-import { RedisProcess } from '../processes/redis-process';
-import { ReceiverProcess } from '../traffic/receiver-process';
-import { SenderProcess } from '../traffic/sender-process';
-import type { Pair, PathContender } from './contender';
+/** All the processes of one measurement: a Redis, a receiver, a sender, and an API with a worker, ours or hand-rolled. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { Redis } from 'ioredis';
+import { BuiltService, untilReady } from '../processes/built-service';
+import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
+import { EVENT_TYPE } from '../traffic/events';
+import { ReceiverProcess } from '../traffic/receiver';
+import { SenderProcess, type Target } from '../traffic/sender';
 
 /** All the processes of one measurement. */
 export interface Stage {
@@ -71,4 +78,138 @@ export async function inTurn<T>(
   const results: T[] = [];
   for (const stage of stages) results.push(await work(stage));
   return results;
+}
+
+export interface PathOptions {
+  readonly redisUrl: string;
+  /** Where the webhooks are. Each event goes to one of them; with more than one, events are aimed at them in turn. */
+  readonly receiverUrls: readonly string[];
+  /** For node, in both processes. */
+  readonly nodeOptions?: readonly string[];
+}
+
+/** An API and a worker with all webhooks registered. */
+export interface Pair {
+  readonly api: MeasuredProcess;
+  readonly worker: MeasuredProcess;
+  readonly target: Target;
+  /** Starts one more, for the caller to end. */
+  addWorker(): MeasuredProcess;
+  stop(): Promise<void>;
+}
+
+export interface PathContender {
+  readonly name: string;
+  start(options: PathOptions): Promise<Pair>;
+}
+
+// The service's own default.
+const CONCURRENCY = 256;
+
+export const plainContender: PathContender = {
+  name: 'hand-rolled pair',
+
+  async start({ redisUrl, receiverUrls }) {
+    const redis = new Redis(redisUrl);
+    for (const [i, url] of receiverUrls.entries()) {
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
+      await redis.hset(`endpoint:${i}`, { url, secret });
+    }
+    redis.disconnect();
+
+    const port = await findClosedPort();
+    const url = `http://127.0.0.1:${port}`;
+    const api = new MeasuredProcess(join(__dirname, 'plain-api.js'), {
+      REDIS_URL: redisUrl,
+      API_PORT: String(port),
+    });
+    const addWorker = () =>
+      new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
+        REDIS_URL: redisUrl,
+        WORKER_CONCURRENCY: String(CONCURRENCY),
+      });
+    const worker = addWorker();
+    const stop = async () => void (await Promise.all([api.stop(), worker.stop()]));
+    try {
+      await untilReady(url);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    const webhookIds = receiverUrls.length > 1 ? receiverUrls.map((_, i) => String(i)) : [];
+    return { api, worker, target: { url, headers: {}, webhookIds }, addWorker, stop };
+  },
+};
+
+const REGISTERED_AT_ONCE = 8;
+
+export interface ServiceOptions {
+  /** The checkout whose build is run. */
+  readonly build: string;
+  /** Whether each request to publish has a key of its own. */
+  readonly idempotencyKeys?: boolean;
+}
+
+export function serviceContender({ build, idempotencyKeys = false }: ServiceOptions): PathContender {
+  return {
+    name: 'this service',
+
+    async start({ redisUrl, receiverUrls, nodeOptions = [] }) {
+      // By default an account may have fewer.
+      const environment = receiverUrls.length > 500 ? { MAX_WEBHOOKS: String(receiverUrls.length) } : {};
+      const service = await BuiltService.start({ build, redisUrl, nodeOptions, environment });
+      try {
+        const ids = await registerAll(service, receiverUrls);
+        const webhookIds = ids.length > 1 ? ids : [];
+        const target = { ...service.targetOf('default'), webhookIds, idempotencyKeys };
+        return {
+          api: service.api,
+          worker: service.worker,
+          target,
+          addWorker: () => service.addWorker(),
+          stop: () => service.stop(),
+        };
+      } catch (error) {
+        await service.stop();
+        throw error;
+      }
+    },
+  };
+}
+
+async function registerAll(service: BuiltService, urls: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let start = 0; start < urls.length; start += REGISTERED_AT_ONCE) {
+    const some = urls.slice(start, start + REGISTERED_AT_ONCE);
+    ids.push(...(await Promise.all(some.map((url) => service.register('default', url, EVENT_TYPE)))));
+  }
+  return ids;
+}
+
+// It ends with its parent, however that ends: then the pipe that is its input is closed.
+const BUSY = `
+  process.stdin.on('end', () => process.exit()).resume();
+  const burn = () => {
+    for (const until = performance.now() + 20; performance.now() < until; );
+    setImmediate(burn);
+  };
+  burn();
+`;
+
+/** Uses a core without a pause, as somebody else on the same machine may. */
+function startBusy(): ChildProcess {
+  return spawn(process.execPath, ['-e', BUSY], { stdio: ['pipe', 'ignore', 'inherit'] });
+}
+
+/** Runs beside so many processes that use all the processor time that they get. */
+export async function besideBusyProcesses<T>(
+  count: number,
+  work: (busy: readonly { readonly pid: number }[]) => Promise<T>,
+): Promise<T> {
+  const busy = Array.from({ length: count }, startBusy);
+  try {
+    return await work(busy.map(({ pid = 0 }) => ({ pid })));
+  } finally {
+    for (const each of busy) each.kill('SIGKILL');
+  }
 }

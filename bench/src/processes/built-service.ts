@@ -4,7 +4,6 @@ import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import type { Target } from '../traffic/sender';
 import { MeasuredProcess } from './measured-process';
-import { untilReady } from './until-ready';
 
 export interface BuiltServiceOptions {
   /** The checkout whose build is run. */
@@ -165,4 +164,24 @@ export class BuiltService {
 
 function scriptOf(build: string, app: 'api' | 'worker'): string {
   return join(build, 'apps', app, 'dist/main.js');
+}
+
+const LOOK_EVERY_MS = 50;
+// A bound, so that a process that can't start ends the benchmark.
+const READY_WITHIN_MS = 20_000;
+
+/** Resolves once the API at this address says that it is ready. */
+export async function untilReady(url: string): Promise<void> {
+  const limit = Date.now() + READY_WITHIN_MS;
+  while (!(await isReady(url))) {
+    if (Date.now() > limit) throw new Error('The API did not become ready.');
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return await fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }

@@ -1,8 +1,14 @@
+/** Processes whose cost is measured: programs that node runs, and Redis. None of them outlives the benchmark. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
-import { endWithUs } from './end-with-us';
-import { cpuMsOf, residentBytesOf } from './process-figures';
 
 /** A program under measurement: run by node, quiet, with its processor time at hand. */
 export class MeasuredProcess {
@@ -56,4 +62,120 @@ export class MeasuredProcess {
     this.#child.kill(signal);
     await exited;
   }
+}
+
+const LOOK_EVERY_MS = 20;
+const READY_WITHIN_MS = 10_000;
+
+/**
+ * A Redis of a measurement's own that writes nothing to disk, so that it begins empty and its processor time and
+ * memory are those of what is measured. TEST_REDIS_SERVER is its command line, as a JSON array.
+ */
+export class RedisProcess {
+  private constructor(
+    readonly url: string,
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+  ) {}
+
+  /** @param more options of the server. */
+  static async start(more: readonly string[] = []): Promise<RedisProcess> {
+    const [program = 'redis-server', ...given] = JSON.parse(
+      process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
+    ) as string[];
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-redis-'));
+    const port = await findClosedPort();
+    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const child = spawn(program, [...given, ...own, '--appendonly', 'no', '--save', '', ...more], {
+      env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+      stdio: 'ignore',
+    });
+    endWithUs(child);
+    const redis = new RedisProcess(`redis://127.0.0.1:${port}`, child, folder);
+    await untilAnswers(port);
+    return redis;
+  }
+
+  get pid(): number {
+    const { pid } = this.child;
+    if (pid === undefined) throw new Error('Redis did not start.');
+    return pid;
+  }
+
+  cpuMs(): number {
+    return cpuMsOf(this.pid);
+  }
+
+  residentBytes(): number {
+    return residentBytesOf(this.pid);
+  }
+
+  async stop(): Promise<void> {
+    const exited = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exited;
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function untilAnswers(port: number): Promise<void> {
+  const limit = Date.now() + READY_WITHIN_MS;
+  while (!(await redisAnswers(port))) {
+    if (Date.now() > limit) throw new Error('Redis did not become ready.');
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+/**
+ * What others than these processes and this one take of the machine, in cores. What was measured beside much of that is
+ * no figure to rely on.
+ * @returns what it was on average since then
+ */
+export function watchOthers(processes: readonly { readonly pid: number }[]): () => number {
+  const ours = [process, ...processes];
+  const othersCpuMs = () => machineCpuMs() - ours.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+  const [cpuBefore, startedAt] = [othersCpuMs(), performance.now()];
+  return () => (othersCpuMs() - cpuBefore) / (performance.now() - startedAt);
+}
+
+const children = new Set<ChildProcess>();
+let isListening = false;
+
+/** Also when the benchmark breaks off, none of its processes stays behind. */
+function endWithUs(child: ChildProcess): void {
+  if (!isListening) process.once('exit', endAll);
+  isListening = true;
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+}
+
+function endAll(): void {
+  for (const child of children) child.kill('SIGKILL');
+}
+
+// The kernel counts a process's time in ticks of a hundredth of a second, on every Linux that Node runs on.
+const TICK_MS = 10;
+
+/** User and system time of a process so far, without that of its children, in milliseconds (Linux). */
+function cpuMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The program's name, in parentheses, may hold spaces; what follows it does not.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Processor time that all of the machine has spent so far, and what its host took from it, in milliseconds (Linux). */
+function machineCpuMs(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq + steal) * TICK_MS;
+}
+
+/** How much memory a process has in RAM (Linux). */
+function residentBytesOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
 }

@@ -4,10 +4,40 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { obeyParent } from '../processes/child-program';
-import type { AttackPlan, RequestsAhead, RequestTemplate } from './attack';
+import { ChildProgram, obeyParent } from '../processes/child-program';
 
-export interface AttackCommand {
+/** A request that is sent again and again; `%i` in its path, headers and body is another number each time. */
+export interface RequestTemplate {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Whether the body is sent compressed. */
+  readonly isCompressed?: boolean;
+}
+
+/** What the attacker does until its time is up. */
+export interface AttackPlan {
+  /** Sent in turn. */
+  readonly requests: readonly RequestTemplate[];
+  readonly atOnce: number;
+  /** Ends with so many requests, although the time goes on. */
+  readonly most?: number;
+  /** Connections that are held open beside, each with half a request. */
+  readonly connections?: number;
+  /** Connections that send requests ahead, beside. */
+  readonly ahead?: RequestsAhead;
+}
+
+/** Requests that a connection sends in one write; another connection takes its place when it is closed. */
+export interface RequestsAhead {
+  readonly connections: number;
+  readonly requests: readonly RequestTemplate[];
+  /** Whether the answers are read. */
+  readonly areRead: boolean;
+}
+
+interface AttackCommand {
   readonly url: string;
   readonly plan: AttackPlan;
   readonly seconds: number;
@@ -16,10 +46,32 @@ export interface AttackCommand {
 /** How many answers of each status there were; 0: none. */
 export type Answers = Readonly<Record<string, number>>;
 
+export class AttackerProcess {
+  private constructor(private readonly program: ChildProgram<null, AttackCommand>) {}
+
+  static async start(): Promise<AttackerProcess> {
+    return new AttackerProcess(await ChildProgram.start(__filename));
+  }
+
+  /** Resolves when the time is up. @returns what its requests were answered with */
+  async attack(command: AttackCommand): Promise<Answers> {
+    return await this.program.ask(command);
+  }
+
+  get pid(): number {
+    return this.program.pid;
+  }
+
+  stop(): void {
+    this.program.stop();
+  }
+}
+
+// From here on: the program.
 const NUMBER = '%i';
 const REOPEN_MS = 100;
 
-obeyParent(null, (command) => attack(command as AttackCommand));
+if (require.main === module) obeyParent(null, (command) => attack(command as AttackCommand));
 
 async function attack({ url, plan, seconds }: AttackCommand): Promise<Answers> {
   const end = AbortSignal.timeout(seconds * 1_000);

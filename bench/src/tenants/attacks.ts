@@ -1,18 +1,183 @@
-import type { Attack } from './attack';
-import { portalSessions, revokedStreams } from './credential-attacks';
-import { burst, fanOut, hangingEndpoints, replays } from './delivery-attacks';
-import { compressedBodies, halfRequests, wrongKeys } from './entry-attacks';
-import { listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
+import type { RequestTemplate } from './attacker';
 import {
   batches,
+  burst,
   customSchemas,
   deepJson,
+  deliveryExports,
+  eventDetails,
+  FAT_METADATA,
+  fanOut,
+  fatPatches,
+  filteredLists,
+  hangingEndpoints,
   idempotentAnswers,
   manyItems,
   paddedBatches,
+  replays,
   webhookIds,
-} from './publishing-attacks';
-import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
+} from './traffic-attacks';
+import { type Attack, attackerHeaders, registerMany, type World } from './world';
+
+const AT_ONCE = 16;
+
+// A thousand times smaller when compressed.
+const INFLATED_BYTES = 50_000_000;
+
+const compressedBodies: Attack = {
+  name: 'small bodies that are huge when inflated',
+
+  async prepare(world) {
+    const headers = await attackerHeaders(world);
+    const body = `{"type":"keyword.quick_win","data":{"keyword":"${'a'.repeat(INFLATED_BYTES)}"}}`;
+    const request = { method: 'POST', headers, body, isCompressed: true } as const;
+    return {
+      requests: [
+        { ...request, path: '/v1/events' },
+        { ...request, path: '/v1/events/batch' },
+      ],
+      atOnce: AT_ONCE,
+    };
+  },
+};
+
+/** Each from an address of its own, so that no address fails too often. */
+const wrongKeys: Attack = {
+  name: 'wrong keys, each from another address',
+
+  async prepare() {
+    const secretPart = 'a'.repeat(43);
+    return {
+      requests: [
+        {
+          method: 'GET',
+          path: '/v1/webhooks',
+          headers: {
+            authorization: `Bearer whk_0123456789abcdef_%i${secretPart}`,
+            'x-forwarded-for': '2001:db8:%i::1',
+          },
+        },
+      ],
+      atOnce: AT_ONCE,
+    };
+  },
+};
+
+const CONNECTIONS = 2_000;
+
+const halfRequests: Attack = {
+  name: `${CONNECTIONS} connections with half a request each`,
+
+  async prepare() {
+    return { requests: [], atOnce: 0, connections: CONNECTIONS };
+  },
+};
+
+// The largest that is taken.
+const LOGO = `data:image/png;base64,${'A'.repeat(32 * 1024 - 24)}`;
+
+const portalSessions: Attack = {
+  name: 'portal sessions with the largest logos, as many as are taken',
+
+  async prepare(world) {
+    const headers = await attackerHeaders(world);
+    const body = JSON.stringify({ expires_in: 86_400, theme: { logo: LOGO } });
+    return {
+      requests: [{ method: 'POST', path: '/v1/portal-sessions', headers, body }],
+      atOnce: AT_ONCE,
+    };
+  },
+};
+
+const ACCOUNTS = 4;
+// Of an account in each process.
+const MOST_STREAMS = 20;
+const STREAMS = ACCOUNTS * MOST_STREAMS;
+// Each comes back once: clients wait for seconds before they do so again.
+const RETURNS = 2;
+
+/** They are all there when their keys are revoked, and come back as clients do that do not understand. */
+const revokedStreams: Attack = {
+  name: `${STREAMS} streams of keys that are revoked`,
+
+  async prepare(world) {
+    const keys = await Promise.all(Array.from({ length: ACCOUNTS }, (_, i) => issueRevocable(world, i)));
+    const streams = keys.flatMap(({ headers }) =>
+      Array.from(
+        { length: MOST_STREAMS },
+        (): RequestTemplate => ({ method: 'GET', path: '/v1/stream', headers }),
+      ),
+    );
+    const revocations = keys.map(
+      ({ id, headers }): RequestTemplate => ({
+        method: 'DELETE',
+        path: `/v1/api-keys/${id}?last=true`,
+        headers,
+      }),
+    );
+    const requests = [...streams, ...revocations];
+    return { requests, atOnce: requests.length, most: requests.length * RETURNS };
+  },
+};
+
+/** A key of an account of its own, which can revoke itself. */
+async function issueRevocable({ service }: World, i: number) {
+  const account = `streaming-${i}`;
+  await service.createAccount(account);
+  const wish = { name: 'benchmark', scopes: ['deliveries:read', 'admin'] };
+  const { id, key } = await service.ask(account, 'POST', '/v1/api-keys', wish);
+  const headers = { authorization: `Bearer ${String(key)}`, 'x-forwarded-for': `198.51.100.${i + 2}` };
+  return { id: String(id), headers };
+}
+
+const BEHIND = 30;
+const PIPELINED_STREAMS = 8;
+
+/** Each connection in one write of a few KB. */
+const listsBehindStreams: Attack = {
+  name: `${BEHIND} lists behind a stream, on one connection, ${PIPELINED_STREAMS} times`,
+
+  async prepare(world) {
+    const headers = await attackerHeaders(world);
+    const stream = { method: 'GET', path: '/v1/stream?max_seconds=600', headers } as const;
+    const list = { method: 'GET', path: '/v1/webhooks?limit=1', headers } as const;
+    const lists = Array.from({ length: BEHIND }, () => list);
+    return {
+      requests: [list],
+      atOnce: 1,
+      ahead: { connections: PIPELINED_STREAMS, requests: [stream, ...lists], areRead: false },
+    };
+  },
+};
+
+const UNREAD_WEBHOOKS = 200;
+
+const unreadLists: Attack = {
+  name: 'answers of megabytes that nobody reads',
+
+  async prepare(world) {
+    await registerMany(world, UNREAD_WEBHOOKS, (i) => ({
+      url: `${world.receiver.urlOf('ok', 'attacked')}?${i}`,
+      metadata: FAT_METADATA,
+    }));
+    const headers = await attackerHeaders(world);
+    const list = { method: 'GET', path: `/v1/webhooks?limit=${UNREAD_WEBHOOKS}`, headers } as const;
+    return { requests: [], atOnce: 0, ahead: { connections: 20, requests: [list], areRead: false } };
+  },
+};
+
+// As many as are taken: with more there would be a new connection each time.
+const UNREAD = 17;
+const DESCRIPTION = { method: 'GET', path: '/openapi.json', headers: {} } as const;
+
+const unreadDescriptions: Attack = {
+  name: `400 connections with ${UNREAD} unread answers of /openapi.json each, without a key`,
+
+  async prepare() {
+    const requests = Array.from({ length: UNREAD }, () => DESCRIPTION);
+    return { requests: [], atOnce: 0, ahead: { connections: 400, requests, areRead: false } };
+  },
+};
 
 /** All attacks, by the names that the command line knows them by. */
 export const attacks: ReadonlyMap<string, Attack> = new Map([

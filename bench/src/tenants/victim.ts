@@ -4,11 +4,10 @@
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { obeyParent } from '../processes/child-program';
-import { textOf } from '../traffic/event-text';
-import { micros } from '../traffic/micros';
+import { ChildProgram, obeyParent } from '../processes/child-program';
+import { micros, textOf } from '../traffic/events';
 
-export interface VictimOptions {
+interface VictimOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** What it reads. */
@@ -16,7 +15,7 @@ export interface VictimOptions {
   readonly perSecond: number;
 }
 
-export type VictimCommand = ({ readonly do: 'start' } & VictimOptions) | { readonly do: 'stop' };
+type VictimCommand = ({ readonly do: 'start' } & VictimOptions) | { readonly do: 'stop' };
 
 /** Times are in microseconds of `micros()`. One that was not answered in time took as long as was waited. */
 export interface Asked {
@@ -31,6 +30,32 @@ export interface VictimRecord {
   readonly reads: readonly Asked[];
 }
 
+export class VictimProcess {
+  private constructor(private readonly program: ChildProgram<null, VictimCommand>) {}
+
+  static async start(): Promise<VictimProcess> {
+    return new VictimProcess(await ChildProgram.start(__filename));
+  }
+
+  async begin(options: VictimOptions): Promise<void> {
+    await this.program.ask({ do: 'start', ...options });
+  }
+
+  /** Resolves when all that it asked was answered, or took too long. */
+  async end(): Promise<VictimRecord> {
+    return await this.program.ask({ do: 'stop' });
+  }
+
+  get pid(): number {
+    return this.program.pid;
+  }
+
+  stop(): void {
+    this.program.stop();
+  }
+}
+
+// From here on: the program.
 // Longer than anybody waits.
 const TIMEOUT_MS = 10_000;
 const agent = new Agent({ keepAlive: true });
@@ -42,7 +67,7 @@ interface Running {
 }
 let running: Running | undefined;
 
-obeyParent(null, (command) => obey(command as VictimCommand));
+if (require.main === module) obeyParent(null, (command) => obey(command as VictimCommand));
 
 async function obey(command: VictimCommand): Promise<VictimRecord | undefined> {
   if (command.do === 'stop') return await stop();

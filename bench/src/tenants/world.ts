@@ -1,9 +1,16 @@
 import { BuiltService } from '../processes/built-service';
-import { RedisProcess } from '../processes/redis-process';
-import { EVENT_TYPE } from '../traffic/event-text';
-import { ReceiverProcess } from '../traffic/receiver-process';
-import { AttackerProcess } from './attacker-process';
-import { VictimProcess } from './victim-process';
+import { RedisProcess } from '../processes/measured-process';
+import { EVENT_TYPE } from '../traffic/events';
+import { ReceiverProcess } from '../traffic/receiver';
+import { AttackerProcess, type AttackPlan } from './attacker';
+import { VictimProcess } from './victim';
+
+/** A way in which one account may do its worst. */
+export interface Attack {
+  readonly name: string;
+  /** Makes all ready in a new world. */
+  prepare(world: World): Promise<AttackPlan>;
+}
 
 /** The service with its default limits and all that is around it, new for each attack. */
 export interface World {

@@ -6,27 +6,78 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { obeyParent } from '../processes/child-program';
-import { onEachRequest } from '../processes/each-request';
-import { EVENT_NUMBER } from './event-text';
-import { micros } from './micros';
+import { ChildProgram, obeyParent } from '../processes/child-program';
+import { type Arrivals, EVENT_NUMBER, micros } from './events';
 
 /** `after-200`: accepted after 200 ms ± 100 ms, evenly spread. */
 export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail' | `after-${number}`;
 
-export type ReceiverCommand =
-  /** How many requests of a stream were taken so far, those that failed not among them. */
+type ReceiverCommand =
+  /** How far a stream has come. */
   | { readonly do: 'count'; readonly stream: string }
   /** All that a stream took: the events and when they came, in microseconds of `micros()`. */
   | { readonly do: 'list'; readonly stream: string }
   /** What comes from now on of the requests below `/switched/`. */
   | { readonly do: 'switch'; readonly to: Behaviour };
 
-export interface Arrivals {
-  readonly events: readonly number[];
-  readonly at: readonly number[];
+/** Requests of a stream that were taken so far, those that failed not among them, and when the last one came. */
+export interface Progress {
+  readonly count: number;
+  /** In microseconds of `micros()`; 0 before the first. */
+  readonly lastAt: number;
 }
 
+const LOOK_EVERY_MS = 20;
+
+/** The receivers of a benchmark, in a process of their own. */
+export class ReceiverProcess {
+  private constructor(private readonly program: ChildProgram<number, ReceiverCommand>) {}
+
+  static async start(): Promise<ReceiverProcess> {
+    return new ReceiverProcess(await ChildProgram.start(__filename));
+  }
+
+  urlOf(behaviour: Behaviour | 'switched', stream: string): string {
+    return `http://127.0.0.1:${this.program.greeting}/${behaviour}/${stream}`;
+  }
+
+  async count(stream: string): Promise<number> {
+    return (await this.progressOf(stream)).count;
+  }
+
+  async progressOf(stream: string): Promise<Progress> {
+    return await this.program.ask({ do: 'count', stream });
+  }
+
+  async list(stream: string): Promise<Arrivals> {
+    return await this.program.ask({ do: 'list', stream });
+  }
+
+  /** What comes from now on of the requests to `switched` endpoints. */
+  async switchTo(to: Behaviour): Promise<void> {
+    await this.program.ask({ do: 'switch', to });
+  }
+
+  /** Waits until the stream has so many, or the time is up. */
+  async waitFor(stream: string, wished: number, withinMs: number): Promise<boolean> {
+    const limit = Date.now() + withinMs;
+    for (;;) {
+      if ((await this.count(stream)) >= wished) return true;
+      if (Date.now() > limit) return false;
+      await wait(LOOK_EVERY_MS);
+    }
+  }
+
+  get pid(): number {
+    return this.program.pid;
+  }
+
+  stop(): void {
+    this.program.stop();
+  }
+}
+
+// From here on: the program.
 const ACCEPTED = 'HTTP/1.1 204 No Content\r\n\r\n';
 const FAILED = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n';
 const SLOW_MS = 1_000;
@@ -37,9 +88,15 @@ const PATH = /^\w+ \/([\w-]+)\/([\w-]+)[ ?]/;
 const streams = new Map<string, { readonly events: number[]; readonly at: number[] }>();
 let switched: Behaviour = 'ok';
 
-const server = createServer((socket) => {
-  onEachRequest(socket, (request) => take(request, socket));
-});
+if (require.main === module) listen();
+
+function listen(): void {
+  const server = createServer((socket) => onEachRequest(socket, (request) => take(request, socket)));
+  server.listen(0, '127.0.0.1', () => {
+    const { port } = server.address() as AddressInfo;
+    obeyParent(port, (command) => obey(command as ReceiverCommand));
+  });
+}
 
 function take(request: string, socket: Socket): void {
   const at = micros();
@@ -68,7 +125,7 @@ function delayOf(behaviour: Exclude<Behaviour, 'fail' | 'hang'>): number {
   return meanMs * (0.5 + Math.random());
 }
 
-function arrivalsOf(stream: string) {
+function arrivalsOf(stream: string): { readonly events: number[]; readonly at: number[] } {
   const known = streams.get(stream);
   if (known) return known;
   const arrivals = { events: [], at: [] };
@@ -76,19 +133,42 @@ function arrivalsOf(stream: string) {
   return arrivals;
 }
 
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
-  obeyParent(port, (command) => obey(command as ReceiverCommand));
-});
-
-function obey(command: ReceiverCommand): number | Arrivals | undefined {
+function obey(command: ReceiverCommand): Progress | Arrivals | undefined {
   switch (command.do) {
-    case 'count':
-      return arrivalsOf(command.stream).at.length;
+    case 'count': {
+      const { at } = arrivalsOf(command.stream);
+      return { count: at.length, lastAt: at.at(-1) ?? 0 };
+    }
     case 'list':
       return arrivalsOf(command.stream);
     case 'switch':
       switched = command.to;
       return undefined;
   }
+}
+
+const HEAD_END = '\r\n\r\n';
+const CONTENT_LENGTH = /content-length: (\d+)/i;
+
+/** Finds where each request of a connection ends, at next to no cost: `work` gets its text, head and body. */
+function onEachRequest(socket: Socket, work: (request: string) => void): void {
+  let pending = '';
+  socket.setNoDelay(true);
+  socket.setEncoding('latin1');
+  socket.on('data', (chunk: string) => {
+    pending += chunk;
+    for (let end = endOfRequest(pending); end !== undefined; end = endOfRequest(pending)) {
+      work(pending.slice(0, end));
+      pending = pending.slice(end);
+    }
+  });
+  socket.on('error', () => socket.destroy());
+}
+
+function endOfRequest(text: string): number | undefined {
+  const headEnd = text.indexOf(HEAD_END);
+  if (headEnd === -1) return undefined;
+  const length = Number(CONTENT_LENGTH.exec(text.slice(0, headEnd))?.[1] ?? 0);
+  const end = headEnd + HEAD_END.length + length;
+  return text.length >= end ? end : undefined;
 }

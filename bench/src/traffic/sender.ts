@@ -1,9 +1,9 @@
 /** Publishes over HTTP, in a process of its own, so that what it costs is not counted and delays nobody's clock. */
+import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { obeyParent } from '../processes/child-program';
-import { textOf } from './event-text';
-import { micros } from './micros';
+import { ChildProgram, obeyParent } from '../processes/child-program';
+import { micros, textOf } from './events';
 
 /** Where events are published. */
 export interface Target {
@@ -12,6 +12,8 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>;
   /** Those that single events are aimed at in turn. With none, they go to all that asked for their type. */
   readonly webhookIds?: readonly string[];
+  /** Whether each request has an Idempotency-Key of its own. */
+  readonly idempotencyKeys?: boolean;
 }
 
 /** Events of one account, to be published in one request. */
@@ -21,7 +23,7 @@ export interface Batch {
   readonly events: number;
 }
 
-export type SenderCommand =
+type SenderCommand =
   /** One event a request, so many requests at once. Replies with when each was sent. */
   | {
       readonly do: 'publish';
@@ -42,6 +44,55 @@ export type SenderCommand =
   /** Replies with when each event was sent, by its place in the stream. */
   | { readonly do: 'stop stream'; readonly stream: string };
 
+export interface StreamOptions {
+  readonly stream: string;
+  readonly target: Target;
+  readonly firstEvent: number;
+  readonly perSecond: number;
+}
+
+/** One that publishes, in a process of its own. Times are in microseconds of `micros()`. */
+export class SenderProcess {
+  private constructor(private readonly program: ChildProgram<null, SenderCommand>) {}
+
+  static async start(): Promise<SenderProcess> {
+    return new SenderProcess(await ChildProgram.start(__filename));
+  }
+
+  /** One event a request, so many at once. @returns when each was sent */
+  async publish(options: {
+    readonly target: Target;
+    readonly firstEvent: number;
+    readonly events: number;
+    readonly atOnce: number;
+  }): Promise<readonly number[]> {
+    return await this.program.ask({ do: 'publish', ...options });
+  }
+
+  /** Resolves when all are accepted. */
+  async publishBatches(batches: readonly Batch[], atOnce: number): Promise<void> {
+    await this.program.ask({ do: 'publish batches', batches, atOnce });
+  }
+
+  async startStream({ perSecond, ...options }: StreamOptions): Promise<void> {
+    await this.program.ask({ do: 'start stream', ...options, everyMs: 1_000 / perSecond });
+  }
+
+  /** @returns when each event of it was sent */
+  async stopStream(stream: string): Promise<readonly number[]> {
+    return await this.program.ask({ do: 'stop stream', stream });
+  }
+
+  get pid(): number {
+    return this.program.pid;
+  }
+
+  stop(): void {
+    this.program.stop();
+  }
+}
+
+// From here on: the program.
 interface RunningStream {
   readonly sentAt: number[];
   readonly underWay: Promise<unknown>[];
@@ -51,7 +102,7 @@ interface RunningStream {
 const agent = new Agent({ keepAlive: true });
 const running = new Map<string, RunningStream>();
 
-obeyParent(null, (command) => obey(command as SenderCommand));
+if (require.main === module) obeyParent(null, (command) => obey(command as SenderCommand));
 
 async function obey(command: SenderCommand): Promise<readonly number[] | undefined> {
   switch (command.do) {
@@ -135,7 +186,8 @@ function singleEvent({ webhookIds = [] }: Target, event: number): string {
   return textOf(event, webhookIds[event % webhookIds.length]);
 }
 
-function post({ url, headers }: Target, path: string, body: string): Promise<string> {
+function post(target: Target, path: string, body: string): Promise<string> {
+  const { url, headers, idempotencyKeys } = target;
   return new Promise((resolve, reject) => {
     const sent = request(url + path, {
       agent,
@@ -144,12 +196,13 @@ function post({ url, headers }: Target, path: string, body: string): Promise<str
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
         ...headers,
+        ...(idempotencyKeys ? { 'idempotency-key': randomUUID() } : {}),
       },
     });
     sent.on('error', (error) => {
       // The server closed the idle connection just as it was taken for this request, which it never saw.
       if (sent.reusedSocket && 'code' in error && error.code === 'ECONNRESET')
-        resolve(post({ url, headers }, path, body));
+        resolve(post(target, path, body));
       else reject(error);
     });
     sent.on('response', (response) => {

@@ -15,14 +15,17 @@ import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { EVENT_TYPE, textOf } from '../traffic/events';
 
 export interface Filling {
   readonly redisUrl: string;
   readonly receiverUrl: string;
   readonly deliveries: number;
-  /** Ten to an account. */
   readonly endpoints: number;
-  readonly shards: number;
+  /** How many of them an account has; ten unless given. */
+  readonly perAccount?: number;
+  /** How many the queues are split over; one unless given. */
+  readonly shards?: number;
   /** Whether a few endpoints get most of it, as in life: the n-th so much as 1/n of the first. */
   readonly isSkewed?: boolean;
 }
@@ -30,11 +33,10 @@ export interface Filling {
 const RETENTION = { ageMs: 86_400_000, count: 1_000_000 };
 const PER_ACCOUNT = 10;
 const AT_ONCE = 200;
-const TYPE = 'keyword.quick_win';
 
 /** Fills an empty Redis with deliveries that wait, by the service's own code: one for each event. */
 export async function fill(filling: Filling): Promise<void> {
-  const { redisUrl, deliveries, shards: count } = filling;
+  const { redisUrl, deliveries, shards: count = 1 } = filling;
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   const firstPrefix = queuePrefix(redisUrl);
   await new LayoutStore(redis, firstPrefix).look(count, []);
@@ -60,12 +62,15 @@ export async function fill(filling: Filling): Promise<void> {
     await fanOutEvent(
       receivers.flatMap((receiver, i) => {
         if (!receiver) return [];
-        const body = JSON.stringify({
-          type: TYPE,
-          data: { keyword: `red shoes ${start + i}`, volume: 2400 },
-        });
         const id = newId('evt') as EventId;
-        const event = { id, accountId: receiver.accountId, type: TYPE, body, acceptedAt: systemClock() };
+        const body = textOf(start + i);
+        const event = {
+          id,
+          accountId: receiver.accountId,
+          type: EVENT_TYPE,
+          body,
+          acceptedAt: systemClock(),
+        };
         return [{ event, receivers: [receiver] }];
       }),
     );
@@ -76,13 +81,13 @@ export async function fill(filling: Filling): Promise<void> {
 
 async function createEndpoints(
   endpointStore: ReturnType<typeof createRedisEndpointStore>,
-  { endpoints, receiverUrl }: Filling,
+  { endpoints, perAccount = PER_ACCOUNT, receiverUrl }: Filling,
 ): Promise<readonly Endpoint[]> {
   const subscribers: Endpoint[] = [];
   for (let start = 0; start < endpoints; start += AT_ONCE) {
     const some = Array.from({ length: Math.min(AT_ONCE, endpoints - start) }, (_, i) =>
       buildEndpoint({
-        accountId: `account-${Math.floor((start + i) / PER_ACCOUNT)}` as AccountId,
+        accountId: `account-${Math.floor((start + i) / perAccount)}` as AccountId,
         url: receiverUrl,
       }),
     );

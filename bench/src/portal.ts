@@ -5,16 +5,14 @@ import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import type { Browser } from 'playwright-core';
-import { loadHistory } from '../history/load-history';
-import { MeasuredProcess } from '../processes/measured-process';
-import { untilReady } from '../processes/until-ready';
-import { percentile } from '../report/percentile';
-import { printTable } from '../report/print-table';
-import type { SuiteOptions } from '../suite';
-import { readOnTo, scrollThrough } from './scroll';
+import type { Browser, Page } from 'playwright-core';
+import { loadHistory } from './history/load-history';
+import { untilReady } from './processes/built-service';
+import { MeasuredProcess } from './processes/measured-process';
+import { percentile, printTable } from './report';
+import type { SuiteOptions } from './suite';
 
-const ROOT = join(__dirname, '../../..');
+const ROOT = join(__dirname, '../..');
 const API = join(ROOT, 'apps/api/dist/main.js');
 const BROWSER = pathToFileURL(join(ROOT, 'tools/browser/launch-browser.mjs')).href;
 const SIZE = { width: 1280, height: 900 };
@@ -75,4 +73,49 @@ async function linkFor(url: string, key: string): Promise<string> {
   const body = await response.text();
   if (response.status !== 201) throw new Error(`A session was answered with ${response.status}: ${body}`);
   return (JSON.parse(body) as { readonly url: string }).url;
+}
+
+// About what a quick turn of a wheel moves between two pictures: ten rows.
+const STEP_PX = 400;
+
+interface Scrolled {
+  /** Milliseconds from each picture to the next. */
+  readonly frames: readonly number[];
+  /** How many rows were in the page at most. */
+  readonly mostDrawn: number;
+}
+
+/** Goes to the end of the list again and again, until so many rows of it have been read. */
+async function readOnTo(page: Page, rows: number): Promise<void> {
+  await page.evaluate(`(async () => {
+    const table = document.querySelector('table');
+    while (Number(table.ariaRowCount) <= ${rows}) {
+      scrollTo(0, document.documentElement.scrollHeight);
+      await new Promise(requestAnimationFrame);
+    }
+  })()`);
+}
+
+/** From the top to the end, a step for each picture that the browser draws. Throws if a row was not there when it came into view. */
+async function scrollThrough(page: Page): Promise<Scrolled> {
+  return (await page.evaluate(`(async () => {
+    const picture = () => new Promise(requestAnimationFrame);
+    const rowsInPage = () => document.querySelectorAll('tr[data-index]');
+    scrollTo(0, 0);
+    for (let i = 0; i < 30; i += 1) await picture();
+    const frames = [];
+    let mostDrawn = 0;
+    let last = await picture();
+    while (scrollY + innerHeight < document.documentElement.scrollHeight - 1) {
+      scrollBy(0, ${STEP_PX});
+      const now = await picture();
+      frames.push(now - last);
+      last = now;
+      mostDrawn = Math.max(mostDrawn, rowsInPage().length);
+      if (!document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr[data-index], thead')) {
+        throw new Error('No row was there at ' + scrollY + ' px.');
+      }
+    }
+    return { frames, mostDrawn };
+  })()`)) as Scrolled;
 }

@@ -4,8 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Reply, Sending, Sent } from './sender';
 
-// From the build, also when a test runs this file from its source.
-const SCRIPT = join(__dirname, '../../dist/zoo/sender.js');
+const SCRIPT = join(__dirname, 'sender.ts');
 
 /** The transport of the worker as a process that can be measured (Linux). */
 export class SenderProcess {
@@ -15,7 +14,7 @@ export class SenderProcess {
   /** @param trustedFile the certificate of an authority that it is to trust. */
   constructor(trustedFile?: string) {
     this.#child = fork(SCRIPT, {
-      execArgv: ['--expose-gc'],
+      execArgv: ['--expose-gc', '--require', 'esbuild-register'],
       env: {
         PATH: process.env.PATH ?? '',
         ...(trustedFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: trustedFile }),

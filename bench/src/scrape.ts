@@ -1,17 +1,21 @@
 import { join } from 'node:path';
+import type { EventId } from '@hookferry/core/domain/event';
 import { keys } from '@hookferry/core/domain/keys';
-import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '@hookferry/core/domain/queues';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import type { QueueConnection } from '@hookferry/core/queue/bullmq-on-demand-queue';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Queue } from 'bullmq';
-import { MeasuredProcess } from '../processes/measured-process';
-import { untilReady } from '../processes/until-ready';
-import { percentile } from '../report/percentile';
-import { printTable } from '../report/print-table';
-import type { SuiteOptions } from '../suite';
-import { loadPending } from './load-pending';
+import { untilReady } from './processes/built-service';
+import { MeasuredProcess } from './processes/measured-process';
+import { percentile, printTable } from './report';
+import type { SuiteOptions } from './suite';
 
-const WORKER = join(__dirname, '../../../apps/worker/dist/main.js');
+const WORKER = join(__dirname, '../../apps/worker/dist/main.js');
 const FEW = 10_000;
 const MANY = 1_000_000;
 
@@ -99,4 +103,25 @@ async function scrape(url: string, pending: number): Promise<number> {
     throw new Error('The scrape does not show what was loaded.');
   }
   return tookMs;
+}
+
+const ENDPOINTS = 1_000;
+const AT_ONCE = 500;
+const TOLD_EVERY = 100_000;
+
+/** Puts so many deliveries to a thousand endpoints onto the queue. Their events are not there: nobody is to send them. */
+async function loadPending(connection: QueueConnection, deliveries: number): Promise<void> {
+  const queue = new DeliveryQueue(connection.redis, oneShard(connection.prefix));
+  const newId = createNewId(systemClock);
+  const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint());
+  for (let done = 0; done < deliveries; done += AT_ONCE) {
+    const count = Math.min(AT_ONCE, deliveries - done);
+    const batch = Array.from({ length: count }, (_, i) => {
+      const { accountId, id: endpointId } = endpoints[(done + i) % ENDPOINTS] ?? buildEndpoint();
+      return { accountId, endpointId, eventId: newId('evt') as EventId };
+    });
+    await queue.addAll(batch);
+    if (done > 0 && done % TOLD_EVERY === 0) process.stderr.write(`  ${done} pending\n`);
+  }
+  await queue.close();
 }

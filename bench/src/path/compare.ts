@@ -1,0 +1,104 @@
+/** This service beside the hand-rolled pair: measured in turn, and held against what is aimed at. */
+import { median, printTable } from '../report';
+import { type PathContender, plainContender } from './stage';
+
+/** What was measured of both, round by round. */
+export interface Measured<Figures> {
+  readonly plain: readonly Figures[];
+  readonly service: readonly Figures[];
+}
+
+export interface RoundsOptions<Figures> {
+  readonly rounds: number;
+  readonly service: PathContender;
+  /** Gives the figures of these contenders, in their order. */
+  readonly measure: (contenders: readonly PathContender[]) => Promise<readonly Figures[]>;
+  /** What is told of each while the rest is measured. */
+  readonly inShort: (figures: Figures) => string;
+}
+
+/** Measures the hand-rolled pair and the service again and again. */
+export async function inRounds<Figures>(options: RoundsOptions<Figures>): Promise<Measured<Figures>> {
+  const { rounds, service, measure, inShort } = options;
+  const plainFigures: Figures[] = [];
+  const serviceFigures: Figures[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    // The machine's moods even out when neither is always the first.
+    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
+    for (const [i, figures] of (await measure(order)).entries()) {
+      const contender = order[i] ?? service;
+      (contender === plainContender ? plainFigures : serviceFigures).push(figures);
+      process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${inShort(figures)}\n`);
+    }
+  }
+  return { plain: plainFigures, service: serviceFigures };
+}
+
+/** A figure beside its aim. */
+export interface Verdict {
+  readonly name: string;
+  readonly plain: number;
+  readonly service: number;
+  /** What the aim is about: the ratio of the service's figure to the hand-rolled pair's, or the service's own. */
+  readonly value: number;
+  /** None: it is there to be looked at. */
+  readonly aim: string | null;
+  readonly met: boolean | null;
+}
+
+/** What is read from results, and its aim if it has one. */
+export interface Figure<Result> {
+  readonly name: string;
+  readonly of: (result: Result) => number;
+  readonly kind: 'ratio' | 'own';
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+/** The medians of both, beside each other and beside the aims. */
+export function judge<Result>(
+  figures: readonly Figure<Result>[],
+  plain: readonly Result[],
+  service: readonly Result[],
+): readonly Verdict[] {
+  return figures.map((figure) =>
+    judgeFigure(figure, median(plain.map(figure.of)), median(service.map(figure.of))),
+  );
+}
+
+function judgeFigure(
+  { name, kind, atMost, atLeast }: Pick<Figure<never>, 'name' | 'kind' | 'atMost' | 'atLeast'>,
+  plain: number,
+  service: number,
+): Verdict {
+  const value = kind === 'ratio' ? service / plain : service;
+  const both = { name, plain, service, value };
+  if (atMost !== undefined) return { ...both, aim: `≤ ${atMost}`, met: value <= atMost };
+  if (atLeast !== undefined) return { ...both, aim: `≥ ${atLeast}`, met: value >= atLeast };
+  return { ...both, aim: null, met: null };
+}
+
+/** The figures of both beside each other, with their aims. */
+export function printVerdicts(title: string, verdicts: readonly Verdict[]): void {
+  printTable(title, [
+    ['', plainContender.name, 'this service', 'ratio', 'aim', 'met'],
+    ...verdicts.map(toRow),
+  ]);
+}
+
+function toRow({ name, plain, service, value, aim, met }: Verdict): string[] {
+  const isOwn = value === service;
+  const aimText = aim === null ? '' : `${aim}${isOwn ? ', of its own' : ''}`;
+  return [
+    name,
+    rounded(plain),
+    rounded(service),
+    plain === 0 ? '' : (service / plain).toFixed(2),
+    aimText,
+    met === null ? '' : met ? 'yes' : 'no',
+  ];
+}
+
+function rounded(value: number): string {
+  return value.toFixed(value < 100 ? 1 : 0);
+}

@@ -1,0 +1,305 @@
+/** One event from HTTP to its receiver: under load, at a steady rate, and at rest. */
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { watchOthers } from '../processes/measured-process';
+import { firstArrivals, type Latency, summarise } from '../traffic/events';
+import type { Figure } from './compare';
+import { inTurn, onStages, type PathContender, STREAM, type Stage } from './stage';
+
+export const pathFigures: readonly Figure<PathResult>[] = [
+  {
+    name: 'saturated: CPU per event, all, µs',
+    of: (r) => r.saturated.totalMicros,
+    kind: 'ratio',
+    atMost: 1.2,
+  },
+  { name: 'saturated: CPU per event, API, µs', of: (r) => r.saturated.apiMicros, kind: 'ratio' },
+  { name: 'saturated: CPU per event, worker, µs', of: (r) => r.saturated.workerMicros, kind: 'ratio' },
+  { name: 'saturated: CPU per event, Redis, µs', of: (r) => r.saturated.redisMicros, kind: 'ratio' },
+  {
+    name: 'saturated: delivered per second',
+    of: (r) => r.saturated.deliveredPerSecond,
+    kind: 'ratio',
+    atLeast: 0.85,
+  },
+  { name: 'saturated: cores taken by others', of: (r) => r.saturated.coresOfOthers, kind: 'own' },
+  { name: '100/s: CPU per event, all, µs', of: (r) => r.at100.totalMicros, kind: 'ratio', atMost: 1.1 },
+  { name: '100/s: CPU per event, API, µs', of: (r) => r.at100.apiMicros, kind: 'ratio' },
+  { name: '100/s: CPU per event, worker, µs', of: (r) => r.at100.workerMicros, kind: 'ratio' },
+  { name: '100/s: CPU per event, Redis, µs', of: (r) => r.at100.redisMicros, kind: 'ratio' },
+  { name: '100/s: sent to received, p50, ms', of: (r) => r.at100.p50, kind: 'ratio', atMost: 1.2 },
+  { name: '100/s: sent to received, p99, ms', of: (r) => r.at100.p99, kind: 'ratio', atMost: 1.5 },
+  { name: '100/s: cores taken by others', of: (r) => r.at100.coresOfOthers, kind: 'own' },
+  { name: '20/s: CPU per event, all, µs', of: (r) => r.at20.totalMicros, kind: 'ratio', atMost: 1.2 },
+  { name: '20/s: CPU per event, API, µs', of: (r) => r.at20.apiMicros, kind: 'ratio' },
+  { name: '20/s: CPU per event, worker, µs', of: (r) => r.at20.workerMicros, kind: 'ratio' },
+  { name: '20/s: CPU per event, Redis, µs', of: (r) => r.at20.redisMicros, kind: 'ratio' },
+  { name: '20/s: sent to received, p50, ms', of: (r) => r.at20.p50, kind: 'ratio' },
+  { name: '20/s: sent to received, p99, ms', of: (r) => r.at20.p99, kind: 'ratio' },
+  { name: '20/s: cores taken by others', of: (r) => r.at20.coresOfOthers, kind: 'own' },
+  {
+    name: 'commands to Redis per lone event',
+    of: (r) => r.rest.commandsPerLoneEvent,
+    kind: 'own',
+    atMost: 12,
+  },
+  { name: 'idle: CPU of all, ms a second', of: (r) => r.rest.idleCpuMsPerSecond, kind: 'own', atMost: 5 },
+  {
+    name: 'idle: commands a second, API',
+    of: (r) => r.rest.idleApiCommandsPerSecond,
+    kind: 'own',
+    atMost: 5,
+  },
+  {
+    name: 'idle: commands a second, worker',
+    of: (r) => r.rest.idleWorkerCommandsPerSecond,
+    kind: 'own',
+    atMost: 5,
+  },
+  { name: 'memory after the load, all, MB', of: (r) => r.rest.residentMb, kind: 'own', atMost: 250 },
+];
+
+export interface PathResult {
+  readonly saturated: LoadFigures;
+  readonly at100: LoadFigures;
+  readonly at20: LoadFigures;
+  readonly rest: RestFigures;
+}
+
+export interface PathSize {
+  readonly saturatedEvents: number;
+  readonly steadySeconds: number;
+  readonly idleSeconds: number;
+}
+
+// Until the processes run at their usual speed.
+const WARM_UP_SHARE = 0.5;
+
+/**
+ * Contenders on processes of their own: under load, steadily, and at rest, each step in turn, so that what the machine
+ * is busy with otherwise is about the same for each.
+ */
+export async function measurePaths(
+  contenders: readonly PathContender[],
+  size: PathSize,
+): Promise<readonly PathResult[]> {
+  return await onStages(contenders, async (stages) => {
+    await inTurn(stages, (stage) =>
+      measureSaturated(stage, Math.round(size.saturatedEvents * WARM_UP_SHARE)),
+    );
+    const saturated = await inTurn(stages, (stage) => measureSaturated(stage, size.saturatedEvents));
+    const at100 = await inTurn(stages, (stage) => measureSteady(stage, 100, size.steadySeconds));
+    const at20 = await inTurn(stages, (stage) => measureSteady(stage, 20, size.steadySeconds));
+    const rest = await inTurn(stages, (stage) => measureRest(stage, size.idleSeconds));
+    return zip(saturated, at100, at20, rest);
+  });
+}
+
+function zip(
+  saturated: readonly LoadFigures[],
+  at100: readonly LoadFigures[],
+  at20: readonly LoadFigures[],
+  rest: readonly RestFigures[],
+): readonly PathResult[] {
+  return saturated.flatMap((each, i) => {
+    const [steady, slow, resting] = [at100[i], at20[i], rest[i]];
+    return steady && slow && resting ? [{ saturated: each, at100: steady, at20: slow, rest: resting }] : [];
+  });
+}
+
+export interface RestFigures {
+  /** Milliseconds of processor time a second, of API, worker and Redis together. */
+  readonly idleCpuMsPerSecond: number;
+  /** Commands that each process sends to Redis a second. */
+  readonly idleApiCommandsPerSecond: number;
+  readonly idleWorkerCommandsPerSecond: number;
+  /** Commands that both together send for an event that comes alone, beside those that they send anyway. */
+  readonly commandsPerLoneEvent: number;
+  /** Of API, worker and Redis together, after the load. */
+  readonly residentMb: number;
+}
+
+const LONE_EVENTS = 20;
+const LONE_EVENTS_PER_SECOND = 5;
+const SETTLE_MS = 1_000;
+
+/** What the pair costs when next to nothing happens. */
+export async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
+  const { pair, redis } = stage;
+  const parts = [pair.api, pair.worker, redis];
+  const residentMb = parts.reduce((sum, part) => sum + part.residentBytes(), 0) / 1_000_000;
+  await wait(SETTLE_MS);
+
+  const cpuMs = () => parts.reduce((sum, part) => sum + part.cpuMs(), 0);
+  const before = cpuMs();
+  await wait(idleSeconds * 1_000);
+  const idleCpuMsPerSecond = (cpuMs() - before) / idleSeconds;
+
+  const idle = await countCommands(stage, () => wait(idleSeconds * 1_000));
+  const lone = await countCommands(stage, () => sendLoneEvents(stage));
+  const idlePerSecond = (idle.api + idle.worker) / idle.seconds;
+  return {
+    idleCpuMsPerSecond,
+    idleApiCommandsPerSecond: idle.api / idle.seconds,
+    idleWorkerCommandsPerSecond: idle.worker / idle.seconds,
+    commandsPerLoneEvent: (lone.api + lone.worker - idlePerSecond * lone.seconds) / LONE_EVENTS,
+    residentMb,
+  };
+}
+
+async function sendLoneEvents({ sender, receiver, pair }: Stage): Promise<void> {
+  const firstEvent = await receiver.count(STREAM);
+  for (let i = 0; i < LONE_EVENTS; i += 1) {
+    await sender.publish({ target: pair.target, firstEvent: firstEvent + i, events: 1, atOnce: 1 });
+    await wait(1_000 / LONE_EVENTS_PER_SECOND);
+  }
+  await wait(SETTLE_MS);
+}
+
+/** Commands that each process sent to Redis. What their scripts do inside of Redis is not counted. */
+interface CommandCount {
+  readonly api: number;
+  readonly worker: number;
+  readonly seconds: number;
+}
+
+// +1795341501.291854 [0 127.0.0.1:40112] "HMGET" …; of a command within a script: [0 lua].
+const SENT_FROM = /^\+[\d.]+ \[\d+ [\d.]+:(\d+)\]/;
+
+/**
+ * Counts while the work goes on, by MONITOR: its lines name the port that a command came from. On a bare socket, since
+ * ioredis breaks off when the first of them comes together with the answer to MONITOR.
+ */
+async function countCommands(
+  { redis, pair }: Pick<Stage, 'redis' | 'pair'>,
+  work: () => Promise<void>,
+): Promise<CommandCount> {
+  const commandsOfPort = new Map<number, number>();
+  const { hostname, port } = new URL(redis.url);
+  const socket = connect(Number(port), hostname);
+  const lines = createInterface({ input: socket });
+  lines.on('line', (line) => {
+    const from = Number(SENT_FROM.exec(line)?.[1]);
+    commandsOfPort.set(from, (commandsOfPort.get(from) ?? 0) + 1);
+  });
+  socket.write('MONITOR\r\n');
+  await once(lines, 'line');
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  socket.destroy();
+  const countOf = (pid: number) =>
+    [...localPortsOf(pid)].reduce((sum, each) => sum + (commandsOfPort.get(each) ?? 0), 0);
+  return { api: countOf(pair.api.pid), worker: countOf(pair.worker.pid), seconds };
+}
+
+const SOCKET_LINK = /^socket:\[(\d+)\]$/;
+
+/** The ports from which a process has its IPv4 connections open (Linux). */
+function localPortsOf(pid: number): Set<number> {
+  const inodes = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((fd) => socketInode(pid, fd) ?? []));
+  const [, ...lines] = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n');
+  return new Set(
+    lines
+      .map((line) => line.trim().split(/\s+/))
+      .filter((fields) => inodes.has(fields[9] ?? ''))
+      .map((fields) => Number.parseInt(fields[1]?.split(':')[1] ?? '', 16)),
+  );
+}
+
+function socketInode(pid: number, fd: string): string | undefined {
+  try {
+    return SOCKET_LINK.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+  } catch {
+    // Closed since the folder was read.
+    return undefined;
+  }
+}
+
+export interface LoadFigures extends Latency {
+  /** Processor time for each event, in microseconds. */
+  readonly apiMicros: number;
+  readonly workerMicros: number;
+  readonly redisMicros: number;
+  readonly totalMicros: number;
+  /** From the first request to the last delivery. */
+  readonly deliveredPerSecond: number;
+  /** How many cores others took meanwhile. */
+  readonly coresOfOthers: number;
+}
+
+const AT_ONCE = 32;
+// What is done about a delivery once it was received belongs to its cost.
+const SETTLE_AFTER_LOAD_MS = 500;
+// A bound, so that a pair that stops delivering ends the benchmark.
+const LIMIT_MS = 300_000;
+
+/** Gives when each event was sent, in microseconds. */
+type Publish = (firstEvent: number) => Promise<readonly number[]>;
+
+/**
+ * So many requests at once, each followed by the next one.
+ * @param beside processes of the measurement that are no others.
+ */
+export async function measureSaturated(
+  stage: Stage,
+  events: number,
+  beside: readonly { readonly pid: number }[] = [],
+): Promise<LoadFigures> {
+  const { sender, pair } = stage;
+  return await measureLoad(
+    stage,
+    (firstEvent) => sender.publish({ target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
+    beside,
+  );
+}
+
+/** Events at a steady rate, whether the one before was answered or not. */
+export async function measureSteady(stage: Stage, perSecond: number, seconds: number): Promise<LoadFigures> {
+  return await measureLoad(stage, async (firstEvent) => {
+    await stage.sender.startStream({ stream: STREAM, target: stage.pair.target, firstEvent, perSecond });
+    await wait(seconds * 1_000);
+    return await stage.sender.stopStream(STREAM);
+  });
+}
+
+/** Of what was measured, the most important. */
+export function inShort({ totalMicros, deliveredPerSecond }: LoadFigures): string {
+  return `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s`;
+}
+
+async function measureLoad(
+  stage: Stage,
+  publish: Publish,
+  beside: readonly { readonly pid: number }[] = [],
+): Promise<LoadFigures> {
+  const { receiver, sender, pair, redis } = stage;
+  const firstEvent = await receiver.count(STREAM);
+  const parts = [pair.api, pair.worker, redis];
+  const others = watchOthers([...parts, sender, receiver, ...beside]);
+  const before = parts.map((part) => part.cpuMs());
+  const sentAt = await publish(firstEvent);
+  const all = await receiver.waitFor(STREAM, firstEvent + sentAt.length, LIMIT_MS);
+  if (!all) throw new Error('Not all events were delivered.');
+  await wait(SETTLE_AFTER_LOAD_MS);
+  const [apiMicros = 0, workerMicros = 0, redisMicros = 0] = parts.map(
+    (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / sentAt.length) * 1_000,
+  );
+  const coresOfOthers = others();
+
+  const arrivedAt = firstArrivals(await receiver.list(STREAM));
+  const arrivals = sentAt.map((_, i) => arrivedAt.get(firstEvent + i) ?? Number.NaN);
+  const lastAt = arrivals.reduce((last, at) => Math.max(last, at), 0);
+  return {
+    ...summarise(arrivals.map((at, i) => (at - (sentAt[i] ?? 0)) / 1_000)),
+    apiMicros,
+    workerMicros,
+    redisMicros,
+    totalMicros: apiMicros + workerMicros + redisMicros,
+    deliveredPerSecond: (sentAt.length / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
+    coresOfOthers,
+  };
+}
