@@ -1,4 +1,8 @@
-import type { Service } from './compose';
+import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
+import { inWords } from '@hookferry/core/platform/zod-words';
+import { Option } from 'commander';
+import { z } from 'zod';
+import type { AdminContext } from './context';
 
 /** Where a command's words go: what it is asked for to `out`, what is said about it to `error`. */
 export interface Output {
@@ -10,5 +14,36 @@ export interface Output {
 export interface Cli {
   readonly output: Output;
   /** Connects for as long as `action` takes. */
-  withService(action: (service: Service) => Promise<void>): Promise<void>;
+  withContext(action: (context: AdminContext) => Promise<void>): Promise<void>;
+}
+
+/** The command line can't be understood; the message says which part of it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Something could not be done; the message says why, and what to do about it. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+}
+
+/** Waits for `action`; when it is refused with this code, says what to do instead. */
+export async function withAdvice<T>(code: ErrorCode, advice: string, action: Promise<T>): Promise<T> {
+  try {
+    return await action;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== code) throw error;
+    throw new Failure(`${error.message} ${advice}`, { cause: error });
+  }
+}
+
+export const jsonOption = () => new Option('--json', 'print JSON, for programs');
+export const jsonSchema = z.boolean().default(false);
+
+/** @throws UsageError with one line for each wrong flag. */
+export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {
+  const parsed = schema.safeParse(given, inWords);
+  if (parsed.success) return parsed.data;
+  const validationErrors = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
+  throw new UsageError(validationErrors.join('\n'));
 }

@@ -1,12 +1,19 @@
 import { AppError } from '@hookferry/core/platform/app-error';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
-import { CommanderError } from 'commander';
-import type { Cli, Output } from './cli';
-import { openService } from './compose';
+import { VERSION } from '@hookferry/core/platform/version';
+import { Command, CommanderError } from 'commander';
+import { addCreateAccount, addDeleteAccount, addListAccounts } from './accounts';
+import { type Cli, Failure, type Output, UsageError } from './cli';
 import { readCliConfig } from './config';
-import { Failure } from './failure';
-import { createProgram } from './program';
-import { UsageError } from './usage-error';
+import { withContext } from './context';
+import { addCopyData } from './data';
+import {
+  addDropDeadLetters,
+  addListDeadLetters,
+  addRedriveDeadLetters,
+  addShowDeadLetter,
+} from './dead-letters';
+import { addCreateKey, addListKeys, addRevokeKey } from './keys';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
 export type ExitCode = 0 | 1 | 2;
@@ -18,25 +25,54 @@ export async function runCli(
   output: Output,
 ): Promise<ExitCode> {
   try {
-    await createProgram(createCli(environment, output)).parseAsync(args, { from: 'user' });
+    await createProgram({
+      output,
+      withContext: (action) => withContext(readCliConfig(environment), action),
+    }).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return report(error, output);
   }
 }
 
-function createCli(environment: Environment, output: Output): Cli {
-  return {
-    output,
-    async withService(action) {
-      const service = await openService(readCliConfig(environment));
-      try {
-        await action(service);
-      } finally {
-        await service.close();
-      }
-    },
-  };
+const NOTES = `
+It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: that of npm start in this folder,
+while it runs, or redis://127.0.0.1:6379): the Redis of the API.
+Exit codes: 0 done · 1 not possible · 2 the command line or REDIS_URL is wrong`;
+
+/** Every command. */
+function createProgram(cli: Cli): Command {
+  const { output } = cli;
+  const program = new Command('hookferry-admin')
+    .description('Accounts, API keys, dead letters and the data of the webhook delivery service.')
+    .version(VERSION)
+    .addHelpText('after', NOTES)
+    .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
+    .exitOverride();
+
+  const keys = program.command('keys').description('API keys');
+  addCreateKey(keys, cli);
+  addListKeys(keys, cli);
+  addRevokeKey(keys, cli);
+
+  const accounts = program
+    .command('accounts')
+    .description('accounts, each of which sees its own things only');
+  addCreateAccount(accounts, cli);
+  addListAccounts(accounts, cli);
+  addDeleteAccount(accounts, cli);
+
+  const deadLetters = program
+    .command('dead-letters')
+    .description('jobs that no worker will take any more: invalid events, and what failed for good');
+  addListDeadLetters(deadLetters, cli);
+  addShowDeadLetter(deadLetters, cli);
+  addRedriveDeadLetters(deadLetters, cli);
+  addDropDeadLetters(deadLetters, cli);
+
+  const data = program.command('data').description('all that is in Redis');
+  addCopyData(data, cli);
+  return program;
 }
 
 function report(error: unknown, output: Output): ExitCode {

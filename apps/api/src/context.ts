@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
 import { createActFor, KnownAccounts } from '@hookferry/core/accounts/act-for';
-import { createManageApiKeys, newApiKey } from '@hookferry/core/accounts/api-keys';
 import {
   type AuthenticateClient,
   AuthFailures,
@@ -59,13 +58,9 @@ import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
-import { createEraseAccount } from '@hookferry/core/operations/erase-account';
-import { createErasePayload } from '@hookferry/core/operations/erase-payload';
-import { createListTroubled } from '@hookferry/core/operations/list-troubled';
-import { createManageAccounts } from '@hookferry/core/operations/manage-accounts';
-import { createReadOperations } from '@hookferry/core/operations/read-operations';
-import { createRedisRemainsStore } from '@hookferry/core/operations/redis-remains-store';
-import { createRedisWorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { OperationsReader } from '@hookferry/core/operations/read-operations';
+import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
@@ -205,15 +200,17 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     listenerStore: createRedisListenerStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),
-    remainsStore: createRedisRemainsStore(redis, shards),
+    remainsStore: new RemainsStore(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
     heldDeliveries,
     heldCounts: new HeldCounts(redis, shards),
     openBreakers: createRedisOpenBreakers(redis),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
-    workerReports: createRedisWorkerReports(redis),
+    workerReports: new WorkerReports(redis),
     knownAccounts: new KnownAccounts(),
+    removeEndpoints: createRedisRemoveEndpoints(redis),
     longAnswers: new LongAnswers(),
+    wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
     heavyTurns: new HeavyTurns(),
     urlRules: urlRulesOf(config),
@@ -236,7 +233,7 @@ type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 
 /** The use cases that are objects still, and what else has a state in memory. */
 function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, quota, allowanceStore, newId, clock, emit } = stores;
+  const { config, redis, connectionHealth, quota, allowanceStore, clock, emit } = stores;
   const context = { ...stores, actFor: createActFor(stores.accountStore) };
   const requireKnownFilters = createRequireKnownFilters(context.eventTypeStore);
   const eventTypes = createEventTypes(context);
@@ -292,20 +289,15 @@ function openUseCases(stores: StoresContext) {
     mailbox,
     changeStreams: new ChangeStreams(context),
     acceptEvents,
-    erasePayload: createErasePayload({ ...context, wait }),
     testEndpoint: createTestEndpoint({ ...context, endpoints, eventTypes, acceptEvents }),
     tryFilter: createTryFilter({ ...context, eventTypes, requireKnownFilters }),
-    apiKeys: createManageApiKeys({ ...context, newKey: () => newApiKey(newId) }),
     portalSessions: createManagePortalSessions({
       ...context,
       requireRoom: (accountId) => quota.requireRoom(accountId, 'http'),
     }),
-    accounts: createManageAccounts(context),
-    eraseAccount: createEraseAccount({ ...context, removeEndpoints: createRedisRemoveEndpoints(redis) }),
     eventTypes,
     removeEventType: createRemoveEventType({ ...context, eventTypes }),
-    readOperations: createReadOperations({ ...context, countDisabled: createCountDisabled(context) }),
-    listTroubled: createListTroubled(context),
+    operationsReader: new OperationsReader({ ...context, countDisabled: createCountDisabled(context) }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
-import { createStepErasure } from '@hookferry/core/operations/erase-account';
+import { stepErasure } from '@hookferry/core/operations/erase-account';
 import { stepReplay } from '@hookferry/core/replays/step-replay';
 import { composeArchive } from './compose-archive';
 import { type ConsumerDeps, type ConsumersContext, composeShards, consumerOf } from './compose-shards';
@@ -55,14 +55,10 @@ function composeReplays(deps: ConsumerDeps) {
 }
 
 function composeErasures(deps: ConsumerDeps) {
+  const context = { ...deps, removeEndpoints: createRedisRemoveEndpoints(deps.redis) };
   return createErasureConsumer({
     ...backgroundOf(deps),
     capacity: new SharedCapacity(ERASURE_CONCURRENCY),
-    stepErasure: createStepErasure({
-      ...deps,
-      removeEndpoints: createRedisRemoveEndpoints(deps.redis),
-      deliveryJobs: deps.deliveryQueue,
-      retentionMs: deps.config.RETENTION,
-    }),
+    stepErasure: (accountId, cursor) => stepErasure(context, accountId, cursor),
   });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { keys } from '@hookferry/core/domain/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
-import { createRedisWorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
@@ -81,7 +81,7 @@ export async function composeWorker(
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   metrics.showGauges({ ...shown, redis, standings, workerId });
   const reporter = new WorkerReporter({
-    workerReports: createRedisWorkerReports(redis),
+    workerReports: new WorkerReports(redis),
     worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
     slots: shown.slots,
     attempts,

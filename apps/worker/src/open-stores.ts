@@ -9,7 +9,7 @@ import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-h
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
-import { createRedisRemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -68,7 +68,7 @@ export function openStores(context: StoresContext) {
     disabledEndpoints: createRedisDisabledEndpoints(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     replayStore: new ReplayStore(redis, config.RETENTION),
-    remainsStore: createRedisRemainsStore(redis, shards),
+    remainsStore: new RemainsStore(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards, servedShards),
     oldestEvents: new OldestEvents(redis, shards),
     deliveryQueue,

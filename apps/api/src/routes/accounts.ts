@@ -1,11 +1,7 @@
 import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
-import {
-  accountPatchSchema,
-  accountViewSchema,
-  newAccountSchema,
-  presentAccount,
-} from '@hookferry/core/operations/manage-accounts';
+import * as erasure from '@hookferry/core/operations/erase-account';
+import * as accounts from '@hookferry/core/operations/manage-accounts';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -18,18 +14,18 @@ export const createAccount = defineRoute({
   path: '/v1/accounts',
   scope: 'admin',
   operatorOnly: true,
-  request: { body: newAccountSchema },
+  request: { body: accounts.newAccountSchema },
   creates: true,
   responses: {
-    201: { description: 'The account.', schema: accountViewSchema },
+    201: { description: 'The account.', schema: accounts.accountViewSchema },
   },
   problems: ['conflict'],
   async handle({ body, newId }, context) {
-    const account = await context.accounts.create(body, newId(ACCOUNT_ID_PREFIX));
+    const account = await accounts.createAccount(context, body, newId(ACCOUNT_ID_PREFIX));
     return {
       status: 201,
       headers: { location: `/v1/accounts/${account.id}` },
-      body: presentAccount(account),
+      body: accounts.presentAccount(account),
     };
   },
 });
@@ -74,7 +70,7 @@ const querySchema = pageQuery(newestFirstCursorSchema).extend({
   include: z.enum(['usage']).optional(),
 });
 
-const listedAccountSchema = accountViewSchema
+const listedAccountSchema = accounts.accountViewSchema
   .extend({ usage: usageSchema.optional().describe('How much it stores, with `include=usage`.') })
   .meta({ id: 'ListedAccount' });
 
@@ -90,10 +86,10 @@ export const listAccounts = defineRoute({
     200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
   },
   async handle({ query }, context) {
-    const page = await context.accounts.list(query.limit, query.cursor);
+    const page = await context.accountStore.list(query.limit, query.cursor);
     const listed = await Promise.all(
       page.accounts.map(async (account) => {
-        const shown = presentAccount(account);
+        const shown = accounts.presentAccount(account);
         if (query.include !== 'usage') return shown;
         return { ...shown, usage: presentUsage(await context.quota.look(account.id)) };
       }),
@@ -111,12 +107,12 @@ export const readAccount = defineRoute({
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {
-    200: { description: 'The account.', schema: accountViewSchema },
+    200: { description: 'The account.', schema: accounts.accountViewSchema },
   },
   async handle({ params }, context) {
-    const account = await context.accounts.read(params.id);
-    const remains = await context.accounts.readRemains(account);
-    return { status: 200, body: presentAccount({ ...account, remains }) };
+    const account = await accounts.readAccount(context, params.id);
+    const remains = await accounts.readRemains(context, account);
+    return { status: 200, body: accounts.presentAccount({ ...account, remains }) };
   },
 });
 
@@ -127,12 +123,15 @@ export const updateAccount = defineRoute({
   path: '/v1/accounts/:id',
   scope: 'admin',
   operatorOnly: true,
-  request: { params: z.object({ id: accountIdSchema }), body: accountPatchSchema },
+  request: { params: z.object({ id: accountIdSchema }), body: accounts.accountPatchSchema },
   responses: {
-    200: { description: 'The account.', schema: accountViewSchema },
+    200: { description: 'The account.', schema: accounts.accountViewSchema },
   },
   async handle({ params, body }, context) {
-    return { status: 200, body: presentAccount(await context.accounts.update(params.id, body)) };
+    return {
+      status: 200,
+      body: accounts.presentAccount(await accounts.updateAccount(context, params.id, body)),
+    };
   },
 });
 
@@ -148,12 +147,12 @@ export const eraseAccount = defineRoute({
   responses: {
     202: {
       description: 'Its keys and webhooks are gone; the rest goes in the background.',
-      schema: accountViewSchema,
+      schema: accounts.accountViewSchema,
     },
   },
   problems: ['conflict'],
   async handle({ params }, context) {
-    return { status: 202, body: presentAccount(await context.eraseAccount(params.id)) };
+    return { status: 202, body: accounts.presentAccount(await erasure.eraseAccount(context, params.id)) };
   },
 });
 

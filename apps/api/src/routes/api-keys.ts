@@ -1,16 +1,11 @@
-import {
-  apiKeyViewSchema,
-  newApiKey,
-  newApiKeySchema,
-  presentApiKey,
-} from '@hookferry/core/accounts/api-keys';
+import * as apiKeys from '@hookferry/core/accounts/api-keys';
 import { apiKeyIdSchema } from '@hookferry/core/domain/account';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-const issuedApiKeySchema = apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
+const issuedApiKeySchema = apiKeys.apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
 
 /** The only answer that shows the key. */
 export const createApiKey = defineRoute({
@@ -19,16 +14,16 @@ export const createApiKey = defineRoute({
   method: 'post',
   path: '/v1/api-keys',
   scope: 'admin',
-  request: { body: ({ clock }) => newApiKeySchema(clock) },
+  request: { body: ({ clock }) => apiKeys.newApiKeySchema(clock) },
   creates: true,
   stores: 'other',
   responses: {
     201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
   },
   async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }, context) {
-    const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
-    const { key, apiKey } = await context.apiKeys.issue(accountId, body, issue);
-    return { status: 201, body: { ...presentApiKey(apiKey), key } };
+    const issue = { key: apiKeys.newApiKey(newId, secretBytes), createdAt: receivedAt };
+    const { key, apiKey } = await apiKeys.issueApiKey(context, accountId, body, issue);
+    return { status: 201, body: { ...apiKeys.presentApiKey(apiKey), key } };
   },
 });
 
@@ -40,11 +35,11 @@ export const listApiKeys = defineRoute({
   scope: 'admin',
   request: { query: pageQuery(newestFirstCursorSchema) },
   responses: {
-    200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema, 'ApiKeyPage') },
+    200: { description: 'A page of API keys.', schema: pageOf(apiKeys.apiKeyViewSchema, 'ApiKeyPage') },
   },
   async handle({ apiKey, query }, context) {
-    const page = await context.apiKeys.list(apiKey.accountId, query.limit, query.cursor);
-    return { status: 200, body: presentPage(page.apiKeys.map(presentApiKey), page.nextCursor) };
+    const page = await context.apiKeyStore.list(apiKey.accountId, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.apiKeys.map(apiKeys.presentApiKey), page.nextCursor) };
   },
 });
 
@@ -70,7 +65,7 @@ export const revokeApiKey = defineRoute({
   },
   problems: ['last_admin_key'],
   async handle({ apiKey, params, query }, context) {
-    await context.apiKeys.revoke(apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
+    await apiKeys.revokeApiKey(context, apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
     return { status: 204 };
   },
 });

@@ -2,6 +2,7 @@ import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/domain/event';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import * as history from '@hookferry/core/history/read-events';
+import * as erasure from '@hookferry/core/operations/erase-payload';
 import {
   AppError,
   invalidRequest,
@@ -293,7 +294,7 @@ export const erasePayload = defineRoute({
     204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
   },
   async handle({ apiKey, params }, context) {
-    await context.erasePayload(apiKey.accountId, params.id);
+    await erasure.erasePayload(context, apiKey.accountId, params.id);
     return { status: 204 };
   },
 });

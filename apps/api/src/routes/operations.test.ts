@@ -2,7 +2,7 @@ import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import { createRedisWorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -33,7 +33,7 @@ async function createWebhook(status?: 'disabled'): Promise<EndpointId> {
 describe('GET /v1/operations', () => {
   it('tells how the service stands, with the workers that there are', async () => {
     const budget = { inUse: 2, allowed: 16 };
-    await createRedisWorkerReports(api.redis.client).save({
+    await new WorkerReports(api.redis.client).save({
       id: 'f00d42',
       host: 'node-1',
       pid: 42,

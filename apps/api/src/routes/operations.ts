@@ -1,8 +1,12 @@
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
-import { type TroubledEndpoint, troubles } from '@hookferry/core/operations/list-troubled';
-import type { Operations } from '@hookferry/core/operations/read-operations';
+import {
+  listTroubled,
+  type Operations,
+  type TroubledEndpoint,
+  troubles,
+} from '@hookferry/core/operations/read-operations';
 import type { SeenWorker } from '@hookferry/core/operations/redis-worker-reports';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import type { QueueStanding } from '@hookferry/core/queue/bullmq-queue-standings';
@@ -98,7 +102,7 @@ export const readOperations = defineRoute({
     200: { description: 'How it stood within the last second.', schema: operationsSchema },
   },
   async handle(_request, context) {
-    return { status: 200, body: presentOperations(await context.readOperations()) };
+    return { status: 200, body: presentOperations(await context.operationsReader.read()) };
   },
 });
 
@@ -182,7 +186,7 @@ export const listTroubledWebhooks = defineRoute({
     },
   },
   async handle({ query: { state, limit, cursor } }, context) {
-    const page = await context.listTroubled(state, limit, cursor);
+    const page = await listTroubled(context, state, limit, cursor);
     return { status: 200, body: presentPage(page.found.map(presentTroubled), page.nextCursor) };
   },
 });

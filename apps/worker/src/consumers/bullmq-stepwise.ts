@@ -1,6 +1,7 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
 import { type ReplayOrder, replayOrderSchema } from '@hookferry/core/domain/replay';
-import type { StepErasure } from '@hookferry/core/operations/erase-account';
+import type { ErasureCursor, ErasureStepResult } from '@hookferry/core/operations/erase-account';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
 import type { StepResult } from '@hookferry/core/replays/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
@@ -8,7 +9,7 @@ import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-op
 import { delayTooNew, orTryAgainSoon, putBackForNextStep } from './bullmq-put-back';
 
 export interface ErasureConsumerOptions extends ConsumerOptions {
-  readonly stepErasure: StepErasure;
+  readonly stepErasure: (accountId: AccountId, cursor?: ErasureCursor) => Promise<ErasureStepResult>;
 }
 
 /** Takes accounts that are being erased off the queue, one step a job run, and puts each back until its next step. */
@@ -22,8 +23,8 @@ export function createErasureConsumer(options: ErasureConsumerOptions): Consumer
     const { account_id: accountId, place } = data.data;
     const step = async () => {
       const stepped = await options.stepErasure(accountId, place);
-      if (stepped.kind === 'again' && stepped.place) {
-        await job.updateData({ account_id: accountId, place: stepped.place });
+      if (stepped.kind === 'again' && stepped.cursor) {
+        await job.updateData({ account_id: accountId, place: stepped.cursor });
       }
       return stepped;
     };

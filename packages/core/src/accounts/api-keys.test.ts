@@ -6,12 +6,13 @@ import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import {
-  createManageApiKeys,
   ensureBootstrapKey,
-  type ManageApiKeys,
+  issueApiKey,
   type NewApiKey,
   newApiKey,
   newApiKeySchema,
+  type Revocation,
+  revokeApiKey,
 } from './api-keys';
 import { createAuthenticate } from './authenticate';
 import { type AccountStore, createRedisAccountStore } from './redis-account-store';
@@ -25,19 +26,21 @@ describe('manage api keys', () => {
   let redis: TestRedis;
   let apiKeyStore: ApiKeyStore;
   let accountStore: AccountStore;
-  let apiKeys: ManageApiKeys;
   beforeAll(async () => {
     redis = await openTestRedis();
     apiKeyStore = createRedisApiKeyStore(redis.client);
     accountStore = createRedisAccountStore(redis.client);
-    apiKeys = createManageApiKeys({
-      apiKeyStore,
-      accountStore,
-      newKey: () => newApiKey(newId),
-      clock,
-    });
   });
   afterAll(() => redis.close());
+
+  const apiKeys = {
+    issue: (accountId: AccountId, input: NewApiKey, issue = { key: newApiKey(newId), createdAt: NOW }) =>
+      issueApiKey({ apiKeyStore, accountStore }, accountId, input, issue),
+    revoke: (accountId: AccountId, id: string, how?: Revocation) =>
+      revokeApiKey({ apiKeyStore, clock }, accountId, id, how),
+    list: (accountId: AccountId, limit: number, before?: string) =>
+      apiKeyStore.list(accountId, limit, before),
+  };
 
   async function createAccount() {
     const id = uniqueAccountId();

@@ -15,14 +15,7 @@ import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
 import type { AccountStore } from './redis-account-store';
-import type { ApiKeyPage, ApiKeyStore, ListedApiKey } from './redis-api-key-store';
-
-export interface ManageApiKeysDeps {
-  readonly apiKeyStore: ApiKeyStore;
-  readonly accountStore: Pick<AccountStore, 'find'>;
-  readonly newKey: () => string;
-  readonly clock: Clock;
-}
+import type { ApiKeyStore, ListedApiKey } from './redis-api-key-store';
 
 /** What a new key is made of. From the same again the same key comes, once. */
 export interface Issue {
@@ -36,72 +29,86 @@ export interface IssuedApiKey {
   readonly apiKey: ApiKey;
 }
 
+export interface IssueContext {
+  readonly apiKeyStore: Pick<ApiKeyStore, 'save' | 'remove'>;
+  readonly accountStore: Pick<AccountStore, 'find'>;
+}
+
+/**
+ * Issue a key. It is in force once the promise has resolved.
+ *
+ * @throws AppError `not_found` when the account is gone, or being erased.
+ */
+export async function issueApiKey(
+  { apiKeyStore, accountStore }: IssueContext,
+  accountId: AccountId,
+  input: NewApiKey,
+  { key, createdAt }: Issue,
+): Promise<IssuedApiKey> {
+  const id = idOfKey(key);
+  if (id === undefined) throw new AppError('internal_error', 'A new API key does not have the form of one.');
+  const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
+  await apiKeyStore.save(apiKey);
+  // Only now: who erases the account first marks it and then removes its keys, so one of both sees this one. Of a slow
+  // request it may be long gone.
+  if (!isThere(await accountStore.find(accountId))) {
+    await apiKeyStore.remove(apiKey);
+    throw accountNotFound();
+  }
+  return { key, apiKey };
+}
+
+export interface RevokeContext {
+  readonly apiKeyStore: Pick<ApiKeyStore, 'find' | 'leave' | 'list' | 'remove'>;
+  readonly clock: Clock;
+}
+
 export interface Revocation {
   /** Whether it may be the last key of its account that can issue others. */
   readonly mayBeLast?: boolean;
 }
 
+/**
+ * Revoke a key. It is refused once the promise has resolved.
+ *
+ * @throws AppError `not_found`; `last_admin_key` if nobody but the operator could issue a key for the account then.
+ */
+export async function revokeApiKey(
+  context: RevokeContext,
+  accountId: AccountId,
+  id: string,
+  { mayBeLast = false }: Revocation = {},
+): Promise<void> {
+  const { apiKeyStore, clock } = context;
+  const apiKey = await apiKeyStore.find(id);
+  if (apiKey?.accountId !== accountId) throw keyNotFound();
+  if (canIssue(apiKey, clock())) await leave(context, apiKey, mayBeLast);
+  if (!(await apiKeyStore.remove(apiKey))) throw keyNotFound();
+}
+
+async function leave(context: RevokeContext, apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
+  const { apiKeyStore, clock } = context;
+  if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
+  for await (const other of keysOf(apiKeyStore, apiKey.accountId)) {
+    const isAnother = other.id !== apiKey.id && canIssue(other, clock());
+    if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
+  }
+  throw lastAdminKey();
+}
+
 const KEYS_AT_ONCE = 100;
 
-/** What an account can do with its keys. Every change is in force once its promise has resolved. */
-export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }: ManageApiKeysDeps) {
-  return {
-    /** @throws AppError `not_found` when the account is gone, or being erased. */
-    async issue(
-      accountId: AccountId,
-      input: NewApiKey,
-      { key, createdAt }: Issue = { key: newKey(), createdAt: clock() },
-    ): Promise<IssuedApiKey> {
-      const id = idOfKey(key);
-      if (id === undefined)
-        throw new AppError('internal_error', 'A new API key does not have the form of one.');
-      const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
-      await apiKeyStore.save(apiKey);
-      // Only now: whoever erases the account first marks it and then removes its keys, so one of both sees this one. Of a
-      // slow request it may be long gone.
-      if (!isThere(await accountStore.find(accountId))) {
-        await apiKeyStore.remove(apiKey);
-        throw accountNotFound();
-      }
-      return { key, apiKey };
-    },
+async function* keysOf(apiKeyStore: Pick<ApiKeyStore, 'list'>, accountId: AccountId): AsyncGenerator<ApiKey> {
+  let cursor: string | undefined;
+  do {
+    const page = await apiKeyStore.list(accountId, KEYS_AT_ONCE, cursor);
+    yield* page.apiKeys;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
 
-    list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
-      return apiKeyStore.list(accountId, limit, before);
-    },
-
-    /**
-     * @throws AppError `not_found`; `last_admin_key` if nobody but the operator could issue a key for the account then.
-     */
-    async revoke(accountId: AccountId, id: string, { mayBeLast = false }: Revocation = {}): Promise<void> {
-      const apiKey = await apiKeyStore.find(id);
-      if (apiKey?.accountId !== accountId) throw keyNotFound();
-      if (canIssue(apiKey)) await leave(apiKey, mayBeLast);
-      if (!(await apiKeyStore.remove(apiKey))) throw keyNotFound();
-    },
-  };
-
-  async function leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
-    if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
-    for await (const other of keysOf(apiKey.accountId)) {
-      const isAnother = other.id !== apiKey.id && canIssue(other);
-      if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
-    }
-    throw lastAdminKey();
-  }
-
-  async function* keysOf(accountId: AccountId): AsyncGenerator<ApiKey> {
-    let cursor: string | undefined;
-    do {
-      const page = await apiKeyStore.list(accountId, KEYS_AT_ONCE, cursor);
-      yield* page.apiKeys;
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-  }
-
-  function canIssue({ expiresAt = Number.POSITIVE_INFINITY, ...apiKey }: ApiKey): boolean {
-    return apiKey.scopes.includes('admin') && expiresAt > clock();
-  }
+function canIssue({ scopes: may, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
+  return may.includes('admin') && expiresAt > now;
 }
 
 function keyNotFound(): AppError {
@@ -114,8 +121,6 @@ function lastAdminKey(): AppError {
     'It is the last key of the account that can issue others: without it, only the operator can.',
   );
 }
-
-export type ManageApiKeys = ReturnType<typeof createManageApiKeys>;
 
 export const scopeListSchema = z
   .array(scopeSchema)

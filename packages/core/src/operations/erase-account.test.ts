@@ -26,13 +26,8 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import {
-  createEraseAccount,
-  createStepErasure,
-  type ErasurePlace,
-  type ErasureStepResult,
-} from './erase-account';
-import { createRedisRemainsStore } from './redis-remains-store';
+import { type ErasureCursor, type ErasureStepResult, eraseAccount, stepErasure } from './erase-account';
+import { RemainsStore } from './redis-remains-store';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -114,7 +109,7 @@ function createErasure() {
   let now = NOW;
   const signals = recordSignals();
   const accountStore = createRedisAccountStore(redis.client);
-  const remainsStore = createRedisRemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
+  const remainsStore = new RemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
   const removeEndpoints = createRedisRemoveEndpoints(redis.client);
   const queued: AccountId[] = [];
   const looked: JobsCursor[] = [];
@@ -130,10 +125,10 @@ function createErasure() {
     clock: () => now,
     emit: signals.listen,
   };
-  const step = createStepErasure({
+  const context = {
     ...common,
-    deliveryJobs: {
-      async removeIdle(deliveries) {
+    deliveryQueue: {
+      async removeIdle(deliveries: readonly DeliveryParts[]) {
         atOnce += deliveries.length;
         mostAtOnce = Math.max(mostAtOnce, atOnce);
         await redis.client.ping();
@@ -144,32 +139,33 @@ function createErasure() {
       },
     },
     accountJobs: {
-      async removeSome(_accountId, place) {
-        looked.push(place);
-        return place.queue < 2 ? { queue: place.queue + 1 } : undefined;
+      async removeSome(_accountId: AccountId, cursor: JobsCursor) {
+        looked.push(cursor);
+        return cursor.queue < 2 ? { queue: cursor.queue + 1 } : undefined;
       },
     },
-    retentionMs: DAY,
-  });
+    retention: { ageMs: DAY },
+  };
+  const step = (accountId: AccountId, cursor?: ErasureCursor) => stepErasure(context, accountId, cursor);
   return {
     common,
     signals,
     queued,
     looked,
     step,
-    erase: createEraseAccount(common),
+    erase: (accountId: AccountId) => eraseAccount(common, accountId),
     mostAtOnce: () => mostAtOnce,
     setBusy: (deliveries: readonly DeliveryParts[]) => void (busy = deliveries),
     /** As the queue does it: each step when it is due. Gives what the steps said. */
-    async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY, from?: ErasurePlace) {
+    async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY, from?: ErasureCursor) {
       const results: ErasureStepResult[] = [];
-      let place = from;
+      let cursor = from;
       while (results.at(-1)?.kind !== 'done' && results.length < steps) {
-        const result = await step(accountId, place);
+        const result = await step(accountId, cursor);
         results.push(result);
         if (result.kind === 'again') {
           now += result.delayMs;
-          place = result.place ?? place;
+          cursor = result.cursor ?? cursor;
         }
       }
       return results;
@@ -198,11 +194,8 @@ it('removes everything of the account and nothing of another, and the account la
 it('is left to the workers as soon as the account is marked, should the process that was asked be killed', async () => {
   const { accountId } = await saveAccount(uniqueAccountId());
   const { common, queued, finish } = createErasure();
-  const doomed = createEraseAccount({
-    ...common,
-    removeEndpoints: () => Promise.reject(new Error('killed')),
-  });
-  await expect(doomed(accountId)).rejects.toThrow('killed');
+  const removeEndpoints = () => Promise.reject(new Error('killed'));
+  await expect(eraseAccount({ ...common, removeEndpoints }, accountId)).rejects.toThrow('killed');
   expect(queued).toEqual([accountId]);
   await finish(accountId);
   expect(await keysLeft()).toEqual([]);

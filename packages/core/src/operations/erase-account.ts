@@ -5,13 +5,14 @@ import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { RemoveEndpoints } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
+import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import type { AccountJobs, JobsCursor } from '../queue/bullmq-account-jobs';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { ErasureQueue } from '../queue/bullmq-work-queues';
-import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
+import type { Lead, RemainsStore, SearchCursor } from './redis-remains-store';
 
-export interface EraseAccountDeps {
+export interface EraseAccountContext {
   readonly accountStore: Pick<AccountStore, 'markErasing'>;
   readonly removeEndpoints: RemoveEndpoints;
   readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
@@ -24,49 +25,41 @@ export interface EraseAccountDeps {
 const KEYS_AT_ONCE = 100;
 
 /**
- * Begins to erase an account with all that it owns. Once the promise has resolved, its API keys and portal sessions are good for
- * nothing and its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again goes on
- * where it broke off.
+ * Begin to erase an account with all that it owns. Once the promise has resolved, its API keys and portal sessions are good
+ * for nothing and its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again
+ * goes on where it broke off.
  *
  * @throws AppError `not_found`; `conflict` for the operator's own account.
  */
-export function createEraseAccount(deps: EraseAccountDeps) {
-  const { accountStore, removeEndpoints, remainsStore, erasureQueue, clock, emit } = deps;
-
-  return async function eraseAccount(id: AccountId): Promise<Account> {
-    if (id === DEFAULT_ACCOUNT) {
-      throw new AppError(
-        'conflict',
-        `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`,
-      );
-    }
-    const account = await accountStore.markErasing(id, clock());
-    if (!account) throw accountNotFound();
-    // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
-    await erasureQueue.add(id);
-    await removeEndpoints(id);
-    while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
-    while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
-    emit({ name: 'account.erasing', accountId: id });
-    return account;
-  };
+export async function eraseAccount(context: EraseAccountContext, id: AccountId): Promise<Account> {
+  const { accountStore, removeEndpoints, remainsStore, erasureQueue, clock, emit } = context;
+  if (id === DEFAULT_ACCOUNT) {
+    throw new AppError('conflict', `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`);
+  }
+  const account = await accountStore.markErasing(id, clock());
+  if (!account) throw accountNotFound();
+  // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
+  await erasureQueue.add(id);
+  await removeEndpoints(id);
+  while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
+  while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
+  emit({ name: 'account.erasing', accountId: id });
+  return account;
 }
-
-export type EraseAccount = ReturnType<typeof createEraseAccount>;
 
 /** How far the searches are for what no list leads to: first through the queues, then through all keys. */
-export interface ErasurePlace extends JobsCursor {
-  readonly search?: SearchPlace | undefined;
+export interface ErasureCursor extends JobsCursor {
+  readonly search?: SearchCursor | undefined;
 }
 
-export interface StepErasureDeps {
+export interface StepErasureContext {
   readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
   readonly removeEndpoints: RemoveEndpoints;
   readonly remainsStore: RemainsStore;
-  readonly deliveryJobs: Pick<DeliveryQueue, 'removeIdle'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'removeIdle'>;
   readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
-  /** How long events are kept, and with them what this may have missed. Milliseconds. */
-  readonly retentionMs: number;
+  /** How long events are kept, and with them what this may have missed. */
+  readonly retention: { readonly ageMs: number };
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -74,7 +67,7 @@ export interface StepErasureDeps {
 /** What is to become of the erasure's job. */
 export type ErasureStepResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'again'; readonly delayMs: number; readonly place?: ErasurePlace };
+  | { readonly kind: 'again'; readonly delayMs: number; readonly cursor?: ErasureCursor };
 
 const DONE = { kind: 'done' } as const;
 const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
@@ -97,109 +90,122 @@ const SETTLING_MS = 10_000;
 const CLOCK_SKEW_MS = 5_000;
 const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
 
-/** Removes the next part of an account that is being erased. Each step is short; one that broke off is done again. */
-export function createStepErasure(deps: StepErasureDeps) {
-  const { accountStore, removeEndpoints, remainsStore, deliveryJobs, accountJobs, clock, emit } = deps;
-
-  return async function stepErasure(
-    accountId: AccountId,
-    place: ErasurePlace = { queue: 0 },
-  ): Promise<ErasureStepResult> {
-    const account = await accountStore.find(accountId);
-    if (account?.erasingSince === undefined) return DONE;
-    // What somebody was just making when the account was marked.
-    await removeEndpoints(accountId);
-    if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
-    if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
-    const events = await removeSomeEvents(accountId);
-    if (events) return events;
-    const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
-    if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
-    const endpoint = await removeSomeOfEndpoint(accountId);
-    if (endpoint) return endpoint;
-    const next = place.search ? undefined : await accountJobs.removeSome(accountId, place);
-    if (next) return { ...AT_ONCE, place: next };
-    const stray = await removeStrays(accountId, place);
-    return stray ?? (await finish(account, account.erasingSince));
-  };
-
-  async function removeStrays(
-    accountId: AccountId,
-    place: ErasurePlace,
-  ): Promise<ErasureStepResult | undefined> {
-    const { leads, answers, next } = await remainsStore.findStrays(accountId, place.search);
-    await remainsStore.removeAnswers(accountId, answers);
-    const { gone, isBusy } = await removeEvents(accountId, leads);
-    if (gone.length < leads.length) return { ...again(isBusy), place };
-    return next && { ...AT_ONCE, place: { ...place, search: next } };
-  }
-
-  async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {
-    const leads = await remainsStore.eventsOf(accountId, PAGE);
-    if (leads.length === 0) return undefined;
-    const { gone, isBusy } = await removeEvents(accountId, leads);
-    if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
-    return again(isBusy);
-  }
-
-  async function removeSomeOfEndpoint(accountId: AccountId): Promise<ErasureStepResult | undefined> {
-    const endpointId = await remainsStore.anyEndpoint(accountId);
-    if (endpointId === undefined) return undefined;
-    const leads = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
-    if (leads.length > 0) {
-      const { gone, isBusy } = await removeEvents(accountId, leads, endpointId);
-      if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
-      return again(isBusy);
-    }
-    if ((await remainsStore.removeReplays(endpointId, PAGE)) > 0) return AT_ONCE;
-    await remainsStore.removeEndpoint(accountId, endpointId);
-    return AT_ONCE;
-  }
-
-  /** Gives those of which nothing is left, and whether it is only for attempts under way that others are not. */
-  async function removeEvents(accountId: AccountId, leads: readonly Lead[], receiver?: EndpointId) {
-    const remove = async (lead: Lead) => ({
-      lead,
-      outcome: await removeEvent(accountId, lead.eventId, receiver),
-    });
-    const outcomes: Awaited<ReturnType<typeof remove>>[] = [];
-    for (let start = 0; start < leads.length; start += EVENTS_AT_ONCE) {
-      const some = leads.slice(start, start + EVENTS_AT_ONCE);
-      outcomes.push(...(await Promise.all(some.map(remove))));
-    }
-    const gone = outcomes.filter(({ outcome }) => outcome === 'gone').map(({ lead }) => lead);
-    return { gone, isBusy: gone.length === 0 && outcomes.every(({ outcome }) => outcome === 'busy') };
-  }
-
-  // The payload first: without it and its endpoint, a delivery that begins now ends without a trace. One that has begun
-  // will put its attempt on record.
-  async function removeEvent(
-    accountId: AccountId,
-    eventId: EventId,
-    receiver?: EndpointId,
-  ): Promise<'gone' | 'busy' | 'more'> {
-    await remainsStore.removePayload(accountId, eventId);
-    const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
-    const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
-    const busy = await deliveryJobs.removeIdle(endpointIds.map((endpointId) => ({ endpointId, eventId })));
-    const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
-    const idle = endpointIds.filter((id) => !isBusy.has(id));
-    await remainsStore.removeDeliveries(accountId, eventId, idle);
-    if (isBusy.size > 0) return 'busy';
-    return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
-  }
-
-  async function finish(account: Account, erasingSince: number): Promise<ErasureStepResult> {
-    const now = clock();
-    await remainsStore.removeRest(account.id);
-    await accountStore.remove(account, now, now + deps.retentionMs);
-    emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
-    return DONE;
-  }
+/** Remove the next part of an account that is being erased. Each step is short; one that broke off is done again. */
+export async function stepErasure(
+  context: StepErasureContext,
+  accountId: AccountId,
+  cursor: ErasureCursor = { queue: 0 },
+): Promise<ErasureStepResult> {
+  const { accountStore, removeEndpoints, remainsStore, accountJobs, clock } = context;
+  const account = await accountStore.find(accountId);
+  if (account?.erasingSince === undefined) return DONE;
+  // What somebody was just making when the account was marked.
+  await removeEndpoints(accountId);
+  if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
+  if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
+  const events = await removeSomeEvents(context, accountId);
+  if (events) return events;
+  const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
+  if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
+  const endpoint = await removeSomeOfEndpoint(context, accountId);
+  if (endpoint) return endpoint;
+  const next = cursor.search ? undefined : await accountJobs.removeSome(accountId, cursor);
+  if (next) return { ...AT_ONCE, cursor: next };
+  const stray = await removeStrays(context, accountId, cursor);
+  return stray ?? (await finish(context, account, account.erasingSince));
 }
 
-export type StepErasure = ReturnType<typeof createStepErasure>;
+async function removeSomeEvents(
+  context: StepErasureContext,
+  accountId: AccountId,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = context;
+  const leads = await remainsStore.eventsOf(accountId, PAGE);
+  if (leads.length === 0) return undefined;
+  const { gone, isBusy } = await removeEvents(context, accountId, leads);
+  if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
+  return again(isBusy);
+}
+
+async function removeSomeOfEndpoint(
+  context: StepErasureContext,
+  accountId: AccountId,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = context;
+  const endpointId = await remainsStore.anyEndpoint(accountId);
+  if (endpointId === undefined) return undefined;
+  const leads = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
+  if (leads.length > 0) {
+    const { gone, isBusy } = await removeEvents(context, accountId, leads, endpointId);
+    if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
+    return again(isBusy);
+  }
+  if ((await remainsStore.removeReplays(endpointId, PAGE)) > 0) return AT_ONCE;
+  await remainsStore.removeEndpoint(accountId, endpointId);
+  return AT_ONCE;
+}
+
+async function removeStrays(
+  context: StepErasureContext,
+  accountId: AccountId,
+  cursor: ErasureCursor,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = context;
+  const { leads, answers, next } = await remainsStore.findStrays(accountId, cursor.search);
+  await remainsStore.removeAnswers(accountId, answers);
+  const { gone, isBusy } = await removeEvents(context, accountId, leads);
+  if (gone.length < leads.length) return { ...again(isBusy), cursor };
+  return next && { ...AT_ONCE, cursor: { ...cursor, search: next } };
+}
 
 function again(isBusy: boolean) {
   return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
+}
+
+/** Give those of which nothing is left, and whether only attempts under way keep the others. */
+async function removeEvents(
+  context: StepErasureContext,
+  accountId: AccountId,
+  leads: readonly Lead[],
+  receiver?: EndpointId,
+) {
+  const outcomes: ('gone' | 'busy' | 'more')[] = [];
+  for (const some of chunksOf(leads, EVENTS_AT_ONCE)) {
+    outcomes.push(
+      ...(await Promise.all(some.map(({ eventId }) => removeEvent(context, accountId, eventId, receiver)))),
+    );
+  }
+  const gone = leads.filter((_, i) => outcomes[i] === 'gone');
+  return { gone, isBusy: gone.length === 0 && outcomes.every((outcome) => outcome === 'busy') };
+}
+
+// The payload first: without it and its endpoint, a delivery that begins now ends without a trace. One that has begun
+// will put its attempt on record.
+async function removeEvent(
+  { remainsStore, deliveryQueue }: StepErasureContext,
+  accountId: AccountId,
+  eventId: EventId,
+  receiver?: EndpointId,
+): Promise<'gone' | 'busy' | 'more'> {
+  await remainsStore.removePayload(accountId, eventId);
+  const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
+  const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
+  const busy = await deliveryQueue.removeIdle(endpointIds.map((endpointId) => ({ endpointId, eventId })));
+  const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
+  const idle = endpointIds.filter((id) => !isBusy.has(id));
+  await remainsStore.removeDeliveries(accountId, eventId, idle);
+  if (isBusy.size > 0) return 'busy';
+  return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
+}
+
+async function finish(
+  { accountStore, remainsStore, retention, clock, emit }: StepErasureContext,
+  account: Account,
+  erasingSince: number,
+): Promise<ErasureStepResult> {
+  const now = clock();
+  await remainsStore.removeRest(account.id);
+  await accountStore.remove(account, now, now + retention.ageMs);
+  emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
+  return DONE;
 }

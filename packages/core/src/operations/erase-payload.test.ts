@@ -15,7 +15,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createErasePayload } from './erase-payload';
+import { erasePayload } from './erase-payload';
 
 const NOW = 1_700_000_060_000;
 
@@ -41,14 +41,14 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
-  const erase = createErasePayload({
+  const context = {
     eventStore,
     deliveryStore,
     eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),
-    wait: async (ms) => void (now += ms),
+    wait: async (ms: number) => void (now += ms),
     clock: () => NOW,
     emit: signals.listen,
-  });
+  };
   return {
     event,
     endpointId,
@@ -61,7 +61,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     delivery: { endpointId, eventId: id },
     signals,
     pass: (ms: number) => void (now += ms),
-    erase: () => erase(accountId, id),
+    erase: () => erasePayload(context, accountId, id),
   };
 }
 

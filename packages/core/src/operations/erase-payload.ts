@@ -7,7 +7,7 @@ import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 
-export interface ErasePayloadDeps {
+export interface ErasePayloadContext {
   readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
@@ -22,38 +22,42 @@ const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
 const ERASED_AT_ONCE = 250;
 
 /**
- * Erases an event's payload for good: where it is kept, on the queue, and in what its receivers have answered. Once the
+ * Erase an event's payload for good: where it is kept, on the queue, and in what its receivers have answered. Once the
  * promise has resolved no attempt that begins sends it; what is pending is cancelled when its time comes. Doing it again is
  * harmless, and does what broke off the first time.
  *
- * Answers come last: by then every delivery that was begun with the payload is registered, and one that is still under
- * way finds its log marked.
+ * Answers come last: by then every delivery that was begun with the payload is registered, and one that is still under way
+ * finds its log marked.
  *
  * @throws AppError `not_found`, also for another account's event.
  */
-export function createErasePayload(deps: ErasePayloadDeps) {
-  const { eventStore, deliveryStore, eventQueue, wait, clock, emit } = deps;
-
-  return async function erasePayload(accountId: AccountId, id: EventId): Promise<void> {
-    const erasedAt = clock();
-    // First: an event that leaves the queue meanwhile is stored by then.
-    const queued = await eventQueue.find(accountId, id);
-    if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
-    if (queued) await eventQueue.empty(accountId, id, queued);
-    await wait(UNTIL_FORGOTTEN_MS);
-    await eraseAnswers(accountId, id, erasedAt);
-    emit({ name: 'event.payload_erased', accountId, eventId: id });
-  };
-
-  async function eraseAnswers(accountId: AccountId, eventId: EventId, erasedAt: number): Promise<void> {
-    let before: EndpointId | undefined;
-    do {
-      const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
-      const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-      await Promise.all(deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt)));
-      before = page.nextCursor;
-    } while (before !== undefined);
-  }
+export async function erasePayload(
+  context: ErasePayloadContext,
+  accountId: AccountId,
+  id: EventId,
+): Promise<void> {
+  const { eventStore, eventQueue, wait, clock, emit } = context;
+  const erasedAt = clock();
+  // First: an event that leaves the queue meanwhile is stored by then.
+  const queued = await eventQueue.find(accountId, id);
+  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
+  if (queued) await eventQueue.empty(accountId, id, queued);
+  await wait(UNTIL_FORGOTTEN_MS);
+  await eraseAnswers(context, accountId, id, erasedAt);
+  emit({ name: 'event.payload_erased', accountId, eventId: id });
 }
 
-export type ErasePayload = ReturnType<typeof createErasePayload>;
+async function eraseAnswers(
+  { eventStore, deliveryStore }: ErasePayloadContext,
+  accountId: AccountId,
+  eventId: EventId,
+  erasedAt: number,
+): Promise<void> {
+  let before: EndpointId | undefined;
+  do {
+    const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
+    const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
+    await Promise.all(deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt)));
+    before = page.nextCursor;
+  } while (before !== undefined);
+}

@@ -2,11 +2,15 @@ import { ensureDefaultAccount } from '../accounts/api-keys';
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
-import { createQueueLayout, shardsOf } from '../domain/queues';
 import { createNewId } from '../platform/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { createManageAccounts } from './manage-accounts';
-import { createRedisRemainsStore } from './redis-remains-store';
+import {
+  type AccountPatch,
+  createAccount,
+  type NewAccount,
+  readAccount,
+  updateAccount,
+} from './manage-accounts';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -22,12 +26,13 @@ function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
   const accountStore = createRedisAccountStore(redis.client);
-  const accounts = createManageAccounts({
-    accountStore,
-    remainsStore: createRedisRemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull'))),
-    newId: createNewId(clock),
-    clock,
-  });
+  const context = { accountStore, newId: createNewId(clock), clock };
+  const accounts = {
+    create: (input: NewAccount, creation?: string) => createAccount(context, input, creation),
+    update: (id: AccountId, patch: AccountPatch) => updateAccount(context, id, patch),
+    read: (id: AccountId) => readAccount(context, id),
+    list: (limit: number, before?: string) => accountStore.list(limit, before),
+  };
   return { accountStore, accounts, clock };
 }
 

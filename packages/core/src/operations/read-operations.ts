@@ -1,7 +1,22 @@
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../domain/account';
+import { phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
+import {
+  type DisabledReason,
+  decodeAddress,
+  type Endpoint,
+  type EndpointAddress,
+  type EndpointId,
+} from '../domain/endpoint';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
+import type { DisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { isUnreadableSecret } from '../endpoints/seal';
+import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
+import type { Mark } from '../platform/redis-timeline';
 import { createKeepFor } from '../platform/timers';
 import type { AccountWaiting, QueueStanding, QueueStandings } from '../queue/bullmq-queue-standings';
 import type { HeldCounts } from '../queue/redis-held-counts';
@@ -20,7 +35,7 @@ export interface Operations {
   readonly busiestAccounts: readonly (AccountWaiting & { readonly weight: number })[];
 }
 
-export interface ReadOperationsDeps {
+export interface ReadOperationsContext {
   readonly standings: Pick<QueueStandings, 'read' | 'busiestAccounts'>;
   readonly heldCounts: Pick<HeldCounts, 'read'>;
   readonly workerReports: Pick<WorkerReports, 'list'>;
@@ -34,37 +49,133 @@ export interface ReadOperationsDeps {
 const KEPT_MS = 1_000;
 const MOST_ACCOUNTS = 10;
 
-/** Nothing of it costs more when there is more to count: counters, and looks at so many jobs at most. */
-export function createReadOperations(deps: ReadOperationsDeps) {
-  const { standings, heldCounts, workerReports, openBreakers, countDisabled, accountStore, clock } = deps;
+/** Reads how the service stands as a whole, once a second at most. */
+export class OperationsReader {
+  readonly read: () => Promise<Operations>;
 
-  async function readOperations(): Promise<Operations> {
-    const now = clock();
-    const [queues, heldByReason, workers, breakers, disabledEndpoints, busiest] = await Promise.all([
-      standings.read(now),
-      heldCounts.read(),
-      workerReports.list(),
-      openBreakers.count(now),
-      countDisabled(),
-      standings.busiestAccounts(MOST_ACCOUNTS),
-    ]);
-    return {
-      ...queues,
-      heldByReason,
-      attemptsPerSecond: workers.reduce((sum, worker) => sum + worker.attemptsPerSecond, 0),
-      workers,
-      openBreakers: breakers,
-      disabledEndpoints,
-      busiestAccounts: await Promise.all(busiest.map(withWeight)),
-    };
+  constructor(context: ReadOperationsContext) {
+    this.read = createKeepFor(KEPT_MS, () => readOperations(context), steadyClock);
   }
-
-  async function withWeight(account: AccountWaiting) {
-    const { weight = 1 } = (await accountStore.find(account.accountId)) ?? {};
-    return { ...account, weight };
-  }
-
-  return createKeepFor(KEPT_MS, readOperations, steadyClock);
 }
 
-export type ReadOperations = ReturnType<typeof createReadOperations>;
+// Nothing of it costs more when there is more to count: counters, and looks at so many jobs at most.
+async function readOperations(context: ReadOperationsContext): Promise<Operations> {
+  const { standings, heldCounts, workerReports, openBreakers, countDisabled, clock } = context;
+  const now = clock();
+  const [queues, heldByReason, workers, breakers, disabledEndpoints, busiest] = await Promise.all([
+    standings.read(now),
+    heldCounts.read(),
+    workerReports.list(),
+    openBreakers.count(now),
+    countDisabled(),
+    standings.busiestAccounts(MOST_ACCOUNTS),
+  ]);
+  return {
+    ...queues,
+    heldByReason,
+    attemptsPerSecond: workers.reduce((sum, worker) => sum + worker.attemptsPerSecond, 0),
+    workers,
+    openBreakers: breakers,
+    disabledEndpoints,
+    busiestAccounts: await Promise.all(busiest.map((account) => withWeight(context, account))),
+  };
+}
+
+async function withWeight({ accountStore }: ReadOperationsContext, account: AccountWaiting) {
+  const { weight = 1 } = (await accountStore.find(account.accountId)) ?? {};
+  return { ...account, weight };
+}
+
+/** What may keep an endpoint from getting its deliveries for longer. */
+export const troubles = ['breaker_open', 'disabled'] as const;
+export type Trouble = (typeof troubles)[number];
+
+/** An endpoint in such a state. */
+export interface TroubledEndpoint {
+  readonly accountId: AccountId;
+  readonly endpointId: EndpointId;
+  /** `undefined`: its record can't be read. */
+  readonly url: string | undefined;
+  readonly trouble: Trouble;
+  /** Why it is disabled; of a breaker it is always that attempts have failed. */
+  readonly disabledReason: DisabledReason | undefined;
+  /** How many attempts in a row have failed, of a breaker. */
+  readonly failures: number | undefined;
+  /** Since when it is disabled, or fails; `undefined` where that is not on record. */
+  readonly since: number | undefined;
+}
+
+export interface ListTroubledContext {
+  readonly disabledEndpoints: Pick<DisabledEndpoints, 'list'>;
+  readonly openBreakers: Pick<OpenBreakers, 'list'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
+  readonly clock: Clock;
+}
+
+/**
+ * List endpoints of all accounts that are in trouble, for operators, by the indexes that there are of them. Disabled ones:
+ * those disabled last first. Open breakers: those first that stay open for the longest.
+ */
+export async function listTroubled(
+  context: ListTroubledContext,
+  trouble: Trouble,
+  limit: number,
+  before?: Mark,
+): Promise<Page<TroubledEndpoint, Mark>> {
+  const { disabledEndpoints, openBreakers, clock } = context;
+  const now = clock();
+  return await scanPage({
+    limit,
+    before,
+    mostScanned: SCANNED_ONE_BY_ONE,
+    readBatch: async (size, from: Mark | undefined) => {
+      const more = size + 1;
+      const found =
+        trouble === 'disabled'
+          ? await disabledEndpoints.list(more, from)
+          : await openBreakers.list(now, more, from);
+      const entries = found.slice(0, size);
+      return { entries, nextCursor: found.length > size ? entries.at(-1) : undefined };
+    },
+    cursorOf: (mark) => mark,
+    show: (mark) => (trouble === 'disabled' ? showDisabled : showBreaker)(context, mark),
+  });
+}
+
+// An index may have one too many, which its own record tells.
+async function showDisabled(
+  context: ListTroubledContext,
+  { id, at }: Mark,
+): Promise<TroubledEndpoint | undefined> {
+  const address = decodeAddress(id);
+  const endpoint = await findEndpoint(context, address);
+  if (!endpoint || endpoint.status === 'enabled') return undefined;
+  const { url, disabledReason } = endpoint;
+  return { ...address, url, trouble: 'disabled', disabledReason, failures: undefined, since: at };
+}
+
+async function showBreaker(
+  context: ListTroubledContext,
+  { id }: Mark,
+): Promise<TroubledEndpoint | undefined> {
+  const address = decodeAddress(id);
+  const [endpoint, breaker] = await Promise.all([
+    findEndpoint(context, address),
+    context.admissionStore.readFailing(address.endpointId),
+  ]);
+  if (!endpoint || phaseOf(breaker, context.clock()) === 'closed') return undefined;
+  const { url } = endpoint;
+  const { failures, failingSince: since } = breaker;
+  return { ...address, url, trouble: 'breaker_open', disabledReason: undefined, failures, since };
+}
+
+async function findEndpoint(
+  { endpointStore }: ListTroubledContext,
+  { accountId, endpointId }: EndpointAddress,
+): Promise<Partial<Endpoint> | undefined> {
+  return await endpointStore.find(accountId, endpointId).catch((error: unknown) => {
+    if (isUnreadableSecret(error)) return {};
+    throw error;
+  });
+}

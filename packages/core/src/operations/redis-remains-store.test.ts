@@ -1,14 +1,14 @@
-import { placeAfter, placeAmong, type SearchPlace } from './redis-remains-store';
+import { cursorAfter, cursorAmong, type SearchCursor } from './redis-remains-store';
 
 /** The servers that a search comes to, whose cursor is at the end at once, each time with them in another order. */
 function searched(...orders: (readonly string[])[]): string[] {
   const visited: string[] = [];
-  let place: SearchPlace | undefined;
+  let cursor: SearchCursor | undefined;
   for (const masters of orders) {
-    place = placeAmong(masters, place);
-    if (!place) break;
-    visited.push(place.master);
-    place = placeAfter(place, '0');
+    cursor = cursorAmong(masters, cursor);
+    if (!cursor) break;
+    visited.push(cursor.master);
+    cursor = cursorAfter(cursor, '0');
   }
   return visited;
 }
@@ -22,10 +22,10 @@ it('looks at each server once, in whatever order they are named', () => {
 });
 
 it('stays at a server until its cursor is at the end', () => {
-  const first = placeAmong(['b:1', 'a:1'], undefined);
-  const second = first && placeAfter(first, '17');
+  const first = cursorAmong(['b:1', 'a:1'], undefined);
+  const second = first && cursorAfter(first, '17');
   expect(second).toEqual({ masters: ['a:1', 'b:1'], master: 'a:1', cursor: '17' });
-  expect(placeAmong(['b:1', 'a:1'], second)).toEqual(second);
+  expect(cursorAmong(['b:1', 'a:1'], second)).toEqual(second);
 });
 
 it.each([
@@ -34,9 +34,9 @@ it.each([
   ['one left', ['b:1']],
 ])('begins again when %s', (_what, masters) => {
   const noted = { masters: ['a:1', 'b:1'], master: 'b:1', cursor: '17' };
-  expect(placeAmong(masters, noted)).toEqual({ masters, master: masters[0], cursor: '0' });
+  expect(cursorAmong(masters, noted)).toEqual({ masters, master: masters[0], cursor: '0' });
 });
 
 it('ends after the last server', () => {
-  expect(placeAfter({ masters: ['a:1', 'b:1'], master: 'b:1', cursor: '17' }, '0')).toBeUndefined();
+  expect(cursorAfter({ masters: ['a:1', 'b:1'], master: 'b:1', cursor: '17' }, '0')).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import {
   mastersOf,
   type RedisClient,
   storageUnavailable,
-  withStorageErrors,
+  throwStorageErrors,
 } from '../platform/redis-connect';
 import { idOfMember } from '../platform/redis-timeline';
 import { HeldCounts } from '../queue/redis-held-counts';
@@ -32,7 +32,7 @@ export interface Found {
   /** Names of answers to requests with an `Idempotency-Key`. */
   readonly answers: readonly string[];
   /** Where to go on; `undefined` at the end. */
-  readonly next: SearchPlace | undefined;
+  readonly next: SearchCursor | undefined;
 }
 
 // Redis looks at so many keys in a millisecond or less.
@@ -40,164 +40,172 @@ const LOOKED_AT = 1_000;
 
 /**
  * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events, API
- * keys and portal sessions, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
- * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
+ * keys and portal sessions, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from
+ * its end, and an entry goes after what it leads to: who takes this over finds what is left, and nothing else.
  */
-export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
-  const heldCounts = new HeldCounts(redis, shards);
-  const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
-  const homeShardsOf = (endpointId: EndpointId) =>
-    shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
+export class RemainsStore {
+  readonly #heldCounts: HeldCounts;
 
-  return withStorageErrors({
-    async count(accountId: AccountId): Promise<Remains> {
-      const [endpoints, events] = await Promise.all([
-        redis.zcard(keys.endpointIds(accountId)),
-        redis.zcard(keys.events(accountId)),
-      ]);
-      return { endpoints, events };
-    },
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {
+    this.#heldCounts = new HeldCounts(redis, shards);
+  }
 
-    /** How many of its API keys there were to be removed, at most `limit`. */
-    async removeApiKeys(accountId: AccountId, limit: number): Promise<number> {
-      const listKey = keys.apiKeyIds(accountId);
-      const members = await firstOf(listKey, limit);
-      const ids = members.map(idOfMember);
-      await Promise.all(
-        ids.flatMap((id) => [
-          redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id)),
-          redis.unlink(keys.rateLimit(accountId, id)),
-        ]),
-      );
-      if (members.length > 0) await redis.zrem(listKey, ...members);
-      return members.length;
-    },
+  async count(accountId: AccountId): Promise<Remains> {
+    const [endpoints, events] = await Promise.all([
+      this.redis.zcard(keys.endpointIds(accountId)),
+      this.redis.zcard(keys.events(accountId)),
+    ]);
+    return { endpoints, events };
+  }
 
-    /** How many of its portal sessions there were to be removed, at most `limit`. */
-    async removePortalSessions(accountId: AccountId, limit: number): Promise<number> {
-      const listKey = keys.portalSessionIds(accountId);
-      const ids = await firstOf(listKey, limit);
-      await Promise.all(ids.map((id) => redis.unlink(keys.portalSession(id))));
-      if (ids.length > 0) await redis.zrem(listKey, ...ids);
-      return ids.length;
-    },
+  /** How many of its API keys there were to be removed, at most `limit`. */
+  async removeApiKeys(accountId: AccountId, limit: number): Promise<number> {
+    const listKey = keys.apiKeyIds(accountId);
+    const members = await this.#firstOf(listKey, limit);
+    const ids = members.map(idOfMember);
+    await Promise.all(
+      ids.flatMap((id) => [
+        this.redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id)),
+        this.redis.unlink(keys.rateLimit(accountId, id)),
+      ]),
+    );
+    if (members.length > 0) await this.redis.zrem(listKey, ...members);
+    return members.length;
+  }
 
-    /** An endpoint that there is something left of. */
-    async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
-      const [id] = await firstOf(keys.endpointIds(accountId), 1);
-      return id as EndpointId | undefined;
-    },
+  /** How many of its portal sessions there were to be removed, at most `limit`. */
+  async removePortalSessions(accountId: AccountId, limit: number): Promise<number> {
+    const listKey = keys.portalSessionIds(accountId);
+    const ids = await this.#firstOf(listKey, limit);
+    await Promise.all(ids.map((id) => this.redis.unlink(keys.portalSession(id))));
+    if (ids.length > 0) await this.redis.zrem(listKey, ...ids);
+    return ids.length;
+  }
 
-    async eventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
-      return (await firstOf(keys.events(accountId), limit)).map(toLead);
-    },
+  /** An endpoint that there is something left of. */
+  async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
+    const [id] = await this.#firstOf(keys.endpointIds(accountId), 1);
+    return id as EndpointId | undefined;
+  }
 
-    async forgetEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
-      await redis.zrem(keys.events(accountId), ...membersOf(leads));
-    },
+  async eventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
+    return (await this.#firstOf(keys.events(accountId), limit)).map(toLead);
+  }
 
-    /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
-    async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
-      const lists = [
-        keys.deliveries(endpointId),
-        ...homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
-      ];
-      const members = await Promise.all(lists.map((list) => firstOf(list, limit)));
-      return [...new Set(members.flat())].slice(0, limit).map(toLead);
-    },
+  async forgetEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
+    await this.redis.zrem(keys.events(accountId), ...membersOf(leads));
+  }
 
-    async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
-      const members = membersOf(leads);
-      const lists = [
-        keys.deliveries(endpointId),
-        ...homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
-      ];
-      await Promise.all(lists.map((list) => redis.zrem(list, ...members)));
-    },
+  /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
+  async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
+    const members = await Promise.all(this.#listsOf(endpointId).map((list) => this.#firstOf(list, limit)));
+    return [...new Set(members.flat())].slice(0, limit).map(toLead);
+  }
 
-    /** The payload, and what stands for it. */
-    async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
-      await redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
-    },
+  async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
+    const members = membersOf(leads);
+    await Promise.all(this.#listsOf(endpointId).map((list) => this.redis.zrem(list, ...members)));
+  }
 
-    async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
-      const members = await firstOf(keys.receivers(accountId, eventId), limit);
-      return members as EndpointId[];
-    },
+  /** The payload, and what stands for it. */
+  async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
+    await this.redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
+  }
 
-    /** What happened to an event's deliveries. */
-    async removeDeliveries(
-      accountId: AccountId,
-      eventId: EventId,
-      endpointIds: readonly EndpointId[],
-    ): Promise<void> {
-      if (endpointIds.length === 0) return;
-      await Promise.all(endpointIds.map((id) => redis.unlink(keys.delivery(id, eventId))));
-      await redis.zrem(keys.receivers(accountId, eventId), ...endpointIds);
-    },
+  async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
+    const members = await this.#firstOf(keys.receivers(accountId, eventId), limit);
+    return members as EndpointId[];
+  }
 
-    /** How many of its replays there were to be removed, at most `limit`. */
-    async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
-      const listKey = keys.replays(endpointId);
-      const members = await firstOf(listKey, limit);
-      await Promise.all(members.map((member) => redis.unlink(keys.replay(idOfMember(member)))));
-      if (members.length > 0) await redis.zrem(listKey, ...members);
-      return members.length;
-    },
+  /** What happened to an event's deliveries. */
+  async removeDeliveries(
+    accountId: AccountId,
+    eventId: EventId,
+    endpointIds: readonly EndpointId[],
+  ): Promise<void> {
+    if (endpointIds.length === 0) return;
+    await Promise.all(endpointIds.map((id) => this.redis.unlink(keys.delivery(id, eventId))));
+    await this.redis.zrem(keys.receivers(accountId, eventId), ...endpointIds);
+  }
 
-    /**
-     * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
-     * that lists keep, and answers to requests. Others' keys may look much the same.
-     *
-     * @param noted where it has come to; left out at the beginning.
-     */
-    async findStrays(accountId: AccountId, noted: SearchPlace | undefined): Promise<Found> {
-      const masters = mastersOf(redis);
-      const place = placeAmong([...masters.keys()], noted);
-      const master = place && masters.get(place.master);
-      if (!master) throw storageUnavailable(new Error('No master of the Cluster is known.'));
-      const pattern = keys.ofAnyEvent(accountId);
-      const [cursor, found] = await master.scan(place.cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
-      return { ...sortOut(found), next: placeAfter(place, cursor) };
-    },
+  /** How many of its replays there were to be removed, at most `limit`. */
+  async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
+    const listKey = keys.replays(endpointId);
+    const members = await this.#firstOf(listKey, limit);
+    await Promise.all(members.map((member) => this.redis.unlink(keys.replay(idOfMember(member)))));
+    if (members.length > 0) await this.redis.zrem(listKey, ...members);
+    return members.length;
+  }
 
-    async removeAnswers(accountId: AccountId, names: readonly string[]): Promise<void> {
-      await Promise.all(names.map((name) => redis.unlink(keys.idempotency(accountId, name))));
-    },
+  /**
+   * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
+   * that lists keep, and answers to requests. Others' keys may look much the same.
+   *
+   * @param noted where it has come to; left out at the beginning.
+   */
+  async findStrays(accountId: AccountId, noted: SearchCursor | undefined): Promise<Found> {
+    const masters = mastersOf(this.redis);
+    const search = cursorAmong([...masters.keys()], noted);
+    const master = search && masters.get(search.master);
+    if (!master) throw storageUnavailable(new Error('No master of the Cluster is known.'));
+    const pattern = keys.ofAnyEvent(accountId);
+    const [cursor, found] = await master.scan(search.cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
+    return { ...sortOut(found), next: cursorAfter(search, cursor) };
+  }
 
-    /** What is left of an endpoint once its lists are empty. */
-    async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-      const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
-        keyOf(endpointId),
-      );
-      await redis.unlink(...lists, ...keysOfLimits(endpointId));
-      for (const { held, looks } of homeShardsOf(endpointId)) {
-        await redis.unlink(held(endpointId));
-        await redis.zrem(looks, `${accountId}/${endpointId}`);
-      }
-      await heldCounts.recount({ accountId, endpointId });
-      await redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
-      await redis.zrem(keys.openBreakers, endpointId);
-      await redis.zrem(keys.endpointIds(accountId), endpointId);
-    },
+  async removeAnswers(accountId: AccountId, names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => this.redis.unlink(keys.idempotency(accountId, name))));
+  }
 
-    /** What is left of an account once its lists are empty, but for the account itself. */
-    async removeRest(accountId: AccountId): Promise<void> {
-      await redis.unlink(
-        keys.endpointsVersion(accountId),
-        keys.subscriptions(accountId),
-        keys.rateLimit(accountId),
-        keys.runningReplays(accountId),
-      );
-      for (const { prefix } of shards.all()) {
-        const { flows } = queueKeysOf(prefix);
-        await redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));
-      }
-    },
-  });
+  /** What is left of an endpoint once its lists are empty. */
+  async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
+      keyOf(endpointId),
+    );
+    await this.redis.unlink(...lists, ...keysOfLimits(endpointId));
+    for (const { held, looks } of this.#homeShardsOf(endpointId)) {
+      await this.redis.unlink(held(endpointId));
+      await this.redis.zrem(looks, `${accountId}/${endpointId}`);
+    }
+    await this.#heldCounts.recount({ accountId, endpointId });
+    await this.redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
+    await this.redis.zrem(keys.openBreakers, endpointId);
+    await this.redis.zrem(keys.endpointIds(accountId), endpointId);
+  }
+
+  /** What is left of an account once its lists are empty, but for the account itself. */
+  async removeRest(accountId: AccountId): Promise<void> {
+    await this.redis.unlink(
+      keys.endpointsVersion(accountId),
+      keys.subscriptions(accountId),
+      keys.rateLimit(accountId),
+      keys.runningReplays(accountId),
+    );
+    for (const { prefix } of this.shards.all()) {
+      const { flows } = queueKeysOf(prefix);
+      await this.redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));
+    }
+  }
+
+  #firstOf(key: string, limit: number): Promise<string[]> {
+    return this.redis.zrange(key, '0', String(limit - 1));
+  }
+
+  #listsOf(endpointId: EndpointId): string[] {
+    return [
+      keys.deliveries(endpointId),
+      ...this.#homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
+    ];
+  }
+
+  #homeShardsOf(endpointId: EndpointId) {
+    return this.shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
+  }
 }
-
-export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
+throwStorageErrors(RemainsStore);
 
 const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
@@ -219,7 +227,7 @@ function membersOf(leads: readonly Lead[]): string[] {
 }
 
 /** How far a search through all keys is. */
-export interface SearchPlace {
+export interface SearchCursor {
   /** The servers that hold the keys when it began, in the order in which they are searched. */
   readonly masters: readonly string[];
   /** The one that is being searched. */
@@ -235,22 +243,22 @@ const START = '0';
  *
  * @param masters in any order, which differs from process to process.
  */
-export function placeAmong(
+export function cursorAmong(
   masters: readonly string[],
-  noted: SearchPlace | undefined,
-): SearchPlace | undefined {
+  noted: SearchCursor | undefined,
+): SearchCursor | undefined {
   const sorted = masters.toSorted();
   if (noted && isSame(noted.masters, sorted)) return noted;
   return startOf(sorted, 0);
 }
 
-/** The place after a look that gave this cursor; `undefined` at the end. */
-export function placeAfter({ masters, master }: SearchPlace, cursor: string): SearchPlace | undefined {
+/** Where to go on after a look that gave this cursor; `undefined` at the end. */
+export function cursorAfter({ masters, master }: SearchCursor, cursor: string): SearchCursor | undefined {
   if (cursor !== START) return { masters, master, cursor };
   return startOf(masters, masters.indexOf(master) + 1);
 }
 
-function startOf(masters: readonly string[], index: number): SearchPlace | undefined {
+function startOf(masters: readonly string[], index: number): SearchCursor | undefined {
   const master = masters[index];
   return master === undefined ? undefined : { masters, master, cursor: START };
 }

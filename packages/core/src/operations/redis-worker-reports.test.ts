@@ -1,14 +1,14 @@
 import { keys } from '../domain/keys';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
-import { createRedisWorkerReports, SEEN_FOR_MS, type WorkerReport } from './redis-worker-reports';
+import { SEEN_FOR_MS, type WorkerReport, WorkerReports } from './redis-worker-reports';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 async function arrange() {
   const { client } = willClose(await openTestRedis());
-  return { client, reports: createRedisWorkerReports(client) };
+  return { client, reports: new WorkerReports(client) };
 }
 
 function reportOf(id: string, change: Partial<WorkerReport> = {}): WorkerReport {

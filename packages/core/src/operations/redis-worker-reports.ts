@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 // By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is good.
@@ -35,29 +35,28 @@ const listSchema = z.array(z.tuple([z.number(), z.string()]));
 const scriptKeys = [keys.workers, keys.workerReports];
 
 /** What workers have said of themselves not long ago. */
-export function createRedisWorkerReports(redis: RedisClient) {
-  return withStorageErrors({
-    async save(report: WorkerReport): Promise<void> {
-      await SAVE(redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
-    },
+export class WorkerReports {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Of one that stops, so that it is not taken for one that is there. */
-    async remove(id: string): Promise<void> {
-      await redis.multi().zrem(keys.workers, id).hdel(keys.workerReports, id).exec();
-    },
+  async save(report: WorkerReport): Promise<void> {
+    await SAVE(this.redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
+  }
 
-    /** Those heard of last first. What a later version has written in another form is left out. */
-    async list(): Promise<readonly SeenWorker[]> {
-      const found = listSchema.parse(await LIST(redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
-      return found.flatMap(([seenAt, text]) => {
-        const report = workerReportSchema.safeParse(parsedOrUndefined(text)).data;
-        return report ? { ...report, seenAt } : [];
-      });
-    },
-  });
+  /** Of one that stops, so that it is not taken for one that is there. */
+  async remove(id: string): Promise<void> {
+    await this.redis.multi().zrem(keys.workers, id).hdel(keys.workerReports, id).exec();
+  }
+
+  /** Those heard of last first. What a later version has written in another form is left out. */
+  async list(): Promise<readonly SeenWorker[]> {
+    const found = listSchema.parse(await LIST(this.redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
+    return found.flatMap(([seenAt, text]) => {
+      const report = workerReportSchema.safeParse(parsedOrUndefined(text)).data;
+      return report ? { ...report, seenAt } : [];
+    });
+  }
 }
-
-export type WorkerReports = ReturnType<typeof createRedisWorkerReports>;
+throwStorageErrors(WorkerReports);
 
 const budgetSchema = z.object({ inUse: z.number(), allowed: z.number() });
 

@@ -2,7 +2,7 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, oneShard, shardsOf } from '../domain/queues';
-import { createRedisRemainsStore } from '../operations/redis-remains-store';
+import { RemainsStore } from '../operations/redis-remains-store';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -93,7 +93,7 @@ it('is right again after a version that counts nothing has held and released', a
 it('counts nothing of an endpoint that is erased', async () => {
   const { hold, client, address, counts } = await arrange();
   await hold(2, 'busy');
-  await createRedisRemainsStore(client, shards).removeEndpoint(address.accountId, address.endpointId);
+  await new RemainsStore(client, shards).removeEndpoint(address.accountId, address.endpointId);
   expect(await counts.read()).toEqual(NONE);
 });
 

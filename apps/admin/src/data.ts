@@ -1,10 +1,9 @@
-import type { CopyResult } from '@hookferry/core/operations/redis-copy-data';
+import { type CopyResult, copyData } from '@hookferry/core/operations/redis-copy-data';
 import { isRedisUrl } from '@hookferry/producer/contract';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import type { Cli } from '../cli';
-import { Failure } from '../failure';
-import { parseFlags } from '../flags';
+import { type Cli, Failure, parseFlags } from './cli';
+import { withRedis } from './context';
 
 const flagsSchema = z.object({
   to: z
@@ -14,7 +13,7 @@ const flagsSchema = z.object({
 
 const TOLD_EVERY = 10_000;
 
-export function addCopyData(data: Command, { output, withService }: Cli): void {
+export function addCopyData(data: Command, { output, withContext }: Cli): void {
   data
     .command('copy')
     .description(
@@ -23,13 +22,17 @@ export function addCopyData(data: Command, { output, withService }: Cli): void {
     .option('--to <url>', 'an empty Redis: as REDIS_URL would name it')
     .action(async (given: unknown) => {
       const { to } = parseFlags(flagsSchema, given);
-      await withService(async (service) => {
+      await withContext(async ({ redis, config }) => {
         let told = 0;
-        const result = await service.copyTo(to, (keys) => {
+        const tell = (keys: number) => {
           if (keys - told < TOLD_EVERY) return;
           told = keys;
           output.error(`${keys} keys\n`);
-        });
+        };
+        const from = { redis, url: config.REDIS_URL };
+        const result = await withRedis('working', to, (redisTo) =>
+          copyData(from, { redis: redisTo, url: to }, tell),
+        );
         output.out(`Copied ${keysOf(result)} keys.\n`);
       });
     });

@@ -10,7 +10,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import { createListTroubled, type Trouble } from './list-troubled';
+import { listTroubled, type Trouble } from './read-operations';
 
 const NOW = 1_700_000_000_000;
 
@@ -21,14 +21,13 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   const endpointStore = createRedisEndpointStore(client, testSealer);
   const openBreakers = createRedisOpenBreakers(client);
-  const deps = {
+  const context = {
     endpointStore,
     openBreakers,
     disabledEndpoints: createRedisDisabledEndpoints(client),
     admissionStore: createRedisAdmissionStore(client),
     clock: () => NOW,
   };
-  const list = createListTroubled(deps);
 
   async function create(change: Partial<Endpoint> = {}): Promise<Endpoint> {
     const endpoint = buildEndpoint(change);
@@ -45,14 +44,14 @@ async function arrange() {
     const found = [];
     let before: Mark | undefined;
     do {
-      const page = await list(trouble, limit, before);
+      const page = await listTroubled(context, trouble, limit, before);
       found.push(...page.found);
       before = page.nextCursor;
     } while (before !== undefined);
     return found;
   }
 
-  return { client, deps, endpointStore, create, openBreaker, readAll };
+  return { client, context, endpointStore, create, openBreaker, readAll };
 }
 
 describe('disabled endpoints', () => {
@@ -85,11 +84,13 @@ describe('disabled endpoints', () => {
   });
 
   it('are listed without their URL where nobody can read the record', async () => {
-    const { deps, create, client } = await arrange();
+    const { context, create, client } = await arrange();
     const { id } = await create({ status: 'disabled' });
     const sealer = createSealer([]);
-    const list = createListTroubled({ ...deps, endpointStore: createRedisEndpointStore(client, sealer) });
-    expect((await list('disabled', 10)).found).toMatchObject([{ endpointId: id, url: undefined }]);
+    const unreadable = { ...context, endpointStore: createRedisEndpointStore(client, sealer) };
+    expect((await listTroubled(unreadable, 'disabled', 10)).found).toMatchObject([
+      { endpointId: id, url: undefined },
+    ]);
   });
 });
 

@@ -1,0 +1,127 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
+import { eraseAccount } from '@hookferry/core/operations/erase-account';
+import {
+  createAccount,
+  newAccountSchema,
+  presentAccount,
+  readAccount,
+  readRemains,
+} from '@hookferry/core/operations/manage-accounts';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { type Cli, jsonOption, jsonSchema, type Output, parseFlags, UsageError, withAdvice } from './cli';
+import type { AdminContext } from './context';
+import { formatJson, formatTable } from './format';
+import { readAllPages } from './read-all-pages';
+
+const createFlagsSchema = newAccountSchema.extend({ json: jsonSchema });
+
+export function addCreateAccount(accounts: Command, { output, withContext }: Cli): void {
+  accounts
+    .command('create')
+    .description('Create an account.')
+    .option('--id <id>', 'the id that producers and you will name it by (default: one is made)')
+    .option('--name <name>', 'what people call it')
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { json, ...input } = parseFlags(createFlagsSchema, given);
+      await withContext(async (context) => {
+        const advice = 'Choose another one, or see: hookferry-admin accounts list';
+        const account = await withAdvice('conflict', advice, createAccount(context, input));
+        output.out(json ? formatJson(presentAccount(account)) : accountTable([account]));
+      });
+    });
+}
+
+const listFlagsSchema = z.object({ json: jsonSchema });
+
+export function addListAccounts(accounts: Command, { output, withContext }: Cli): void {
+  accounts
+    .command('list')
+    .description('List the accounts, newest first.')
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { json } = parseFlags(listFlagsSchema, given);
+      await withContext(async ({ accountStore }) => {
+        const all = await readAllPages(async (limit, before) => {
+          const page = await accountStore.list(limit, before);
+          return [page.accounts, page.nextCursor];
+        });
+        output.out(json ? formatJson(all.map(presentAccount)) : accountTable(all));
+      });
+    });
+}
+
+const LOOK_EVERY_MS = 500;
+
+const deleteFlagsSchema = z.object({
+  yes: z.literal(true, 'must be given: nothing brings the account back'),
+  wait: z.boolean(),
+  json: jsonSchema,
+});
+
+export function addDeleteAccount(accounts: Command, { output, withContext }: Cli): void {
+  accounts
+    .command('delete')
+    .description('Erase an account with all that it owns. The workers do it; this waits for them.')
+    .argument('<id>', "the account's id")
+    .option('--yes', 'this is really meant')
+    .option('--no-wait', 'do not wait until it is done')
+    .addOption(jsonOption())
+    .action(async (givenId: unknown, given: unknown) => {
+      const id = parseId(givenId);
+      const flags = parseFlags(deleteFlagsSchema, { yes: false, ...(given as object) });
+      await withContext(async (context) => {
+        const advice = 'See: hookferry-admin accounts list';
+        const account = await withAdvice(
+          'conflict',
+          'Nothing was changed.',
+          withAdvice('not_found', advice, eraseAccount(context, id)),
+        );
+        if (flags.wait) await untilErased(context, id, output);
+        const done = flags.wait ? `Erased the account ${id}.\n` : `The account ${id} is being erased.\n`;
+        const status = flags.wait ? 'erased' : 'erasing';
+        output.out(flags.json ? formatJson({ ...presentAccount(account), status }) : done);
+      });
+    });
+}
+
+function parseId(given: unknown): AccountId {
+  const id = accountIdSchema.safeParse(given);
+  if (!id.success) throw new UsageError(`<id>: ${id.error.issues.map(({ message }) => message).join('; ')}`);
+  return id.data;
+}
+
+async function untilErased(context: AdminContext, id: AccountId, output: Output): Promise<void> {
+  output.error('The workers erase it. If nothing moves, see that one is running.\n');
+  let said = '';
+  for (let left = await readLeft(context, id); left !== undefined; left = await readLeft(context, id)) {
+    if (left !== said) output.error(`${left}\n`);
+    said = left;
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+/** In words; `undefined` once the account is gone. */
+async function readLeft(context: AdminContext, id: AccountId): Promise<string | undefined> {
+  try {
+    const remains = await readRemains(context, await readAccount(context, id));
+    if (!remains) return undefined;
+    if (remains.endpoints + remains.events > 0) {
+      return `Still there: ${remains.endpoints} webhooks, ${remains.events} events.`;
+    }
+    return 'No webhooks or events are listed any more. What no list has is looked for among all keys.';
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+function accountTable(accounts: readonly Account[]): string {
+  const rows = accounts
+    .map(presentAccount)
+    .map(({ id, name = '', status, created_at }) => [id, name, status, created_at]);
+  return formatTable(['ID', 'NAME', 'STATUS', 'CREATED'], rows);
+}

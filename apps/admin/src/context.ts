@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
+import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
+import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
+import {
+  type ConnectionRole,
+  connectRedis,
+  queuePrefix,
+  type RedisClient,
+  storageUnavailable,
+} from '@hookferry/core/platform/redis-connect';
+import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { ErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
+import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import type { CliConfig } from './config';
+
+/** What the commands work with: the same as the API's use cases. */
+export type AdminContext = Awaited<ReturnType<typeof openStores>>;
+
+const CONNECT_PATIENCE_MS = 5_000;
+
+// A command says itself what it does.
+const emit = () => {};
+
+/** Connect for as long as `action` takes. @throws AppError `storage_unavailable`. */
+export async function withContext(
+  config: CliConfig,
+  action: (context: AdminContext) => Promise<void>,
+): Promise<void> {
+  await withRedis('answering', config.REDIS_URL, async (redis) => {
+    const context = await openStores(redis, config);
+    try {
+      await action(context);
+    } finally {
+      await Promise.all([context.deadLetterStore.close(), context.erasureQueue.close()]);
+    }
+  });
+}
+
+async function openStores(redis: RedisClient, config: CliConfig) {
+  const clock = systemClock;
+  const accountStore = createRedisAccountStore(redis);
+  const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
+  await ensureDefaultAccount(accountStore, clock);
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  return {
+    config,
+    redis,
+    accountStore,
+    apiKeyStore: createRedisApiKeyStore(redis),
+    remainsStore: new RemainsStore(redis, shards),
+    removeEndpoints: createRedisRemoveEndpoints(redis),
+    deliveryStore: createRedisDeliveryStore(redis, retention),
+    admissionStore: createRedisAdmissionStore(redis),
+    heldDeliveries: new HeldDeliveries(redis, shards),
+    replayStore: new ReplayStore(redis, config.RETENTION),
+    deadLetterStore: new DeadLetterStore(redis, shards, clock),
+    erasureQueue: new ErasureQueue(redis, shards),
+    newId: createNewId(clock),
+    clock,
+    emit,
+  };
+}
+
+/** Connects for as long as `work` takes. @throws AppError `storage_unavailable`. */
+export async function withRedis<Result>(
+  role: ConnectionRole,
+  url: string,
+  work: (redis: RedisClient) => Promise<Result>,
+): Promise<Result> {
+  const redis = connectRedis({ url, role, name: 'admin', emit });
+  try {
+    await untilReady(redis);
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** As they are at the moment: a command is short. */
+async function findShards(redis: RedisClient, firstPrefix: string): Promise<QueueShards> {
+  const { inForce, others } = await new LayoutStore(redis, firstPrefix).look(undefined, []);
+  const [layout, ...rest] = [inForce, ...others].map(({ count }) => createQueueLayout(count, firstPrefix));
+  return shardsAmong(layout ?? createQueueLayout(1, firstPrefix), rest);
+}
+
+// Somebody sits before it, so the first error decides; a process of the service would go on trying.
+async function untilReady(redis: RedisClient): Promise<void> {
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_PATIENCE_MS) });
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}

@@ -1,0 +1,211 @@
+import {
+  type DeadLetterId,
+  type DeadLetterQueue,
+  deadLetterIdSchema,
+  deadLetterQueues,
+  type ListedDeadLetter,
+} from '@hookferry/core/domain/dead-letter';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { DeadLetterMark } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import {
+  dropDeadLetter,
+  type ListedDeadLetterView,
+  presentDeadLetter,
+  presentListedDeadLetter,
+  readDeadLetter,
+  redriveDeadLetter,
+} from '@hookferry/core/replays/manage-dead-letters';
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError, withAdvice } from './cli';
+import type { AdminContext } from './context';
+import { formatJson, formatTable } from './format';
+import { type ReadPage, readPages } from './read-all-pages';
+
+const queueOption = () => new Option('--queue <name>', `only those of: ${deadLetterQueues.join(', ')}`);
+const queueSchema = z.enum(deadLetterQueues, `must be one of ${deadLetterQueues.join(', ')}`).optional();
+
+const HOW_TO_LIST = 'See: hookferry-admin dead-letters list';
+
+const DEFAULT_LIMIT = 50;
+
+const listFlagsSchema = z.object({
+  queue: queueSchema,
+  limit: z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .default(DEFAULT_LIMIT),
+  json: jsonSchema,
+});
+const TITLES = ['ID', 'NAME', 'ACCOUNT', 'FAILED', 'REASON'];
+
+export function addListDeadLetters(deadLetters: Command, { output, withContext }: Cli): void {
+  deadLetters
+    .command('list')
+    .description('List dead letters, newest first.')
+    .addOption(queueOption())
+    .option('--limit <number>', `how many at most (default: ${DEFAULT_LIMIT})`)
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { queue, limit, json } = parseFlags(listFlagsSchema, given);
+      await withContext(async (context) => {
+        const found: ListedDeadLetterView[] = [];
+        for await (const page of readPages(readDeadLetterPage(context, queue))) {
+          found.push(...page.map(presentListedDeadLetter));
+          if (found.length > limit) break;
+        }
+        const shown = found.slice(0, limit);
+        output.out(json ? formatJson(shown) : formatTable(TITLES, shown.map(toRow)));
+        if (found.length > limit) output.error('There are more: --limit shows as many as you like.\n');
+      });
+    });
+}
+
+function toRow({ id, name, account_id, failed_at, reason }: ListedDeadLetterView): string[] {
+  return [id, name, account_id ?? '', failed_at, reason].map(withoutControls);
+}
+
+// What a producer has pushed must not get at the terminal.
+function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ');
+}
+
+export function addShowDeadLetter(deadLetters: Command, { output, withContext }: Cli): void {
+  deadLetters
+    .command('show')
+    .description('Print a dead letter with its data, as JSON.')
+    .argument('<id>', 'as it stands in the list')
+    .action(async (givenId: unknown) => {
+      const id = parseDeadLetterId(givenId);
+      await withContext(async (context) => {
+        const deadLetter = await withAdvice('not_found', HOW_TO_LIST, readDeadLetter(context, id));
+        output.out(indented(presentDeadLetter(deadLetter)));
+      });
+    });
+}
+
+function indented(json: string): string {
+  try {
+    return formatJson(JSON.parse(json));
+  } catch (error) {
+    // Nested too deeply to be written anew.
+    if (error instanceof RangeError) return `${json}\n`;
+    throw error;
+  }
+}
+
+export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
+  addEachDeadLetter(deadLetters, cli, {
+    name: 'drop',
+    description: 'Drop dead letters for good. A delivery or a replay whose job it was is cancelled.',
+    done: ['Dropped', 'dropped'],
+    act: dropDeadLetter,
+  });
+}
+
+export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
+  addEachDeadLetter(deadLetters, cli, {
+    name: 'redrive',
+    description: 'Put dead letters back onto their queues. What fails again is a dead letter again.',
+    done: ['Put back', 'redriven'],
+    act: redriveDeadLetter,
+  });
+}
+
+/** Something that can be done with dead letters. */
+interface DeadLetterAct {
+  readonly name: string;
+  readonly description: string;
+  /** What was done, as a sentence begins with it and as a member of JSON. */
+  readonly done: readonly [sentence: string, member: string];
+  act(context: AdminContext, id: DeadLetterId): Promise<void>;
+}
+
+const flagsSchema = z.object({ all: z.boolean().default(false), queue: queueSchema, json: jsonSchema });
+type Flags = z.infer<typeof flagsSchema>;
+
+/** A command that does something with dead letters: with those that are named, or with all of them. */
+function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct): void {
+  parent
+    .command(what.name)
+    .description(what.description)
+    .argument('[ids...]', 'as they stand in the list')
+    .option('--all', 'every one that there is now')
+    .addOption(queueOption())
+    .addOption(jsonOption())
+    .action(async (givenIds: readonly unknown[], given: unknown) => {
+      const ids = givenIds.map(parseDeadLetterId);
+      const flags = parseFlags(flagsSchema, given);
+      requireOneOf(ids, flags);
+      await cli.withContext(async (context) => {
+        const count = flags.all ? await doAll(context, flags, cli, what) : await doEach(context, ids, what);
+        const [sentence, member] = what.done;
+        cli.output.out(flags.json ? formatJson({ [member]: count }) : `${sentence} ${countOf(count)}.\n`);
+      });
+    });
+}
+
+function requireOneOf(ids: readonly DeadLetterId[], { all, queue }: Flags): void {
+  if (all && ids.length > 0) throw new UsageError('Name some, or say --all; not both.');
+  if (!all && ids.length === 0) throw new UsageError('Say which: <id>…, or --all.');
+  if (!all && queue !== undefined) throw new UsageError('--queue: goes with --all only');
+}
+
+async function doEach(
+  context: AdminContext,
+  ids: readonly DeadLetterId[],
+  { act }: DeadLetterAct,
+): Promise<number> {
+  for (const id of ids) await withAdvice('not_found', HOW_TO_LIST, act(context, id));
+  return ids.length;
+}
+
+// From the newest to the oldest: what becomes a dead letter again meanwhile is newer, and is not met a second time.
+async function doAll(
+  context: AdminContext,
+  { queue }: { readonly queue?: DeadLetterQueue | undefined },
+  { output }: Cli,
+  { act, done: [sentence] }: DeadLetterAct,
+): Promise<number> {
+  let count = 0;
+  for await (const page of readPages(readDeadLetterPage(context, queue))) {
+    if (count > 0) output.error(`${sentence} ${countOf(count)} so far.\n`);
+    for (const { id } of page) count += await oneIfThere(act(context, id));
+  }
+  return count;
+}
+
+// Somebody else may be at it too, and want the other.
+async function oneIfThere(action: Promise<void>): Promise<0 | 1> {
+  try {
+    await action;
+    return 1;
+  } catch (error) {
+    if (error instanceof AppError && (error.code === 'not_found' || error.code === 'conflict')) return 0;
+    throw error;
+  }
+}
+
+function countOf(count: number): string {
+  return count === 1 ? '1 dead letter' : `${count} dead letters`;
+}
+
+/** @throws UsageError. */
+function parseDeadLetterId(given: unknown): DeadLetterId {
+  const id = deadLetterIdSchema.safeParse(given).data;
+  if (id === undefined)
+    throw new UsageError('<id>: must be as it stands in: hookferry-admin dead-letters list');
+  return id;
+}
+
+/** How the pages of dead letters are read: all, or those of a queue. */
+function readDeadLetterPage(
+  context: AdminContext,
+  queue: DeadLetterQueue | undefined,
+): ReadPage<ListedDeadLetter, DeadLetterMark> {
+  return async (limit, before) => {
+    const page = await context.deadLetterStore.list(queue, limit, before);
+    return [page.deadLetters, page.nextCursor];
+  };
+}

@@ -1,0 +1,133 @@
+import {
+  issueApiKey,
+  newApiKey,
+  presentApiKey,
+  revokeApiKey,
+  scopeListSchema,
+} from '@hookferry/core/accounts/api-keys';
+import {
+  accountIdSchema,
+  apiKeyIdSchema,
+  DEFAULT_ACCOUNT,
+  displayNameSchema,
+  scopes,
+} from '@hookferry/core/domain/account';
+import { readAccount } from '@hookferry/core/operations/manage-accounts';
+import { durationSchema } from '@hookferry/core/platform/duration';
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError, withAdvice } from './cli';
+import { formatJson, formatTable } from './format';
+import { readAllPages } from './read-all-pages';
+
+const accountOption = () => new Option('--account <id>', 'whose keys').default(DEFAULT_ACCOUNT);
+
+const MAX_EXPIRES_MS = 3_650 * 86_400_000;
+
+const createFlagsSchema = z.object({
+  account: accountIdSchema,
+  name: displayNameSchema,
+  scopes: z
+    .string()
+    .transform((text) => text.split(',').map((scope) => scope.trim()))
+    .pipe(scopeListSchema),
+  expires: durationSchema
+    .refine((ms) => ms > 0, 'must be longer than nothing')
+    .refine((ms) => ms <= MAX_EXPIRES_MS, 'must be at most 3650d')
+    .optional(),
+  json: jsonSchema,
+});
+
+export function addCreateKey(keys: Command, { output, withContext }: Cli): void {
+  keys
+    .command('create')
+    .description('Issue a key. It is shown this once: only a hash of it is stored.')
+    .requiredOption('--name <name>', 'what it is for')
+    .requiredOption('--scopes <list>', `what it may do, separated by commas: ${scopes.join(', ')}`)
+    .option('--expires <duration>', 'how long it is good for, such as 90d (default: for ever)')
+    .addOption(accountOption())
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const flags = parseFlags(createFlagsSchema, given);
+      await withContext(async (context) => {
+        const { account, name, expires } = flags;
+        const advice = `Create it first: hookferry-admin accounts create --id ${account}`;
+        await withAdvice('not_found', advice, readAccount(context, account));
+        const createdAt = context.clock();
+        const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
+        const input = { name, scopes: flags.scopes, ...expiry };
+        const issued = issueApiKey(context, account, input, { key: newApiKey(context.newId), createdAt });
+        const { key, apiKey } = await withAdvice('not_found', 'It is being erased.', issued);
+        const shown = presentApiKey(apiKey);
+        if (flags.json) return output.out(formatJson({ ...shown, account_id: account, key }));
+        const end = shown.expires_at === null ? '' : `, good until ${shown.expires_at}`;
+        output.error(`Key ${shown.id} of the account ${account}${end}. This is the only time it is shown:\n`);
+        output.out(`${key}\n`);
+      });
+    });
+}
+
+const listFlagsSchema = z.object({ account: accountIdSchema, json: jsonSchema });
+const TITLES = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
+
+export function addListKeys(keys: Command, { output, withContext }: Cli): void {
+  keys
+    .command('list')
+    .description("List an account's keys, newest first.")
+    .addOption(accountOption())
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { account, json } = parseFlags(listFlagsSchema, given);
+      await withContext(async (context) => {
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, account));
+        const all = await readAllPages(async (limit, before) => {
+          const page = await context.apiKeyStore.list(account, limit, before);
+          return [page.apiKeys, page.nextCursor];
+        });
+        const shown = all.map(presentApiKey);
+        output.out(json ? formatJson(shown) : formatTable(TITLES, shown.map(toRow)));
+      });
+    });
+}
+
+function toRow(apiKey: ReturnType<typeof presentApiKey>): string[] {
+  const { id, name, scopes, created_at, expires_at, last_used_at } = apiKey;
+  return [id, name, scopes.join(','), created_at, expires_at ?? 'never', last_used_at ?? 'never'];
+}
+
+const revokeFlagsSchema = z.object({
+  account: accountIdSchema,
+  last: z.boolean().default(false),
+  json: jsonSchema,
+});
+
+export function addRevokeKey(keys: Command, { output, withContext }: Cli): void {
+  keys
+    .command('revoke')
+    .description('Revoke a key. It is refused from the next request on, in every process.')
+    .argument('<id>', 'the 16 characters after whk_')
+    .addOption(accountOption())
+    .option('--last', 'also if no other key of the account could issue one then')
+    .addOption(jsonOption())
+    .action(async (givenId: unknown, given: unknown) => {
+      const id = parseId(givenId);
+      const { account, last, json } = parseFlags(revokeFlagsSchema, given);
+      await withContext(async (context) => {
+        const revoked = revokeApiKey(context, account, id, { mayBeLast: last });
+        const listed = withAdvice(
+          'not_found',
+          `See: hookferry-admin keys list --account ${account}`,
+          revoked,
+        );
+        await withAdvice('last_admin_key', 'To revoke it all the same, add --last.', listed);
+        output.out(json ? formatJson({ id, account_id: account }) : `Revoked the key ${id}.\n`);
+      });
+    });
+}
+
+// What was given is not repeated: it may be a whole key.
+function parseId(given: unknown): string {
+  const id = apiKeyIdSchema.safeParse(given).data;
+  if (id === undefined) throw new UsageError('<id>: must be the 16 characters between whk_ and the next _');
+  return id;
+}
