@@ -91,8 +91,8 @@ export function addListKeys(keys: Command, { output, withContext }: Cli): void {
 }
 
 function toRow(apiKey: ReturnType<typeof presentApiKey>): string[] {
-  const { id, name, scopes, created_at, expires_at, last_used_at } = apiKey;
-  return [id, name, scopes.join(','), created_at, expires_at ?? 'never', last_used_at ?? 'never'];
+  const { id, name, created_at, expires_at, last_used_at } = apiKey;
+  return [id, name, apiKey.scopes.join(','), created_at, expires_at ?? 'never', last_used_at ?? 'never'];
 }
 
 const revokeFlagsSchema = z.object({
