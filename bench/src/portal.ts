@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -25,7 +25,7 @@ export async function runPortalSuite({ redisUrl, short, deliveries }: SuiteOptio
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   await redis.flushdb();
   const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
-  await createRedisApiKeyStore(redis).save(record);
+  await new ApiKeyStore(redis).save(record);
   await loadHistory({ redis, accountId: record.accountId, deliveries: many });
   const port = await findClosedPort();
   const api = new MeasuredProcess(API, {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
@@ -48,7 +48,7 @@ export async function withContext(
 
 async function openStores(redis: RedisClient, config: CliConfig) {
   const clock = systemClock;
-  const accountStore = createRedisAccountStore(redis);
+  const accountStore = new AccountStore(redis);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   await ensureDefaultAccount(accountStore, clock);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
@@ -56,7 +56,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     config,
     redis,
     accountStore,
-    apiKeyStore: createRedisApiKeyStore(redis),
+    apiKeyStore: new ApiKeyStore(redis),
     remainsStore: new RemainsStore(redis, shards),
     removeEndpoints: createRedisRemoveEndpoints(redis),
     deliveryStore: createRedisDeliveryStore(redis, retention),

@@ -1,6 +1,6 @@
 import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { Account, AccountId } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -40,7 +40,7 @@ async function runJson(commandLine: string) {
 }
 
 function authenticate(key: string) {
-  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  const apiKeyStore = new ApiKeyStore(redis.client);
   return createAuthenticate({
     authenticateSession: noSessions,
     apiKeyStore,
@@ -131,7 +131,7 @@ describe('keys list', () => {
   });
 
   it('shows all of them, however many', async () => {
-    const store = createRedisApiKeyStore(redis.client);
+    const store = new ApiKeyStore(redis.client);
     const created = await runJson('keys create --name ci --scopes admin');
     const record = await store.find(created.id);
     if (!record) throw new Error('The key is not there.');
@@ -229,7 +229,7 @@ describe('accounts delete', () => {
   /** Ends the erasure as a worker would, as soon as the command has said this. */
   async function deleteAcme(flags: string, said: string) {
     await run('accounts create --id acme');
-    const store = createRedisAccountStore(redis.client);
+    const store = new AccountStore(redis.client);
     const written = { out: '', error: '' };
     const deleted = run(`accounts delete acme --yes${flags}`, undefined, written);
     let account: Account | undefined;

@@ -1,4 +1,4 @@
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -67,7 +67,7 @@ async function startOverProxy() {
   const api = willClose(await startApi({ REDIS_URL: proxy.url }));
   await untilReady(api.url);
   const { key, record } = buildApiKey();
-  await createRedisApiKeyStore(redis.client).save(record);
+  await new ApiKeyStore(redis.client).save(record);
   return { api, proxy, key };
 }
 
@@ -154,7 +154,7 @@ describe('when Redis falls silent after a key was found', () => {
       const redis = willClose(await openTestRedis());
       const proxy = await startProxy(redis);
       const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
-      await createRedisApiKeyStore(redis.client).save(record);
+      await new ApiKeyStore(redis.client).save(record);
       // The operator's own account is refused to be erased without asking anybody.
       const ids = { ...(await saveBelongings(redis, record.accountId)), account: uniqueAccountId() };
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
@@ -188,7 +188,7 @@ describe('an API that is told to stop', () => {
   it('is not ready any more, answers still, and ends each connection with its answer', async () => {
     const redis = willClose(await openTestRedis());
     const { key, record } = buildApiKey();
-    await createRedisApiKeyStore(redis.client).save(record);
+    await new ApiKeyStore(redis.client).save(record);
     const api = await startApi({ REDIS_URL: redis.url, DRAIN_DELAY: '2s' });
     const ask = (path: string) => request(api.url).get(path).auth(key, { type: 'bearer' });
     expect((await ask('/v1/webhooks').set('connection', 'keep-alive')).headers.connection).toBe('keep-alive');

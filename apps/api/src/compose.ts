@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -80,9 +80,9 @@ export async function composeApi(
   const layoutStore = new LayoutStore(redis, firstPrefix);
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
 
-  const apiKeyStore = createRedisApiKeyStore(redis);
+  const apiKeyStore = new ApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
-    await ensureDefaultAccount(createRedisAccountStore(redis), clock);
+    await ensureDefaultAccount(new AccountStore(redis), clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });

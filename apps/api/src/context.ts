@@ -17,11 +17,11 @@ import {
 } from '@hookferry/core/accounts/authenticate';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
 import { createExchangeCode, createManagePortalSessions } from '@hookferry/core/accounts/portal-sessions';
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
-import { createRedisUsageStore } from '@hookferry/core/accounts/redis-usage-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -130,7 +130,7 @@ export function openContext(process: ProcessContext) {
 
 function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
-  const usageStore = createRedisUsageStore(redis);
+  const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
@@ -184,9 +184,9 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     deadLetterStore,
     inspectedQueues,
     operationalEvents,
-    accountStore: createRedisAccountStore(redis),
-    apiKeyStore: createRedisApiKeyStore(redis),
-    portalSessionStore: createRedisPortalSessionStore(redis),
+    accountStore: new AccountStore(redis),
+    apiKeyStore: new ApiKeyStore(redis),
+    portalSessionStore: new PortalSessionStore(redis),
     allowanceStore: createRedisAllowanceStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     eventStore,

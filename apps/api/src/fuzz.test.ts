@@ -2,7 +2,7 @@ import { Agent, type IncomingHttpHeaders, request as sendHttp } from 'node:http'
 import { text as readText } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import type { Signal } from '@hookferry/core/domain/signal';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await untilReady(`http://127.0.0.1:${api.port}`);
   const issued = buildApiKey({ accountId: DEFAULT_ACCOUNT });
   key = issued.key;
-  await createRedisApiKeyStore(redis.client).save(issued.record);
+  await new ApiKeyStore(redis.client).save(issued.record);
   const own = await saveBelongings(redis, DEFAULT_ACCOUNT);
   paths = routeCases.flatMap((route) => [pathTo(route, own), pathTo(route, unknownIds())]);
 });

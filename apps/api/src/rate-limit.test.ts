@@ -1,4 +1,4 @@
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import type { Environment } from '@hookferry/core/platform/settings';
@@ -16,7 +16,7 @@ afterEach(closeAll);
 /** Several API processes on one Redis, and keys for them. */
 async function startApis(environment: Environment, processes = 1) {
   const redis = willClose(await openTestRedis());
-  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  const apiKeyStore = new ApiKeyStore(redis.client);
   const start = async () => {
     const api = willClose(await startApi({ REDIS_URL: redis.url, ...environment }));
     await untilReady(api.url);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -33,7 +33,7 @@ export async function runHistorySuite({
   await redis.flushdb();
   const { key, record } = buildApiKey();
   const other = buildApiKey();
-  const apiKeyStore = createRedisApiKeyStore(redis);
+  const apiKeyStore = new ApiKeyStore(redis);
   for (const issued of [record, other.record]) await apiKeyStore.save(issued);
 
   const before = await usedBytes(redis);

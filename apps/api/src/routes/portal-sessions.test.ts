@@ -1,4 +1,4 @@
-import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import {
   type AccountId,
   type Capability,
@@ -246,7 +246,7 @@ describe('a session', () => {
   it('is refused once its time is over, and its code is refused before that', async () => {
     const now = Date.now();
     const apiKeyId = key.slice(4, 20);
-    const store = createRedisPortalSessionStore(api.redis.client);
+    const store = new PortalSessionStore(api.redis.client);
     const late = buildPortalSession({ accountId, apiKeyId, codeExpiresAt: now });
     await store.save(late.record, {}, 10, now);
     expect((await exchange(late.code)).body).toMatchObject({

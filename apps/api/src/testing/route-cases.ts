@@ -1,6 +1,6 @@
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
@@ -387,9 +387,9 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const eventStore = createRedisEventStore(client, testRetention);
   const [deadLetter] = await Promise.all([
     keepDeadLetter(client, accountId),
-    createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
-    createRedisApiKeyStore(client).save(apiKey),
-    createRedisPortalSessionStore(client).save(session, {}, 1, session.createdAt),
+    new AccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
+    new ApiKeyStore(client).save(apiKey),
+    new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
     createRedisEndpointStore(client, testSealer).create(endpoint),
     createRedisEndpointStore(client, testSealer).create(listener),
     createRedisListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),

@@ -1,5 +1,5 @@
-import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { AccountId, ApiKey } from '@hookferry/core/domain/account';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -27,8 +27,8 @@ export interface TestApi {
 /** The whole API on a port of its own, with a database of its own. Resolves when it is ready. */
 export async function startTestApi(environment: Environment = {}): Promise<TestApi> {
   const redis = await openTestRedis();
-  const accountStore = createRedisAccountStore(redis.client);
-  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  const accountStore = new AccountStore(redis.client);
+  const apiKeyStore = new ApiKeyStore(redis.client);
   const api = await startApi({ REDIS_URL: redis.url, ...environment });
   await untilReady(api.url);
   return {

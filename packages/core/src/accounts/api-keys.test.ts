@@ -15,8 +15,8 @@ import {
   revokeApiKey,
 } from './api-keys';
 import { createAuthenticate } from './authenticate';
-import { type AccountStore, createRedisAccountStore } from './redis-account-store';
-import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
+import { AccountStore } from './redis-account-store';
+import { ApiKeyStore } from './redis-api-key-store';
 
 describe('manage api keys', () => {
   const NOW = 1_700_000_000_000;
@@ -28,8 +28,8 @@ describe('manage api keys', () => {
   let accountStore: AccountStore;
   beforeAll(async () => {
     redis = await openTestRedis();
-    apiKeyStore = createRedisApiKeyStore(redis.client);
-    accountStore = createRedisAccountStore(redis.client);
+    apiKeyStore = new ApiKeyStore(redis.client);
+    accountStore = new AccountStore(redis.client);
   });
   afterAll(() => redis.close());
 
@@ -267,7 +267,7 @@ describe('bootstrap', () => {
   let store: ApiKeyStore;
   beforeAll(async () => {
     redis = await openTestRedis();
-    store = createRedisApiKeyStore(redis.client);
+    store = new ApiKeyStore(redis.client);
   });
   afterAll(() => redis.close());
 

@@ -3,7 +3,7 @@ import { buildApiKey } from '../testing/build-api-key';
 import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createAuthenticate, createNoteUse } from './authenticate';
-import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
+import { ApiKeyStore } from './redis-api-key-store';
 
 describe('authenticate', () => {
   const NOW = 1_700_000_000_000;
@@ -12,7 +12,7 @@ describe('authenticate', () => {
   let store: ApiKeyStore;
   beforeAll(async () => {
     redis = await openTestRedis();
-    store = createRedisApiKeyStore(redis.client);
+    store = new ApiKeyStore(redis.client);
   });
   afterAll(() => redis.close());
 
@@ -99,7 +99,7 @@ describe('authenticate', () => {
       const { authenticate } = create();
       const { key, record } = await issued();
       await authenticate(`Bearer ${key}`);
-      await createRedisApiKeyStore(redis.client).remove(record);
+      await new ApiKeyStore(redis.client).remove(record);
       await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject(INVALID);
     });
   });

@@ -16,9 +16,9 @@ import { createActFor } from './act-for';
 import { newPortalCode, newPortalToken } from './api-keys';
 import { createAuthenticateSession, createRequireLiveSession } from './authenticate';
 import { createExchangeCode, createManagePortalSessions, newPortalSessionSchema } from './portal-sessions';
-import { createRedisAccountStore } from './redis-account-store';
-import { createRedisApiKeyStore } from './redis-api-key-store';
-import { createRedisPortalSessionStore } from './redis-portal-session-store';
+import { AccountStore } from './redis-account-store';
+import { ApiKeyStore } from './redis-api-key-store';
+import { PortalSessionStore } from './redis-portal-session-store';
 
 const newId = createNewId(systemClock);
 const MINUTE_MS = 60_000;
@@ -41,9 +41,9 @@ async function setUp(maker: Maker = {}) {
   let now = Date.now();
   const clock = () => now;
   const { client } = redis;
-  const accountStore = createRedisAccountStore(client);
-  const apiKeyStore = createRedisApiKeyStore(client);
-  const portalSessionStore = createRedisPortalSessionStore(client);
+  const accountStore = new AccountStore(client);
+  const apiKeyStore = new ApiKeyStore(client);
+  const portalSessionStore = new PortalSessionStore(client);
   const { record: principal } = buildApiKey(maker);
   const { accountId } = principal;
   await Promise.all([accountStore.create({ id: accountId, createdAt: now }), apiKeyStore.save(principal)]);

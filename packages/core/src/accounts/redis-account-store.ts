@@ -2,7 +2,7 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { type Account, type AccountId, accountSchema } from '../domain/account';
 import { keys, queueKeysOf } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
@@ -45,91 +45,93 @@ const REMOVE = defineScript(`
   redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
   redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[3])`);
 
-export function createRedisAccountStore(redis: RedisClient) {
-  const parse = (raw: string): Account => accountSchema.parse(JSON.parse(raw));
-  const cache = new ParsedCache(parse, { entries: CACHED_ACCOUNTS });
-  const allKeys = [keys.accounts, keys.accountIds, keys.erasedAccounts];
-  const run = (script: RunScript, ...args: readonly string[]) => script(redis, allKeys, args);
+const ALL_KEYS = [keys.accounts, keys.accountIds, keys.erasedAccounts];
 
-  // Where whoever needs them finds them without the account: with the queues, and beside what the account stores, which in a
-  // Cluster are elsewhere.
-  async function copy({ id, weight, quotaBytes }: Account): Promise<void> {
-    if (weight !== undefined) await redis.hset(ACCOUNT_WEIGHTS, id, weight);
-    if (quotaBytes === undefined) await redis.del(keys.quota(id));
-    else await redis.set(keys.quota(id), quotaBytes);
+export class AccountStore {
+  readonly #cache = new ParsedCache(parse, { entries: CACHED_ACCOUNTS });
+
+  constructor(private readonly redis: RedisClient) {}
+
+  /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
+  async create(account: Account): Promise<boolean> {
+    const { id, createdAt } = account;
+    const member = timedMember(createdAt, id);
+    const isNew = (await this.#run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
+    if (isNew) await this.#copy(account);
+    return isNew;
   }
 
-  return withStorageErrors({
-    /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
-    async create(account: Account): Promise<boolean> {
-      const { id, createdAt } = account;
-      const member = timedMember(createdAt, id);
-      const isNew = (await run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
-      if (isNew) await copy(account);
-      return isNew;
-    },
+  /** The account as it is now; `undefined` when there is none. One that is being erased stays as it is. */
+  async change(id: AccountId, change: AccountChange): Promise<Account | undefined> {
+    for (;;) {
+      const raw = await this.redis.hget(keys.accounts, id);
+      if (raw === null) return undefined;
+      const account = parse(raw);
+      if (account.erasingSince !== undefined) return account;
+      const changed = changedBy(account, change);
+      const args = [id, raw, JSON.stringify(changed)];
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args)) === 0) continue;
+      await this.#copy(changed);
+      return changed;
+    }
+  }
 
-    /** The account as it is now; `undefined` when there is none. One that is being erased stays as it is. */
-    async change(id: AccountId, change: AccountChange): Promise<Account | undefined> {
-      for (;;) {
-        const raw = await redis.hget(keys.accounts, id);
-        if (raw === null) return undefined;
-        const account = parse(raw);
-        if (account.erasingSince !== undefined) return account;
-        const changed = changedBy(account, change);
-        const args = [id, raw, JSON.stringify(changed)];
-        if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 0) continue;
-        await copy(changed);
-        return changed;
-      }
-    },
+  /** The account as it is now; `undefined` when there is none. One that is being erased since before stays as it is. */
+  async markErasing(id: AccountId, erasingSince: number): Promise<Account | undefined> {
+    for (;;) {
+      const raw = await this.redis.hget(keys.accounts, id);
+      if (raw === null) return undefined;
+      const account = parse(raw);
+      if (account.erasingSince !== undefined) return account;
+      const marked = { ...account, erasingSince };
+      const args = [id, raw, JSON.stringify(marked)];
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args)) === 1) return marked;
+    }
+  }
 
-    /** The account as it is now; `undefined` when there is none. One that is being erased since before stays as it is. */
-    async markErasing(id: AccountId, erasingSince: number): Promise<Account | undefined> {
-      for (;;) {
-        const raw = await redis.hget(keys.accounts, id);
-        if (raw === null) return undefined;
-        const account = parse(raw);
-        if (account.erasingSince !== undefined) return account;
-        const marked = { ...account, erasingSince };
-        const args = [id, raw, JSON.stringify(marked)];
-        if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 1) return marked;
-      }
-    },
+  /** Forgets an account, but for its id, which is taken until then. */
+  async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
+    // Before the record: whoever breaks off in between comes here again.
+    await this.redis.hdel(ACCOUNT_WEIGHTS, id);
+    await this.redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
+    await this.#run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
+  }
 
-    /** Forgets an account, but for its id, which is taken until then. */
-    async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
-      // Before the record: whoever breaks off in between comes here again.
-      await redis.hdel(ACCOUNT_WEIGHTS, id);
-      await redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
-      await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
-    },
+  /** Whether it is being erased, or was and its id is still taken. */
+  async isErased(id: AccountId): Promise<boolean> {
+    const [raw, takenUntil] = await Promise.all([
+      this.redis.hget(keys.accounts, id),
+      this.redis.zscore(keys.erasedAccounts, id),
+    ]);
+    return raw === null ? takenUntil !== null : this.#cache.get(id, raw).erasingSince !== undefined;
+  }
 
-    /** Whether it is being erased, or was and its id is still taken. */
-    async isErased(id: AccountId): Promise<boolean> {
-      const [raw, takenUntil] = await Promise.all([
-        redis.hget(keys.accounts, id),
-        redis.zscore(keys.erasedAccounts, id),
-      ]);
-      return raw === null ? takenUntil !== null : cache.get(id, raw).erasingSince !== undefined;
-    },
+  async find(id: AccountId): Promise<Account | undefined> {
+    const raw = await this.redis.hget(keys.accounts, id);
+    return raw === null ? undefined : this.#cache.get(id, raw);
+  }
 
-    async find(id: AccountId): Promise<Account | undefined> {
-      const raw = await redis.hget(keys.accounts, id);
-      return raw === null ? undefined : cache.get(id, raw);
-    },
+  /** Newest first; `before` is the `nextCursor` of the page before. */
+  async list(limit: number, before?: string): Promise<AccountPage> {
+    const { members, nextCursor } = await readNewestFirst(this.redis, keys.accountIds, limit, before);
+    const ids = members.map(idOfMember);
+    const raws = ids.length === 0 ? [] : await this.redis.hmget(keys.accounts, ...ids);
+    return { accounts: raws.flatMap((raw) => (raw === null ? [] : [parse(raw)])), nextCursor };
+  }
 
-    /** Newest first; `before` is the `nextCursor` of the page before. */
-    async list(limit: number, before?: string): Promise<AccountPage> {
-      const { members, nextCursor } = await readNewestFirst(redis, keys.accountIds, limit, before);
-      const ids = members.map(idOfMember);
-      const raws = ids.length === 0 ? [] : await redis.hmget(keys.accounts, ...ids);
-      return { accounts: raws.flatMap((raw) => (raw === null ? [] : [parse(raw)])), nextCursor };
-    },
-  });
+  #run(script: RunScript, ...args: readonly string[]) {
+    return script(this.redis, ALL_KEYS, args);
+  }
+
+  // Where those who need them find them without the account: with the queues, and beside what the account stores, which in
+  // a Cluster are elsewhere.
+  async #copy({ id, weight, quotaBytes }: Account): Promise<void> {
+    if (weight !== undefined) await this.redis.hset(ACCOUNT_WEIGHTS, id, weight);
+    if (quotaBytes === undefined) await this.redis.del(keys.quota(id));
+    else await this.redis.set(keys.quota(id), quotaBytes);
+  }
 }
-
-export type AccountStore = ReturnType<typeof createRedisAccountStore>;
+throwStorageErrors(AccountStore);
 
 function changedBy(
   { quotaBytes: before, ...account }: Account,
@@ -140,4 +142,8 @@ function changedBy(
     ...(weight === undefined ? {} : { weight }),
     ...(quotaBytes === undefined || quotaBytes === null ? {} : { quotaBytes }),
   };
+}
+
+function parse(raw: string): Account {
+  return accountSchema.parse(JSON.parse(raw));
 }

@@ -1,13 +1,13 @@
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
+import { ApiKeyStore } from './redis-api-key-store';
 
 let redis: TestRedis;
 let store: ApiKeyStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisApiKeyStore(redis.client);
+  store = new ApiKeyStore(redis.client);
 });
 afterAll(() => redis.close());
 
@@ -17,10 +17,10 @@ async function issued(change: Parameters<typeof buildApiKey>[0] = {}) {
   return apiKey;
 }
 
-describe('createRedisApiKeyStore', () => {
+describe('ApiKeyStore', () => {
   it('gives a record back to every process, and none for an id that it does not know', async () => {
     const { record } = await issued();
-    expect(await createRedisApiKeyStore(redis.client).find(record.id)).toEqual(record);
+    expect(await new ApiKeyStore(redis.client).find(record.id)).toEqual(record);
     expect(await store.find('0000000000000000')).toBeUndefined();
   });
 
@@ -28,7 +28,7 @@ describe('createRedisApiKeyStore', () => {
     const { record } = await issued();
     await store.find(record.id);
     const changed = { ...record, scopes: [] };
-    await createRedisApiKeyStore(redis.client).save(changed);
+    await new ApiKeyStore(redis.client).save(changed);
     expect(await store.find(record.id)).toEqual(changed);
   });
 

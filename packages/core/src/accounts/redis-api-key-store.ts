@@ -1,7 +1,7 @@
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
@@ -35,62 +35,69 @@ const LEAVE = defineScript(`
  * Keys are found by their id alone, before it is known whose they are, so a key's record and its account's list
  * are apart. The list is written first and left last: what it names without a record is passed over.
  */
-export function createRedisApiKeyStore(redis: RedisClient) {
-  const cache = new ParsedCache(parse, { entries: CACHED_KEYS });
+export class ApiKeyStore {
+  readonly #cache = new ParsedCache(parse, { entries: CACHED_KEYS });
 
-  async function readListed(member: string): Promise<ListedApiKey[]> {
+  constructor(private readonly redis: RedisClient) {}
+
+  /** Always read from Redis, so that a revoked key counts for nothing that starts after it; parsed once per change. */
+  async find(id: string): Promise<ApiKey | undefined> {
+    const raw = await this.redis.get(keys.apiKey(id));
+    return raw === null ? undefined : this.#cache.get(id, raw);
+  }
+
+  async save(apiKey: ApiKey): Promise<void> {
+    const { id, accountId, createdAt } = apiKey;
+    await this.redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
+    await this.redis.set(keys.apiKey(id), JSON.stringify(apiKey));
+  }
+
+  /** Whether it was there. */
+  async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
+    const removed = await this.redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
+    await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
+    return removed > 0;
+  }
+
+  /**
+   * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each other, one may.
+   *
+   * @param stayingId left out if it relies on none.
+   */
+  async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
+    const left = await LEAVE(this.redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
+    return left === 1;
+  }
+
+  /** Newest first; `before` is the `nextCursor` of the page before. */
+  async list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
+    const { members, nextCursor } = await readNewestFirst(
+      this.redis,
+      keys.apiKeyIds(accountId),
+      limit,
+      before,
+    );
+    return {
+      apiKeys: (await Promise.all(members.map((member) => this.#readListed(member)))).flat(),
+      nextCursor,
+    };
+  }
+
+  async noteUse(id: string, usedAt: number): Promise<void> {
+    await NOTE_USE(this.redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [usedAt]);
+  }
+
+  async #readListed(member: string): Promise<ListedApiKey[]> {
     const id = idOfMember(member);
-    const [raw, usedAt] = await redis.mget(keys.apiKey(id), keys.apiKeyUsed(id));
+    const [raw, usedAt] = await this.redis.mget(keys.apiKey(id), keys.apiKeyUsed(id));
     if (raw == null) return [];
     const apiKey = parse(raw);
-    // Processes that create the same bootstrap key at the same time leave a place in the list each.
+    // Processes that create the same bootstrap key at the same time leave an entry in the list each.
     if (timedMember(apiKey.createdAt, id) !== member) return [];
     return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
   }
-
-  return withStorageErrors({
-    /** Always read from Redis, so that a revoked key counts for nothing that starts after it; parsed once per change. */
-    async find(id: string): Promise<ApiKey | undefined> {
-      const raw = await redis.get(keys.apiKey(id));
-      return raw === null ? undefined : cache.get(id, raw);
-    },
-
-    async save(apiKey: ApiKey): Promise<void> {
-      const { id, accountId, createdAt } = apiKey;
-      await redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
-      await redis.set(keys.apiKey(id), JSON.stringify(apiKey));
-    },
-
-    /** Whether it was there. */
-    async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
-      const removed = await redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
-      await redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
-      return removed > 0;
-    },
-
-    /**
-     * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each other, one may.
-     *
-     * @param stayingId left out if it relies on none.
-     */
-    async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
-      const left = await LEAVE(redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
-      return left === 1;
-    },
-
-    /** Newest first; `before` is the `nextCursor` of the page before. */
-    async list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
-      const { members, nextCursor } = await readNewestFirst(redis, keys.apiKeyIds(accountId), limit, before);
-      return { apiKeys: (await Promise.all(members.map(readListed))).flat(), nextCursor };
-    },
-
-    async noteUse(id: string, usedAt: number): Promise<void> {
-      await NOTE_USE(redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [usedAt]);
-    },
-  });
 }
-
-export type ApiKeyStore = ReturnType<typeof createRedisApiKeyStore>;
+throwStorageErrors(ApiKeyStore);
 
 function parse(raw: string): ApiKey {
   return apiKeySchema.parse(JSON.parse(raw));

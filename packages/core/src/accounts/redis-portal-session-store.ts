@@ -9,7 +9,7 @@ import {
 } from '../domain/account';
 import { keys } from '../domain/keys';
 import { lapseOfSession } from '../domain/usage';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
 import { COUNT_USAGE } from './redis-usage-store';
@@ -58,65 +58,64 @@ const EXCHANGE = defineScript(`
  * Sessions are found by their id alone, before it is known whose they are, so a session's record and its account's list are
  * apart. The list is written first and left last: what it names without a record is passed over. All of it lapses by itself.
  */
-export function createRedisPortalSessionStore(redis: RedisClient) {
-  return withStorageErrors({
-    /** Whether there was room for it: of an account at most `limit` are there at a time. Once more changes nothing. */
-    async save(session: PortalSession, page: PortalPage, limit: number, now: number): Promise<boolean> {
-      const { id, accountId, expiresAt, bytes = 0 } = session;
-      const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
-      const counted = [usageFieldOf(session), bytes, keptMs];
-      if ((await ENLIST(redis, listKeysOf(accountId), [id, expiresAt, now, limit, ...counted])) === 0)
-        return false;
-      const record = [JSON.stringify(session), JSON.stringify(page), expiresAt];
-      await SAVE(redis, [keys.portalSession(id)], record);
-      return true;
-    },
+export class PortalSessionStore {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Always read from Redis, so that a revoked session counts for nothing that starts after it. */
-    find,
+  /** Whether there was room for it: of an account at most `limit` are there at a time. Once more changes nothing. */
+  async save(session: PortalSession, page: PortalPage, limit: number, now: number): Promise<boolean> {
+    const { id, accountId, expiresAt, bytes = 0 } = session;
+    const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
+    const counted = [usageFieldOf(session), bytes, keptMs];
+    if ((await ENLIST(this.redis, listKeysOf(accountId), [id, expiresAt, now, limit, ...counted])) === 0)
+      return false;
+    const record = [JSON.stringify(session), JSON.stringify(page), expiresAt];
+    await SAVE(this.redis, [keys.portalSession(id)], record);
+    return true;
+  }
 
-    /** Whether it is the first exchange of a session that is still there. */
-    async exchange(id: string, exchange: Exchange): Promise<boolean> {
-      return (await EXCHANGE(redis, [keys.portalSession(id)], [JSON.stringify(exchange)])) === 1;
-    },
-
-    async readPage(id: string): Promise<PortalPage> {
-      const raw = await redis.hget(keys.portalSession(id), 'page');
-      return raw === null ? {} : portalPageSchema.parse(JSON.parse(raw));
-    },
-
-    /** Whether it was there. */
-    async remove(session: PortalSession): Promise<boolean> {
-      const { id, accountId, bytes = 0 } = session;
-      const removed = await redis.unlink(keys.portalSession(id));
-      await DELIST(redis, listKeysOf(accountId), [id, usageFieldOf(session), bytes]);
-      return removed > 0;
-    },
-
-    /** Those that last longest first, of those that have not ended by `now`; `after` is the `nextCursor` of the page before. */
-    async list(accountId: AccountId, now: number, limit: number, after?: Mark): Promise<PortalSessionPage> {
-      const marks = await readTimeline(redis, keys.portalSessionIds(accountId), {
-        order: 'newest_first',
-        range: { since: now + 1 },
-        limit: limit + 1,
-        after,
-      });
-      const shown = marks.slice(0, limit);
-      const sessions = await Promise.all(shown.map(({ id }) => find(id)));
-      return {
-        sessions: sessions.filter((session) => session !== undefined),
-        nextCursor: marks.length > limit ? shown.at(-1) : undefined,
-      };
-    },
-  });
-
-  async function find(id: string): Promise<FoundSession | undefined> {
-    const [session, exchange] = await redis.hmget(keys.portalSession(id), 'session', 'exchange');
+  /** Always read from Redis, so that a revoked session counts for nothing that starts after it. */
+  async find(id: string): Promise<FoundSession | undefined> {
+    const [session, exchange] = await this.redis.hmget(keys.portalSession(id), 'session', 'exchange');
     if (session == null) return undefined;
     const found = portalSessionSchema.parse(JSON.parse(session));
     return exchange == null ? found : { ...found, exchange: exchangeSchema.parse(JSON.parse(exchange)) };
   }
+
+  /** Whether it is the first exchange of a session that is still there. */
+  async exchange(id: string, exchange: Exchange): Promise<boolean> {
+    return (await EXCHANGE(this.redis, [keys.portalSession(id)], [JSON.stringify(exchange)])) === 1;
+  }
+
+  async readPage(id: string): Promise<PortalPage> {
+    const raw = await this.redis.hget(keys.portalSession(id), 'page');
+    return raw === null ? {} : portalPageSchema.parse(JSON.parse(raw));
+  }
+
+  /** Whether it was there. */
+  async remove(session: PortalSession): Promise<boolean> {
+    const { id, accountId, bytes = 0 } = session;
+    const removed = await this.redis.unlink(keys.portalSession(id));
+    await DELIST(this.redis, listKeysOf(accountId), [id, usageFieldOf(session), bytes]);
+    return removed > 0;
+  }
+
+  /** Those that last longest first, of those that have not ended by `now`; `after` is the `nextCursor` of the page before. */
+  async list(accountId: AccountId, now: number, limit: number, after?: Mark): Promise<PortalSessionPage> {
+    const marks = await readTimeline(this.redis, keys.portalSessionIds(accountId), {
+      order: 'newest_first',
+      range: { since: now + 1 },
+      limit: limit + 1,
+      after,
+    });
+    const shown = marks.slice(0, limit);
+    const sessions = await Promise.all(shown.map(({ id }) => this.find(id)));
+    return {
+      sessions: sessions.filter((session) => session !== undefined),
+      nextCursor: marks.length > limit ? shown.at(-1) : undefined,
+    };
+  }
 }
+throwStorageErrors(PortalSessionStore);
 
 function listKeysOf(accountId: AccountId): string[] {
   return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
@@ -126,5 +125,3 @@ function listKeysOf(accountId: AccountId): string[] {
 function usageFieldOf({ expiresAt }: PortalSession): string {
   return `sessions:${lapseOfSession(expiresAt)}`;
 }
-
-export type PortalSessionStore = ReturnType<typeof createRedisPortalSessionStore>;

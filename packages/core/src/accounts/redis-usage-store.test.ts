@@ -17,9 +17,9 @@ import { buildPortalSession } from '../testing/build-portal-session';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createRedisApiKeyStore } from './redis-api-key-store';
-import { createRedisPortalSessionStore } from './redis-portal-session-store';
-import { createRedisUsageStore, type Standing } from './redis-usage-store';
+import { ApiKeyStore } from './redis-api-key-store';
+import { PortalSessionStore } from './redis-portal-session-store';
+import { type Standing, UsageStore } from './redis-usage-store';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -33,7 +33,7 @@ afterAll(() => redis.close());
 function build() {
   const accountId = uniqueAccountId();
   const standings: Standing[] = [];
-  const usageStore = createRedisUsageStore(redis.client);
+  const usageStore = new UsageStore(redis.client);
   const eventStore = createRedisEventStore(redis.client, { ageMs: DAY, count: 100 });
   const endpointStore = createRedisEndpointStore(redis.client, testSealer, (_id, standing) =>
     standings.push(standing),
@@ -83,8 +83,8 @@ it('takes off what has lapsed, soon after Redis has let go of it and never befor
 it('counts webhooks and API keys by how many there are', async () => {
   const { accountId, endpointStore, look } = build();
   await endpointStore.create(buildEndpoint({ accountId }));
-  await createRedisApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
-  await createRedisApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
+  await new ApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
+  await new ApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
   expect(await look()).toMatchObject({
     usedBytes: WEBHOOK_BYTES + 2 * API_KEY_BYTES,
     webhooks: 1,
@@ -121,7 +121,7 @@ describe('portal sessions', () => {
 
   it('count as long as they last, once, and are given back when they are revoked', async () => {
     const { accountId, look, standing } = build();
-    const store = createRedisPortalSessionStore(redis.client);
+    const store = new PortalSessionStore(redis.client);
     const [first, ...others] = build10(accountId);
     if (!first) throw new Error('There are ten.');
     for (const session of [first, ...others, first])
@@ -141,7 +141,7 @@ describe('portal sessions', () => {
 
   it('leave no counter behind when the last one is revoked', async () => {
     const { accountId } = build();
-    const store = createRedisPortalSessionStore(redis.client);
+    const store = new PortalSessionStore(redis.client);
     const sessions = build10(accountId);
     for (const session of sessions) await store.save(session, {}, 10, now);
     for (const session of sessions) await store.remove(session);

@@ -8,7 +8,7 @@ import {
   type UsageKind,
   WEBHOOK_BYTES,
 } from '../domain/usage';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /**
@@ -83,41 +83,40 @@ const count = z.coerce.number();
 const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count, count]);
 
 /** What each account stores, as far as it is counted. */
-export function createRedisUsageStore(redis: RedisClient) {
-  return withStorageErrors({
-    /** Not harmless when repeated: what was counted counts twice then. */
-    async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
-      const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
-      await COUNT(redis, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
-    },
+export class UsageStore {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Exactly what is counted at this moment. */
-    async look(
-      accountId: AccountId,
-      now: number,
-    ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
-      const lookKeys = [keys.usage, keys.usedBytes, keys.quota, keys.events, keys.endpoints, keys.apiKeyIds];
-      const reply = await LOOK(
-        redis,
-        lookKeys.map((keyOf) => keyOf(accountId)),
-        [now, WEBHOOK_BYTES, API_KEY_BYTES],
-      );
-      const [usedBytes, own, ...counts] = lookSchema.parse(reply);
-      const [eventBytes, deliveryBytes, answerBytes, replayBytes, sessionBytes, ...numbers] = counts;
-      const [events, webhooks, apiKeys] = numbers;
-      const bytes: Record<UsageKind, number> = {
-        events: eventBytes,
-        deliveries: deliveryBytes,
-        answers: answerBytes,
-        replays: replayBytes,
-        sessions: sessionBytes,
-      };
-      return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
-    },
-  });
+  /** Not harmless when repeated: what was counted counts twice then. */
+  async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
+    const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
+    await COUNT(this.redis, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
+  }
+
+  /** Exactly what is counted at this moment. */
+  async look(
+    accountId: AccountId,
+    now: number,
+  ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
+    const lookKeys = [keys.usage, keys.usedBytes, keys.quota, keys.events, keys.endpoints, keys.apiKeyIds];
+    const reply = await LOOK(
+      this.redis,
+      lookKeys.map((keyOf) => keyOf(accountId)),
+      [now, WEBHOOK_BYTES, API_KEY_BYTES],
+    );
+    const [usedBytes, own, ...counts] = lookSchema.parse(reply);
+    const [eventBytes, deliveryBytes, answerBytes, replayBytes, sessionBytes, ...numbers] = counts;
+    const [events, webhooks, apiKeys] = numbers;
+    const bytes: Record<UsageKind, number> = {
+      events: eventBytes,
+      deliveries: deliveryBytes,
+      answers: answerBytes,
+      replays: replayBytes,
+      sessions: sessionBytes,
+    };
+    return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
+  }
 }
-
-export type UsageStore = ReturnType<typeof createRedisUsageStore>;
+throwStorageErrors(UsageStore);
 
 /** What stands at `usedBytes` and `quota` of an account, as any command that reads several keys gives it. */
 export function parseStanding(used: string | null | undefined, quota: string | null | undefined): Standing {

@@ -1,4 +1,4 @@
-import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { AccountStore } from '../accounts/redis-account-store';
 import { CLOSED } from '../domain/breaker';
 import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
@@ -56,7 +56,7 @@ async function build(clock: Clock = () => NOW) {
   const raised = recordRaised();
   const signals = recordSignals();
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
-  const accountStore = createRedisAccountStore(redis.client);
+  const accountStore = new AccountStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: NOW });
   const manage = createManageEndpoints({

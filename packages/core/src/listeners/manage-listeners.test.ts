@@ -1,4 +1,4 @@
-import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { AccountStore } from '../accounts/redis-account-store';
 import type { EndpointId } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
@@ -37,7 +37,7 @@ async function arrange() {
   const clock = () => now;
   const emit = () => {};
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
-  const accountStore = createRedisAccountStore(redis.client);
+  const accountStore = new AccountStore(redis.client);
   const replayStore = new ReplayStore(redis.client, 60_000);
   const listenerStore = createRedisListenerStore(redis.client);
   const accountId = uniqueAccountId();

@@ -1,6 +1,6 @@
-import { createRedisAccountStore } from '../accounts/redis-account-store';
-import { createRedisApiKeyStore } from '../accounts/redis-api-key-store';
-import { createRedisPortalSessionStore } from '../accounts/redis-portal-session-store';
+import { AccountStore } from '../accounts/redis-account-store';
+import { ApiKeyStore } from '../accounts/redis-api-key-store';
+import { PortalSessionStore } from '../accounts/redis-portal-session-store';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
@@ -44,13 +44,13 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const { client } = redis;
   const eventStore = createRedisEventStore(client, testRetention);
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
-  await createRedisAccountStore(client).create({ id: accountId, createdAt: NOW, weight: 3 });
+  await new AccountStore(client).create({ id: accountId, createdAt: NOW, weight: 3 });
   const { record } = buildApiKey({ accountId });
-  const apiKeyStore = createRedisApiKeyStore(client);
+  const apiKeyStore = new ApiKeyStore(client);
   await apiKeyStore.save(record);
   await apiKeyStore.noteUse(record.id, NOW);
   const { record: session } = buildPortalSession({ accountId, apiKeyId: record.id });
-  await createRedisPortalSessionStore(client).save(session, {}, 1, NOW);
+  await new PortalSessionStore(client).save(session, {}, 1, NOW);
   const endpoints = Array.from({ length: count }, (_, i) =>
     buildEndpoint({ accountId, uid: `uid-${i}` as never }),
   );
@@ -108,7 +108,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
 function createErasure() {
   let now = NOW;
   const signals = recordSignals();
-  const accountStore = createRedisAccountStore(redis.client);
+  const accountStore = new AccountStore(redis.client);
   const remainsStore = new RemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
   const removeEndpoints = createRedisRemoveEndpoints(redis.client);
   const queued: AccountId[] = [];

@@ -1,5 +1,5 @@
 import { ensureDefaultAccount } from '../accounts/api-keys';
-import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { AccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { createNewId } from '../platform/ids';
@@ -25,7 +25,7 @@ afterAll(() => redis.close());
 function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
-  const accountStore = createRedisAccountStore(redis.client);
+  const accountStore = new AccountStore(redis.client);
   const context = { accountStore, newId: createNewId(clock), clock };
   const accounts = {
     create: (input: NewAccount, creation?: string) => createAccount(context, input, creation),

@@ -1,6 +1,6 @@
 import { createAccountQuota, UsageRecorder } from '../accounts/account-quota';
-import { createRedisAccountStore } from '../accounts/redis-account-store';
-import { createRedisUsageStore } from '../accounts/redis-usage-store';
+import { AccountStore } from '../accounts/redis-account-store';
+import { UsageStore } from '../accounts/redis-usage-store';
 import type { Emit } from '../domain/signal';
 import type { NoteUsage } from '../domain/usage';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
@@ -32,7 +32,7 @@ interface RecordsContext {
  */
 export function openRecords(config: RecordsConfig, { redis, clock, emit }: RecordsContext) {
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
-  const usageStore = createRedisUsageStore(redis);
+  const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
@@ -51,7 +51,7 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
     usageRecorder,
     noteUsage,
     quota,
-    accountStore: createRedisAccountStore(redis),
+    accountStore: new AccountStore(redis),
     endpointStore,
     subscriptions: createSubscriptions(endpointStore),
     eventStore: createRedisEventStore(redis, retention, steadyClock, {

@@ -1,4 +1,4 @@
-import { createRedisAccountStore } from '../../accounts/redis-account-store';
+import { AccountStore } from '../../accounts/redis-account-store';
 import { createRestoreDelivery, createWakeUpEndpoint } from '../../deliver/flow/releaser';
 import { deliveryIdOf } from '../../domain/delivery';
 import type { Endpoint } from '../../domain/endpoint';
@@ -256,7 +256,7 @@ export class ModelScene {
         ...endpointStore,
         update: enabling?.before('the record', endpointStore.update) ?? endpointStore.update,
       },
-      accountStore: createRedisAccountStore(redis),
+      accountStore: new AccountStore(redis),
       requireKnownFilters: async () => {},
       newId: () => '',
       newSecret: () => '',
