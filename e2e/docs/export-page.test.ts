@@ -1,6 +1,6 @@
 import { keys } from '@hookferry/core/domain/keys';
 import { PgAttemptTable, readAttemptRow } from '@hookferry/core/events/archive/pg-attempt-table';
-import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 async function takeOne() {
-  const stream = createRedisArchiveStream(redis.client);
+  const stream = new ArchiveStream(redis.client);
   await stream.createGroup();
   const [entry] = await stream.takeNew('reader', 1, 1_000);
   if (!entry) throw new Error('There is nothing in the stream.');
@@ -53,7 +53,7 @@ describePostgres("the archive's page", () => {
     );
 
   it('shows the table that the archiver makes, queries that it answers, and how a day is dropped', async () => {
-    await createRedisArchiveStream(redis.client).add(record);
+    await new ArchiveStream(redis.client).add(record);
     const { entry } = await takeOne();
     const [definition = '', queries = '', dropping = ''] = blocksOf(await readPage('export.md'), 'sql');
     const table = new PgAttemptTable({ url: postgres.url });
@@ -73,7 +73,7 @@ describePostgres("the archive's page", () => {
 });
 
 it('has what was put aside archived after all by the command of the page, 500 at a time', async () => {
-  const added = createRedisArchiveStream(redis.client);
+  const added = new ArchiveStream(redis.client);
   await added.add(record);
   const { stream, entry } = await takeOne();
   await stream.putAside(entry, '23514: no luck');

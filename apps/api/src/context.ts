@@ -50,9 +50,9 @@ import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { createSubscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { createEventTypes } from '@hookferry/core/event-types/event-types';
 import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { DeliveryCounter } from '@hookferry/core/history/read-events';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
@@ -74,8 +74,8 @@ import {
   createFanOutEvent,
   createRouteEvent,
 } from '@hookferry/core/publish/fan-out-event';
-import { createRedisEventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
-import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
+import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
+import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
 import { createTestEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
@@ -139,7 +139,7 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
   const subscriptions = createSubscriptions(endpointStore);
   const eventReleaser = new EventReleaser({
-    eventRelease: createRedisEventRelease(redis),
+    eventRelease: new EventRelease(redis),
     usageRecorder,
     retentionMs: retention.ageMs,
     emit,
@@ -162,12 +162,12 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     { name: 'usage recorder', stop: () => usageRecorder.stop() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
   ];
-  const eventStore = createRedisEventStore(redis, retention, steadyClock, {
+  const eventStore = new EventStore(redis, retention, steadyClock, {
     onPruned: letGo,
     onErased: (accountId, bytes, acceptedAt) =>
       usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
   });
-  const deliveryStore = createRedisDeliveryStore(redis, retention, letGo);
+  const deliveryStore = new DeliveryStore(redis, retention, letGo);
   const heldDeliveries = new HeldDeliveries(redis, shards);
   const stores = {
     retention,
@@ -190,8 +190,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     allowanceStore: createRedisAllowanceStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     eventStore,
-    eventClaims: createRedisEventClaimStore(redis, config.RETENTION),
-    idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
+    eventClaims: new EventClaimStore(redis, config.RETENTION),
+    idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
     deliveryStore,

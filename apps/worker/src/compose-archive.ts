@@ -1,7 +1,7 @@
 import type { Emit } from '@hookferry/core/domain/signal';
 import { Archiver } from '@hookferry/core/events/archive/archiver';
 import { PgAttemptTable } from '@hookferry/core/events/archive/pg-attempt-table';
-import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { type ConnectOptions, connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -26,7 +26,7 @@ export function composeArchive(config: WorkerConfig, { connection, workerId, clo
   const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
   const table = new PgAttemptTable({ url: config.ARCHIVE_DATABASE_URL });
   const archiver = new Archiver({
-    stream: createRedisArchiveStream(redis),
+    stream: new ArchiveStream(redis),
     table,
     consumer: workerId,
     batchSize: archiveBatchOf(config),

@@ -1,7 +1,7 @@
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { stepErasure } from '@hookferry/core/operations/erase-account';
 import { stepReplay } from '@hookferry/core/replays/step-replay';
 import { composeArchive } from './compose-archive';
@@ -23,7 +23,7 @@ export function composeConsumers(context: ConsumersContext) {
   const stores = openStores(storesContext);
   const deps: ConsumerDeps = { ...storesContext, ...stores };
   const archive = composeArchive(context.config, context);
-  const archiveStream = archive && createRedisArchiveStream(context.redis);
+  const archiveStream = archive && new ArchiveStream(context.redis);
   const { openShard, transport, releaser, slots, concurrency } = composeShards(deps, archiveStream);
   const served = new ServedShards(openShard, deps.config.WORKER_SHARDS);
   const slow = [composeReplays(deps), composeErasures(deps)];

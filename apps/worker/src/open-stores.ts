@@ -1,4 +1,4 @@
-import { createRedisAttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
+import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
@@ -61,7 +61,7 @@ export function openStores(context: StoresContext) {
     ...records,
     healthStore,
     healthRecorder,
-    attemptStore: createRedisAttemptStore(redis, records.retention),
+    attemptStore: new AttemptStore(redis, records.retention),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
     heldCounts: new HeldCounts(redis, shards),

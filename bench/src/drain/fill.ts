@@ -4,8 +4,8 @@ import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
@@ -45,8 +45,8 @@ export async function fill(filling: Filling): Promise<void> {
   const endpointStore = createRedisEndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);
   const fanOutEvent = createFanOutEvent({
-    eventStore: createRedisEventStore(redis, RETENTION),
-    deliveryStore: createRedisDeliveryStore(redis, RETENTION),
+    eventStore: new EventStore(redis, RETENTION),
+    deliveryStore: new DeliveryStore(redis, RETENTION),
     admissionStore: createRedisAdmissionStore(redis),
     deliveryQueue,
     inOrder: createInOrder(redis),

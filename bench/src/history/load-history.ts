@@ -3,8 +3,8 @@ import type { Attempt } from '@hookferry/core/domain/attempt';
 import type { DeliveryParts } from '@hookferry/core/domain/delivery';
 import type { EventId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { createNewId } from '@hookferry/core/platform/ids';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
@@ -43,8 +43,8 @@ const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 /** Puts as many deliveries on record, by the service's own stores: an event each, spread over ten endpoints and a day. */
 export async function loadHistory({ redis, accountId, deliveries }: LoadOptions): Promise<History> {
   const retention = { ageMs: DAY_MS, count: deliveries };
-  const events = createRedisEventStore(redis, retention);
-  const log = createRedisDeliveryStore(redis, retention);
+  const events = new EventStore(redis, retention);
+  const log = new DeliveryStore(redis, retention);
   const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
   const endpointStore = createRedisEndpointStore(redis, testSealer);
   for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);

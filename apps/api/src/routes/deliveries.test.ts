@@ -3,8 +3,8 @@ import type { DeliveryFact } from '@hookferry/core/domain/delivery-log';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -37,8 +37,8 @@ function get(path: string): Test {
 async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT) {
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt });
   const parts = { eventId: event.id, endpointId: endpoint.id };
-  const deliveryStore = createRedisDeliveryStore(api.redis.client, testRetention);
-  await createRedisEventStore(api.redis.client, testRetention).save(event);
+  const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
+  await new EventStore(api.redis.client, testRetention).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], acceptedAt);
   for (const fact of log) await deliveryStore.append(parts, fact);
   return { id: deliveryIdOf(parts), eventId: event.id };

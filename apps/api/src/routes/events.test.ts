@@ -8,7 +8,7 @@ import {
   publishableTypeNames,
   publishableTypes,
 } from '@hookferry/core/event-types/built-in';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
@@ -210,7 +210,7 @@ describe('POST /v1/events', () => {
     await Promise.all([store.create(endpoint), store.create(foreign)]);
     expect((await publish({ type, data, webhook_ids: [endpoint.id] })).status).toBe(202);
     expect((await publish({ type, data, webhook_ids: ['main', endpoint.id] })).status).toBe(202);
-    const eventStore = createRedisEventStore(api.redis.client, testRetention);
+    const eventStore = new EventStore(api.redis.client, testRetention);
     const receivers = (await acceptedEvents()).map(({ id }) => eventStore.listReceivers(accountId, id, 10));
     expect((await Promise.all(receivers)).map(({ members }) => members)).toEqual([
       [endpoint.id],

@@ -8,8 +8,8 @@ import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -68,8 +68,8 @@ async function lines(query = ''): Promise<readonly Line[]> {
 async function saved(acceptedAt = ACCEPTED_AT, attempts = 1) {
   const { accountId, id: endpointId } = endpoint;
   const event = buildEvent({ accountId, acceptedAt });
-  const deliveryStore = createRedisDeliveryStore(api.redis.client, testRetention);
-  const eventStore = createRedisEventStore(api.redis.client, testRetention);
+  const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
+  const eventStore = new EventStore(api.redis.client, testRetention);
   const parts = { eventId: event.id, endpointId };
   await eventStore.save(event);
   await eventStore.enlist(event);
@@ -177,8 +177,8 @@ function contextOf(recheck: ApiContext['recheck']) {
   const actFor: ApiContext['actFor'] = async (principal) => principal;
   return {
     endpointStore: createRedisEndpointStore(client, testSealer),
-    eventStore: createRedisEventStore(client, testRetention),
-    deliveryStore: createRedisDeliveryStore(client, testRetention),
+    eventStore: new EventStore(client, testRetention),
+    deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     longAnswers: new LongAnswers(),
     actFor,

@@ -1,6 +1,6 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import request, { type Test } from 'supertest';
@@ -27,7 +27,7 @@ function send(method: 'post' | 'patch', path: string, body: object, as = key): T
 }
 
 const tryFilter = (body: object, as = key) => send('post', '/v1/filters/try', body, as);
-const store = () => createRedisEventStore(api.redis.client, testRetention);
+const store = () => new EventStore(api.redis.client, testRetention);
 
 /** An event of the past, its data as JSON. */
 async function saved(at: number, data: string, type = 'keyword.quick_win'): Promise<AcceptedEvent> {

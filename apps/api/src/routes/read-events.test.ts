@@ -3,8 +3,8 @@ import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { testRetention } from '@hookferry/core/testing/test-retention';
@@ -39,8 +39,8 @@ function get(path: string): Test {
 }
 
 const stores = () => ({
-  events: createRedisEventStore(api.redis.client, testRetention),
-  deliveries: createRedisDeliveryStore(api.redis.client, testRetention),
+  events: new EventStore(api.redis.client, testRetention),
+  deliveries: new DeliveryStore(api.redis.client, testRetention),
 });
 
 async function saved(change: Partial<AcceptedEvent> = {}): Promise<AcceptedEvent> {

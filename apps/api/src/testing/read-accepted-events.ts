@@ -1,6 +1,6 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EventId, StoredEvent } from '@hookferry/core/domain/event';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import type { TestApi } from './start-test-api';
 
@@ -10,7 +10,7 @@ const MOST = 1_000;
 
 /** An account's events as they are stored, and as a worker will send them, the oldest first. */
 export async function readAcceptedEvents({ redis }: TestApi, accountId: AccountId): Promise<StoredEvent[]> {
-  const eventStore = createRedisEventStore(redis.client, testRetention);
+  const eventStore = new EventStore(redis.client, testRetention);
   const marks = await eventStore.listFrom(accountId, ALWAYS, MOST);
   const events = await Promise.all(marks.map(({ id }) => eventStore.find(accountId, id as EventId)));
   return events.filter((event) => event !== undefined);

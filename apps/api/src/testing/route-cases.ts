@@ -8,8 +8,8 @@ import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
@@ -380,11 +380,11 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const endpoint = buildEndpoint({ accountId });
   const listener = buildEndpoint({ accountId, listener: {} });
   const event = buildEvent({ accountId });
-  const deliveryStore = createRedisDeliveryStore(client, testRetention);
+  const deliveryStore = new DeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
   const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
   const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
-  const eventStore = createRedisEventStore(client, testRetention);
+  const eventStore = new EventStore(client, testRetention);
   const [deadLetter] = await Promise.all([
     keepDeadLetter(client, accountId),
     new AccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),

@@ -11,8 +11,8 @@ import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import { secretUnreadable } from '../endpoints/seal';
 import type { ArchiveRecord, ArchiveStream } from '../events/archive/redis-archive-stream';
-import { createRedisDeliveryStore, type DeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { storageUnavailable } from '../platform/redis-connect';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
@@ -45,8 +45,8 @@ let deliveryStore: DeliveryStore;
 beforeAll(async () => {
   redis = await openTestRedis();
   endpointStore = createRedisEndpointStore(redis.client, testSealer);
-  eventStore = createRedisEventStore(redis.client, testRetention);
-  deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  eventStore = new EventStore(redis.client, testRetention);
+  deliveryStore = new DeliveryStore(redis.client, testRetention);
 });
 afterAll(() => redis.close());
 
@@ -608,7 +608,7 @@ describe('a delivery that can not be tried any more', () => {
       log: [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW - 1 }],
     });
     // By another process, so that it is in no memory here.
-    const other = createRedisEventStore(redis.client, testRetention);
+    const other = new EventStore(redis.client, testRetention);
     await other.save(event);
     await other.erasePayload(event.accountId, event.id, NOW);
     expect(await deliver()).toEqual({ kind: 'done' });

@@ -12,8 +12,8 @@ import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import type { Delivery, ShownStatus } from '../history/delivery-standings';
 import { listDeliveriesOfEndpoint, listDeliveriesOfEvent, readDelivery } from '../history/read-deliveries';
 import { DeliveryCounter } from '../history/read-events';
@@ -47,8 +47,8 @@ type Step = AsyncCommand<Model, Real>;
 async function arrange() {
   const stores = {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
-    eventStore: createRedisEventStore(redis.client, testRetention),
-    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
+    eventStore: new EventStore(redis.client, testRetention),
+    deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   };
   const endpoint = buildEndpoint();

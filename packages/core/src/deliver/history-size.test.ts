@@ -5,8 +5,8 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -42,8 +42,8 @@ async function shareOf(key: string): Promise<number> {
 async function fanOut(dataLength: number) {
   const accountId: AccountId = uniqueAccountId();
   const endpointId: EndpointId = uniqueEndpointId();
-  const events = createRedisEventStore(redis.client, { ageMs: DAY, count: COUNT });
-  const deliveries = createRedisDeliveryStore(redis.client, { ageMs: DAY, count: COUNT });
+  const events = new EventStore(redis.client, { ageMs: DAY, count: COUNT });
+  const deliveries = new DeliveryStore(redis.client, { ageMs: DAY, count: COUNT });
   const newId = createNewId(() => NOW);
   const ids = Array.from({ length: COUNT }, () => newId('evt') as EventId);
   for (const [i, id] of ids.entries()) {

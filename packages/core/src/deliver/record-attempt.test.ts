@@ -4,8 +4,8 @@ import { readSummary } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { readAttemptRow } from '../events/archive/pg-attempt-table';
-import { createRedisArchiveStream } from '../events/archive/redis-archive-stream';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { ArchiveStream } from '../events/archive/redis-archive-stream';
+import { DeliveryStore } from '../events/redis-delivery-store';
 import { connectRedis } from '../platform/redis-connect';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -14,7 +14,7 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
-import { createRedisAttemptStore } from './flow/redis-attempt-store';
+import { AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
 import { createRecordAttempt } from './record-attempt';
 
@@ -49,12 +49,12 @@ function arrange({ isArchived = true } = {}) {
     wasTakenOver: false,
     ownedUntil: Number.POSITIVE_INFINITY,
   };
-  const deliveryStore = createRedisDeliveryStore(client, testRetention);
+  const deliveryStore = new DeliveryStore(client, testRetention);
   const health: EndedAttempt[] = [];
   const recordAttempt = createRecordAttempt({
-    attemptStore: createRedisAttemptStore(client, testRetention),
+    attemptStore: new AttemptStore(client, testRetention),
     deliveryStore,
-    archiveStream: isArchived ? createRedisArchiveStream(client) : undefined,
+    archiveStream: isArchived ? new ArchiveStream(client) : undefined,
     healthRecorder: { record: (_endpointId, attempt) => void health.push(attempt) },
     clock: () => NOW,
   });

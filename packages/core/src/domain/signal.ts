@@ -317,7 +317,7 @@ const signalLevels: {
 };
 
 export function levelOf<Name extends Signal['name']>(signal: SignalNamed<Name>): SignalLevel {
-  const level = signalLevels[signal.name as Name];
+  const level = signalLevels[signal.name];
   return typeof level === 'function' ? level(signal) : level;
 }
 

@@ -4,7 +4,7 @@ import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 async function build(clock: Clock = () => NOW) {
-  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const healthStore = createRedisHealthStore(redis.client, 60_000);
   const admissionStore = createRedisAdmissionStore(redis.client);
   const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));

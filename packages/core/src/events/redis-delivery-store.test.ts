@@ -7,7 +7,7 @@ import { createNewId } from '../platform/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createRedisDeliveryStore, type DeliveryCursor } from './redis-delivery-store';
+import { type DeliveryCursor, DeliveryStore } from './redis-delivery-store';
 import type { Retention } from './redis-event-index';
 
 const NOW = 1_700_000_000_000;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 const openStore = (retention: Partial<Retention> = {}) =>
-  createRedisDeliveryStore(redis.client, { ageMs: DAY, count: 1_000, ...retention });
+  new DeliveryStore(redis.client, { ageMs: DAY, count: 1_000, ...retention });
 
 type Store = ReturnType<typeof openStore>;
 

@@ -17,7 +17,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { addToIndex, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
@@ -72,149 +72,145 @@ const REPLACE_IF_UNCHANGED = defineScript(`
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
  * is still pending and was never tried is no more than its place in the list.
  */
-export function createRedisDeliveryStore(
-  redis: RedisClient,
-  retention: Retention,
-  /** Is told what an endpoint's list has let go of, if it is known whose that is. */
-  onPruned: (accountId: AccountId, pruned: readonly Pruned[], endpointId: EndpointId) => void = () => {},
-) {
+export class DeliveryStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retention: Retention,
+    private readonly onPruned: (
+      accountId: AccountId,
+      pruned: readonly Pruned[],
+      endpointId: EndpointId,
+    ) => void = () => {},
+  ) {}
+
   /** Where a delivery stands, without what happened to it before. */
-  async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
-    return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
+  async readSummary(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
+    return readSummary((await this.redis.get(keys.delivery(endpointId, eventId))) ?? '');
   }
 
   /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
-  async function readWithBreaker({
+  async readWithBreaker({
     endpointId,
     eventId,
   }: DeliveryParts): Promise<ReadDelivery & { readonly breaker: BreakerState }> {
-    const [log, breaker] = await redis.mget(keys.delivery(endpointId, eventId), keys.breaker(endpointId));
+    const [log, breaker] = await this.redis.mget(
+      keys.delivery(endpointId, eventId),
+      keys.breaker(endpointId),
+    );
     return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
   }
 
-  async function readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
-    return readDelivery(await redis.get(keys.delivery(endpointId, eventId)));
+  async readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
+    return readDelivery(await this.redis.get(keys.delivery(endpointId, eventId)));
+  }
+
+  /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
+  async enlist(
+    eventId: EventId,
+    endpointIds: readonly EndpointId[],
+    createdAt: number,
+    accountId?: AccountId,
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    await Promise.all(
+      endpointIds.map((id) => this.#enlistOne(id, { eventId, createdAt }, accountId, target)),
+    );
+  }
+
+  async isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await this.redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
+  }
+
+  async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
+    const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
+    await APPEND(this.redis, [keys.delivery(endpointId, eventId)], [...lines, this.retention.ageMs]);
   }
 
   /** Whether it was appended: not if something else was since the log was read. */
-  async function appendIfUnchanged(
+  async appendIfUnchanged(
     { endpointId, eventId }: DeliveryParts,
     fact: DeliveryFact,
     length: LogLength,
   ): Promise<boolean> {
     const key = keys.delivery(endpointId, eventId);
-    return (await APPEND_IF_UNCHANGED(redis, [key], [length, encodeFact(fact), retention.ageMs])) === 1;
+    return (
+      (await APPEND_IF_UNCHANGED(this.redis, [key], [length, encodeFact(fact), this.retention.ageMs])) === 1
+    );
   }
 
-  async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
-    return (await redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
+  /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
+  async eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
+    const key = keys.delivery(endpointId, eventId);
+    for (let isDone = false; !isDone; ) {
+      const log = (await this.redis.get(key)) ?? '';
+      const args = [log, eraseAnswers(log, erasedAt), this.retention.ageMs];
+      isDone = (await REPLACE_IF_UNCHANGED(this.redis, [key], args)) === 1;
+    }
   }
 
-  /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
-  async function enlist(
-    eventId: EventId,
-    endpointIds: readonly EndpointId[],
-    createdAt: number,
-    accountId?: AccountId,
-    target: ScriptTarget = redis,
-  ): Promise<void> {
-    await Promise.all(endpointIds.map((id) => enlistOne(id, { eventId, createdAt }, accountId, target)));
+  async find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    const [createdAt, log] = await Promise.all([
+      this.redis.zscore(keys.deliveries(endpointId), eventId),
+      this.redis.get(keys.delivery(endpointId, eventId)),
+    ]);
+    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
   }
 
-  async function enlistOne(
+  /** Newest first. `before` is the last delivery of the page before. */
+  async list(
+    endpointId: EndpointId,
+    limit: number,
+    before?: DeliveryCursor,
+    range?: TimeRange,
+  ): Promise<DeliveryPage> {
+    const { marks, nextCursor } = await readIndex(
+      this.redis,
+      keys.deliveries(endpointId),
+      limit,
+      range,
+      before,
+    );
+    return { deliveries: await this.readListed(endpointId, marks), nextCursor };
+  }
+
+  /** Where an endpoint's deliveries stand, in the same order: without looking whether they are in its list. */
+  async readListed(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {
+    const deliveries: ListedDelivery[] = [];
+    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
+      deliveries.push(...(await this.#readSome(endpointId, some)));
+    }
+    return deliveries;
+  }
+
+  /** Those whose events were accepted in a span of time, oldest first. */
+  async listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
+    const order = 'oldest_first';
+    return await readTimeline(this.redis, keys.deliveries(endpointId), { order, range, limit, after });
+  }
+
+  /** Forgets an endpoint's list; the logs go when their time is over. */
+  async removeAll(endpointId: EndpointId): Promise<void> {
+    await this.redis.unlink(keys.deliveries(endpointId));
+  }
+
+  async #enlistOne(
     endpointId: EndpointId,
     mark: EventMark,
     accountId: AccountId | undefined,
     target: ScriptTarget,
   ): Promise<void> {
     const logPrefix = keys.deliveryPrefix(endpointId);
-    const pruned = await addToIndex(target, keys.deliveries(endpointId), mark, retention, { logPrefix });
-    if (pruned.length > 0 && accountId !== undefined) onPruned(accountId, pruned, endpointId);
+    const pruned = await addToIndex(target, keys.deliveries(endpointId), mark, this.retention, { logPrefix });
+    if (pruned.length > 0 && accountId !== undefined) this.onPruned(accountId, pruned, endpointId);
   }
 
-  async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
-    const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
-    await APPEND(redis, [keys.delivery(endpointId, eventId)], [...lines, retention.ageMs]);
-  }
-
-  /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
-  async function eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
-    const key = keys.delivery(endpointId, eventId);
-    for (let isDone = false; !isDone; ) {
-      const log = (await redis.get(key)) ?? '';
-      const args = [log, eraseAnswers(log, erasedAt), retention.ageMs];
-      isDone = (await REPLACE_IF_UNCHANGED(redis, [key], args)) === 1;
-    }
-  }
-
-  async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    const [createdAt, log] = await Promise.all([
-      redis.zscore(keys.deliveries(endpointId), eventId),
-      redis.get(keys.delivery(endpointId, eventId)),
-    ]);
-    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
-  }
-
-  /** Newest first. `before` is the last delivery of the page before. */
-  async function list(
-    endpointId: EndpointId,
-    limit: number,
-    before?: DeliveryCursor,
-    range?: TimeRange,
-  ): Promise<DeliveryPage> {
-    const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
-    return { deliveries: await readListed(endpointId, marks), nextCursor };
-  }
-
-  /** Where an endpoint's deliveries stand, in the same order: without looking whether they are in its list. */
-  async function readListed(
-    endpointId: EndpointId,
-    marks: readonly EventMark[],
-  ): Promise<readonly ListedDelivery[]> {
-    const deliveries: ListedDelivery[] = [];
-    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
-      deliveries.push(...(await readSome(endpointId, some)));
-    }
-    return deliveries;
-  }
-
-  async function readSome(
-    endpointId: EndpointId,
-    marks: readonly EventMark[],
-  ): Promise<readonly ListedDelivery[]> {
-    const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
+  async #readSome(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {
+    const logs = await this.redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
     return marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? '')));
   }
-
-  /** Those whose events were accepted in a span of time, oldest first. */
-  async function listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
-    const order = 'oldest_first';
-    return await readTimeline(redis, keys.deliveries(endpointId), { order, range, limit, after });
-  }
-
-  /** Forgets an endpoint's list; the logs go when their time is over. */
-  async function removeAll(endpointId: EndpointId): Promise<void> {
-    await redis.unlink(keys.deliveries(endpointId));
-  }
-
-  return withStorageErrors({
-    readSummary: readSummaryOf,
-    readWithBreaker,
-    readWithLength,
-    enlist,
-    isListed,
-    append,
-    appendIfUnchanged,
-    eraseAnswersOf,
-    find,
-    list,
-    readListed,
-    listFrom,
-    removeAll,
-  });
 }
 
-export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+throwStorageErrors(DeliveryStore);
 
 function readDelivery(log: string | null | undefined): ReadDelivery {
   if (log == null) return { state: NOTHING_HAPPENED, length: 0 };

@@ -7,9 +7,9 @@ import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { createRedisDeliveryStore } from './redis-delivery-store';
-import { createRedisEventRelease, EventReleaser } from './redis-event-release';
-import { createRedisEventStore } from './redis-event-store';
+import { DeliveryStore } from './redis-delivery-store';
+import { EventRelease, EventReleaser } from './redis-event-release';
+import { EventStore } from './redis-event-store';
 
 const DAY = 86_400_000;
 const NOW = 1_700_000_000_000;
@@ -28,15 +28,15 @@ function build() {
   const signals = recordSignals();
   const noted: { kind: UsageKind; bytes: number }[] = [];
   const releaser = new EventReleaser({
-    eventRelease: createRedisEventRelease(client),
+    eventRelease: new EventRelease(client),
     usageRecorder: { note: (_id, kind, bytes) => void noted.push({ kind, bytes }) },
     retentionMs: DAY,
     emit: signals.listen,
   });
   const retention = { ageMs: DAY, count: KEPT };
   const onPruned = releaser.add.bind(releaser);
-  const eventStore = createRedisEventStore(client, retention, undefined, { onPruned });
-  const deliveryStore = createRedisDeliveryStore(client, retention, onPruned);
+  const eventStore = new EventStore(client, retention, undefined, { onPruned });
+  const deliveryStore = new DeliveryStore(client, retention, onPruned);
   let number = 0;
   return {
     accountId,

@@ -6,7 +6,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import type { Pruned } from './redis-event-index';
 
@@ -126,26 +126,28 @@ const RELEASE = defineScript(`
   return freed`);
 
 /** Lets go of events' bodies once no list has them. */
-export function createRedisEventRelease(redis: RedisClient) {
+export class EventRelease {
   // In a Cluster each event has a slot of its own.
-  const areTogether = !(redis instanceof Cluster);
+  readonly #areTogether: boolean;
 
-  async function releaseTogether(some: readonly LetGo[]): Promise<number[]> {
+  constructor(private readonly redis: RedisClient) {
+    this.#areTogether = !(redis instanceof Cluster);
+  }
+
+  /** For each, in the same order, how many bytes its body has taken up, if it is gone now. Harmless when repeated. */
+  async release(some: readonly LetGo[]): Promise<readonly number[]> {
+    if (this.#areTogether) return await this.#releaseTogether(some);
+    return (await Promise.all(some.map((one) => this.#releaseTogether([one])))).flat();
+  }
+
+  async #releaseTogether(some: readonly LetGo[]): Promise<number[]> {
     const eventKeys = some.flatMap(({ accountId, eventId }) => [
       keys.event(accountId, eventId),
       keys.receivers(accountId, eventId),
     ]);
     const endpointIds = some.map(({ endpointId = '' }) => endpointId);
-    return (await RELEASE(redis, eventKeys, endpointIds)) as number[];
+    return (await RELEASE(this.redis, eventKeys, endpointIds)) as number[];
   }
-
-  return withStorageErrors({
-    /** For each, in the same order, how many bytes its body has taken up, if it is gone now. Harmless when repeated. */
-    async release(some: readonly LetGo[]): Promise<readonly number[]> {
-      if (areTogether) return await releaseTogether(some);
-      return (await Promise.all(some.map((one) => releaseTogether([one])))).flat();
-    },
-  });
 }
 
-export type EventRelease = ReturnType<typeof createRedisEventRelease>;
+throwStorageErrors(EventRelease);

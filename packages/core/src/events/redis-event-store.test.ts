@@ -2,7 +2,7 @@ import { keys } from '../domain/keys';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createRedisEventStore } from './redis-event-store';
+import { EventStore } from './redis-event-store';
 
 const RETENTION_MS = 60_000;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const openStore = () => createRedisEventStore(redis.client, { ageMs: RETENTION_MS, count: 100 });
+const openStore = () => new EventStore(redis.client, { ageMs: RETENTION_MS, count: 100 });
 
 describe('createRedisEventStore', () => {
   it.each([

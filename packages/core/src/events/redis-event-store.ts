@@ -6,7 +6,7 @@ import { formatTraceparent, parseTraceparent, type TraceContext } from '../domai
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
@@ -100,153 +100,147 @@ export interface EventStoreListeners {
  * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to;
  * and for each account a list of its events.
  */
-export function createRedisEventStore(
-  redis: RedisClient,
-  retention: Retention,
-  now = steadyClock,
-  { onPruned, onErased }: EventStoreListeners = {},
-) {
-  const cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(CACHED_EVENTS);
+export class EventStore {
+  readonly #cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(
+    CACHED_EVENTS,
+  );
 
-  return withStorageErrors({
-    /**
-     * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
-     * id; adding an endpoint again changes nothing.
-     */
-    async save(
-      event: AcceptedEvent,
-      endpointIds: readonly EndpointId[] = [],
-      target: ScriptTarget = redis,
-    ): Promise<void> {
-      const { accountId, id } = event;
-      const key = keys.event(accountId, id);
-      const readAt = now();
-      const args = [retention.ageMs, encode(event), ...endpointIds];
-      const saved = await SAVE(target, [keys.receivers(accountId, id), key], args);
-      if (saved === 1) cache.set(key, { event, readAt });
-    },
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retention: Retention,
+    private readonly now = steadyClock,
+    private readonly options: EventStoreListeners = {},
+  ) {}
 
-    /**
-     * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
-     * nothing.
-     */
-    async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = redis): Promise<void> {
-      const { accountId, id: eventId, acceptedAt: createdAt } = event;
-      const counted = countedPlaceOf(event, deliveries, retention.ageMs);
-      const mark = { eventId, createdAt };
-      const pruned = await addToIndex(target, keys.events(accountId), mark, retention, { counted });
-      if (pruned.length > 0) onPruned?.(accountId, pruned);
-    },
+  /**
+   * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
+   * id; adding an endpoint again changes nothing.
+   */
+  async save(
+    event: AcceptedEvent,
+    endpointIds: readonly EndpointId[] = [],
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    const { accountId, id } = event;
+    const key = keys.event(accountId, id);
+    const readAt = this.now();
+    const args = [this.retention.ageMs, encode(event), ...endpointIds];
+    const saved = await SAVE(target, [keys.receivers(accountId, id), key], args);
+    if (saved === 1) this.#cache.set(key, { event, readAt });
+  }
 
-    /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
-    async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
-      const key = keys.event(accountId, id);
-      const known = cache.get(key);
-      const readAt = now();
-      if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
-      const stored = await redis.get(key);
-      if (stored === null) return undefined;
-      const event = decode(accountId, id, stored);
-      if (event.body !== undefined) cache.set(key, { event, readAt });
-      return event;
-    },
+  /**
+   * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
+   * nothing.
+   */
+  async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = this.redis): Promise<void> {
+    const { accountId, id: eventId, acceptedAt: createdAt } = event;
+    const counted = countedPlaceOf(event, deliveries, this.retention.ageMs);
+    const mark = { eventId, createdAt };
+    const pruned = await addToIndex(target, keys.events(accountId), mark, this.retention, { counted });
+    if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
+  }
 
-    /**
-     * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
-     *
-     * @param queued what is known of one that is on its way to be saved: it will find its place taken.
-     * @returns whether there is such an event.
-     */
-    async erasePayload(
-      accountId: AccountId,
-      id: EventId,
-      erasedAt: number,
-      queued?: EventHead,
-    ): Promise<boolean> {
-      const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
-      const head = queued === undefined ? '' : encodeHead(queued);
-      const reply = await ERASE(redis, eventKeys, [erasedAt, head, retention.ageMs]);
-      const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
-      if (bytes > 0) onErased?.(accountId, bytes, acceptedAt);
-      return bytes >= 0;
-    },
+  /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
+  async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
+    const key = keys.event(accountId, id);
+    const known = this.#cache.get(key);
+    const readAt = this.now();
+    if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
+    const stored = await this.redis.get(key);
+    if (stored === null) return undefined;
+    const event = decode(accountId, id, stored);
+    if (event.body !== undefined) this.#cache.set(key, { event, readAt });
+    return event;
+  }
 
-    async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
-      const start = await redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
-      return start === '' ? undefined : decodeHead(start);
-    },
+  /**
+   * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
+   *
+   * @param queued what is known of one that is on its way to be saved: it will find its place taken.
+   * @returns whether there is such an event.
+   */
+  async erasePayload(
+    accountId: AccountId,
+    id: EventId,
+    erasedAt: number,
+    queued?: EventHead,
+  ): Promise<boolean> {
+    const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
+    const head = queued === undefined ? '' : encodeHead(queued);
+    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, this.retention.ageMs]);
+    const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
+    if (bytes > 0) this.options.onErased?.(accountId, bytes, acceptedAt);
+    return bytes >= 0;
+  }
 
-    /**
-     * An event and a page of the endpoints that it went to.
-     *
-     * @param type of another one the receivers are not looked up.
-     * @param before as for `listReceivers`.
-     * @returns `undefined` when it is not there any more.
-     */
-    async open(
-      accountId: AccountId,
-      id: EventId,
-      limit: number,
-      {
-        type = '',
-        before,
-      }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
-    ): Promise<OpenedEvent | undefined> {
-      const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
-      const from = before === undefined ? '+' : `(${before}`;
-      const reply = await OPEN(redis, eventKeys, [type, from, limit + 1]);
-      const [start = '', ...found] = reply as readonly string[];
-      if (start === '') return undefined;
-      const members = found.slice(0, limit) as unknown as readonly EndpointId[];
-      const nextCursor = found.length > limit ? members.at(-1) : undefined;
-      return { head: decodeHead(start), receivers: { members, nextCursor } };
-    },
+  async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
+    const start = await this.redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
+    return start === '' ? undefined : decodeHead(start);
+  }
 
-    /** How many endpoints it went to. */
-    async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
-      return await redis.zcard(keys.receivers(accountId, id));
-    },
+  /**
+   * An event and a page of the endpoints that it went to.
+   *
+   * @param type of another one the receivers are not looked up.
+   * @param before as for `listReceivers`.
+   * @returns `undefined` when it is not there any more.
+   */
+  async open(
+    accountId: AccountId,
+    id: EventId,
+    limit: number,
+    { type = '', before }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
+  ): Promise<OpenedEvent | undefined> {
+    const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
+    const from = before === undefined ? '+' : `(${before}`;
+    const reply = await OPEN(this.redis, eventKeys, [type, from, limit + 1]);
+    const [start = '', ...found] = reply as readonly string[];
+    if (start === '') return undefined;
+    const members = found.slice(0, limit) as unknown as readonly EndpointId[];
+    const nextCursor = found.length > limit ? members.at(-1) : undefined;
+    return { head: decodeHead(start), receivers: { members, nextCursor } };
+  }
 
-    /** The account's events of a span of time, oldest first. Some may be gone already. */
-    async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
-      const order = 'oldest_first';
-      return await readTimeline(redis, keys.events(accountId), { order, range, limit, after });
-    },
+  /** How many endpoints it went to. */
+  async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
+    return await this.redis.zcard(keys.receivers(accountId, id));
+  }
 
-    /** Newest first. `before` is the last event of the page before. */
-    async list(
-      accountId: AccountId,
-      limit: number,
-      before?: EventMark,
-      range?: TimeRange,
-    ): Promise<MarkPage> {
-      return await readIndex(redis, keys.events(accountId), limit, range, before);
-    },
+  /** The account's events of a span of time, oldest first. Some may be gone already. */
+  async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
+    const order = 'oldest_first';
+    return await readTimeline(this.redis, keys.events(accountId), { order, range, limit, after });
+  }
 
-    /** Adding an endpoint again changes nothing. */
-    async addReceivers(
-      accountId: AccountId,
-      id: EventId,
-      endpointIds: readonly EndpointId[],
-      target: ScriptTarget = redis,
-    ): Promise<void> {
-      await SAVE(target, [keys.receivers(accountId, id)], [retention.ageMs, '', ...endpointIds]);
-    },
+  /** Newest first. `before` is the last event of the page before. */
+  async list(accountId: AccountId, limit: number, before?: EventMark, range?: TimeRange): Promise<MarkPage> {
+    return await readIndex(this.redis, keys.events(accountId), limit, range, before);
+  }
 
-    /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */
-    async listReceivers(
-      accountId: AccountId,
-      id: EventId,
-      limit: number,
-      before?: string,
-    ): Promise<ReceiverPage> {
-      const page = await readNewestFirst(redis, keys.receivers(accountId, id), limit, before);
-      return page as ReceiverPage;
-    },
-  });
+  /** Adding an endpoint again changes nothing. */
+  async addReceivers(
+    accountId: AccountId,
+    id: EventId,
+    endpointIds: readonly EndpointId[],
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    await SAVE(target, [keys.receivers(accountId, id)], [this.retention.ageMs, '', ...endpointIds]);
+  }
+
+  /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */
+  async listReceivers(
+    accountId: AccountId,
+    id: EventId,
+    limit: number,
+    before?: string,
+  ): Promise<ReceiverPage> {
+    const page = await readNewestFirst(this.redis, keys.receivers(accountId, id), limit, before);
+    return page as ReceiverPage;
+  }
 }
 
-export type EventStore = ReturnType<typeof createRedisEventStore>;
+throwStorageErrors(EventStore);
 
 function countedPlaceOf(
   { accountId, acceptedAt, body }: AcceptedEvent,

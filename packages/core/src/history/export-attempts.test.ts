@@ -4,8 +4,8 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -28,8 +28,8 @@ afterAll(() => redis.close());
 async function arrange() {
   const stores = {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
-    eventStore: createRedisEventStore(redis.client, testRetention),
-    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
+    eventStore: new EventStore(redis.client, testRetention),
+    deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   };
   const endpoint = buildEndpoint();

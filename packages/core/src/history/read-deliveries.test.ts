@@ -5,8 +5,8 @@ import type { AcceptedEvent } from '../domain/event';
 import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { systemClock } from '../platform/clock';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -32,8 +32,8 @@ afterAll(() => redis.close());
 
 const openStores = () => ({
   endpointStore: createRedisEndpointStore(redis.client, testSealer),
-  eventStore: createRedisEventStore(redis.client, testRetention),
-  deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
+  eventStore: new EventStore(redis.client, testRetention),
+  deliveryStore: new DeliveryStore(redis.client, testRetention),
   heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   admissionStore: createRedisAdmissionStore(redis.client),
   clock: systemClock,

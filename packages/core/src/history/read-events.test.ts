@@ -1,6 +1,6 @@
 import { oneShard } from '../domain/queues';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -16,8 +16,8 @@ afterAll(() => redis.close());
 
 /** An event that went to so many endpoints, to none of which anything was sent yet; `logsRead` counts reads of logs. */
 async function arrangeMany(receivers: number) {
-  const eventStore = createRedisEventStore(redis.client, testRetention);
-  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  const eventStore = new EventStore(redis.client, testRetention);
+  const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
   const [accountId, eventId] = [uniqueAccountId(), uniqueEventId()];
   const endpointIds = Array.from({ length: receivers }, uniqueEndpointId);

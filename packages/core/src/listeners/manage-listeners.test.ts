@@ -10,7 +10,7 @@ import { createManageEndpoints } from '../endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { newSecret } from '../endpoints/rotate-secret';
 import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
@@ -45,7 +45,7 @@ async function arrange() {
   const endpoints = createManageEndpoints({
     endpointStore,
     accountStore,
-    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
+    deliveryStore: new DeliveryStore(redis.client, testRetention),
     healthStore: createRedisHealthStore(redis.client, 60_000),
     admissionStore: createRedisAdmissionStore(redis.client),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),

@@ -4,9 +4,9 @@ import { readLog } from '../domain/delivery-log';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { CACHED_FOR_MS, createRedisEventStore } from '../events/redis-event-store';
-import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { CACHED_FOR_MS, EventStore } from '../events/redis-event-store';
+import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
@@ -36,9 +36,9 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const event = buildEvent(change);
   const { accountId, id } = event;
   const endpointId = uniqueEndpointId();
-  const openEventStore = () => createRedisEventStore(redis.client, testRetention, () => now);
+  const openEventStore = () => new EventStore(redis.client, testRetention, () => now);
   const eventStore = openEventStore();
-  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
   const context = {
@@ -125,7 +125,7 @@ it('is found from memory for a moment only', async () => {
 it('takes the digest of the payload away, and nobody else gets the id', async () => {
   const { event, eventStore, erase } = arrange();
   const { accountId, id } = event;
-  const claims = createRedisEventClaimStore(redis.client, testRetention.ageMs);
+  const claims = new EventClaimStore(redis.client, testRetention.ageMs);
   await claims.claim(accountId, id, 'digest', NOW);
   await eventStore.save(event);
   await erase();

@@ -7,7 +7,7 @@ import {
   publishableTypeNames,
   publishableTypes,
 } from '../event-types/built-in';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { EventStore } from '../events/redis-event-store';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
 import { buildValidateEvent } from '../testing/build-validate-event';
@@ -22,7 +22,7 @@ import {
   type PublishedEvent,
   type UncheckedEvent,
 } from './accept-events';
-import { createRedisEventClaimStore } from './redis-event-claim-store';
+import { EventClaimStore } from './redis-event-claim-store';
 
 describe('accept events', () => {
   const NOW = 1_700_000_000_000;
@@ -44,11 +44,11 @@ describe('accept events', () => {
       await add();
       added.push(...events);
     };
-    const eventStore = createRedisEventStore(redis.client, testRetention);
+    const eventStore = new EventStore(redis.client, testRetention);
     const acceptEvents = createAcceptEvents({
       dispatchEvents,
       eventStore,
-      eventClaims: createRedisEventClaimStore(redis.client, RETENTION_MS),
+      eventClaims: new EventClaimStore(redis.client, RETENTION_MS),
       // The account's endpoints are none of this test's business, but for one that it does not have.
       lookUpEndpoints: createLookUpEndpoints({
         async findIds(_accountId, refs) {

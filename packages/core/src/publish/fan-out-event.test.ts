@@ -9,8 +9,8 @@ import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-sto
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/stored-endpoint';
 import { createSubscriptions } from '../endpoints/subscriptions';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { asOne, oneByOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
@@ -50,8 +50,8 @@ describe('fan out event', () => {
   });
 
   function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () => ({})) {
-    const eventStore = createRedisEventStore(redis.client, testRetention);
-    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+    const eventStore = new EventStore(redis.client, testRetention);
+    const deliveryStore = new DeliveryStore(redis.client, testRetention);
     const signals = recordSignals();
     const admissionStore = createRedisAdmissionStore(redis.client);
     const deps: FanOutEventDeps = {
@@ -318,8 +318,8 @@ describe('dispatch events', () => {
     const endpointStore = createRedisEndpointStore(client, testSealer);
     await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
     const endpointIds = endpoints.map(({ id }) => id);
-    const eventStore = createRedisEventStore(client, testRetention);
-    const deliveryStore = createRedisDeliveryStore(client, testRetention);
+    const eventStore = new EventStore(client, testRetention);
+    const deliveryStore = new DeliveryStore(client, testRetention);
     const eventQueue = willClose(new EventQueue(connection.redis, oneShard(connection.prefix)));
     const signals = recordSignals();
     const deps: FanOutEventDeps = {

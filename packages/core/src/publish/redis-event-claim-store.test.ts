@@ -1,10 +1,10 @@
 import { keys } from '../domain/keys';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { EventStore } from '../events/redis-event-store';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { createRedisEventClaimStore, type EventClaimStore } from './redis-event-claim-store';
+import { EventClaimStore } from './redis-event-claim-store';
 
 const RETENTION_MS = 60_000;
 
@@ -12,7 +12,7 @@ let redis: TestRedis;
 let claims: EventClaimStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  claims = createRedisEventClaimStore(redis.client, RETENTION_MS);
+  claims = new EventClaimStore(redis.client, RETENTION_MS);
 });
 afterAll(() => redis.close());
 
@@ -46,7 +46,7 @@ describe('createRedisEventClaimStore', () => {
 
   it('tells of an event that came in by the queue', async () => {
     const event = buildEvent();
-    await createRedisEventStore(redis.client, testRetention).save(event);
+    await new EventStore(redis.client, testRetention).save(event);
     expect(await claims.claim(event.accountId, event.id, 'digest', 1_000)).toEqual({ state: 'stored' });
   });
 

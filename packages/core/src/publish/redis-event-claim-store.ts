@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /**
@@ -33,24 +33,27 @@ const MARK_QUEUED = defineScript(`
   return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
 
 /** Which event ids clients have chosen, and for what. */
-export function createRedisEventClaimStore(redis: RedisClient, retentionMs: number) {
-  return withStorageErrors({
-    /** Takes the id for the content with this digest, unless it is taken already. */
-    async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
-      const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
-      const reply = (await CLAIM(redis, claimKeys, [digest, now, retentionMs])) as
-        | ['open' | 'queued', string]
-        | ['taken' | 'stored'];
-      const [state] = reply;
-      if (state === 'taken' || state === 'stored') return { state };
-      return { state, acceptedAt: Number(reply[1]) };
-    },
+export class EventClaimStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retentionMs: number,
+  ) {}
 
-    /** Whether this is the first to say so. */
-    async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
-      return (await MARK_QUEUED(redis, [keys.eventClaim(accountId, id)], [])) === 1;
-    },
-  });
+  /** Takes the id for the content with this digest, unless it is taken already. */
+  async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
+    const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
+    const reply = (await CLAIM(this.redis, claimKeys, [digest, now, this.retentionMs])) as
+      | ['open' | 'queued', string]
+      | ['taken' | 'stored'];
+    const [state] = reply;
+    if (state === 'taken' || state === 'stored') return { state };
+    return { state, acceptedAt: Number(reply[1]) };
+  }
+
+  /** Whether this is the first to say so. */
+  async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
+    return (await MARK_QUEUED(this.redis, [keys.eventClaim(accountId, id)], [])) === 1;
+  }
 }
 
-export type EventClaimStore = ReturnType<typeof createRedisEventClaimStore>;
+throwStorageErrors(EventClaimStore);

@@ -1,7 +1,7 @@
 import { keys } from '../domain/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createRedisIdempotencyStore, type IdempotencyStore } from './redis-idempotency-store';
+import { IdempotencyStore } from './redis-idempotency-store';
 
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
@@ -11,7 +11,7 @@ let redis: TestRedis;
 let store: IdempotencyStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisIdempotencyStore(redis.client);
+  store = new IdempotencyStore(redis.client);
 });
 afterAll(() => redis.close());
 

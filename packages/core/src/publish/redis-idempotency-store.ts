@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ANSWER_BYTES } from '../domain/usage';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** What a request with an Idempotency-Key is known by. */
@@ -55,48 +55,47 @@ const CLAIM = defineScript(`
 type Reply = ['claimed', string, string] | ['answered', string] | ['running' | 'other'];
 
 /** Remembers which requests were made under an Idempotency-Key, and how they were answered. */
-export function createRedisIdempotencyStore(
-  redis: RedisClient,
-  /** Is told how much was stored for an account. */
-  onStored: (accountId: AccountId, bytes: number) => void = () => {},
-) {
-  const keyOf = ({ accountId, name }: Slot) => keys.idempotency(accountId, name);
+export class IdempotencyStore {
+  readonly #keyOf = ({ accountId, name }: Slot) => keys.idempotency(accountId, name);
 
-  return withStorageErrors({
-    /** @param seed for what is made, if this is the first claim. */
-    async claim(slot: Slot, fingerprint: string, seed: string, now: number): Promise<ClaimResult> {
-      const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
-      const reply = (await CLAIM(redis, [keyOf(slot)], args)) as Reply;
-      switch (reply[0]) {
-        case 'claimed':
-          return { state: 'claimed', seed: reply[1], claimedAt: Number(reply[2]) };
-        case 'answered':
-          return { state: 'answered', answer: reply[1] };
-        case 'running':
-        case 'other':
-          return { state: reply[0] };
-      }
-    },
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly onStored: (accountId: AccountId, bytes: number) => void = () => {},
+  ) {}
 
-    /** The first answer stays. */
-    async answer(slot: Slot, answer: string): Promise<void> {
-      const key = keyOf(slot);
-      await redis.multi().hsetnx(key, 'answer', answer).pexpire(key, KEPT_MS).exec();
-      onStored(slot.accountId, ANSWER_BYTES + answer.length);
-    },
+  /** @param seed for what is made, if this is the first claim. */
+  async claim(slot: Slot, fingerprint: string, seed: string, now: number): Promise<ClaimResult> {
+    const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
+    const reply = (await CLAIM(this.redis, [this.#keyOf(slot)], args)) as Reply;
+    switch (reply[0]) {
+      case 'claimed':
+        return { state: 'claimed', seed: reply[1], claimedAt: Number(reply[2]) };
+      case 'answered':
+        return { state: 'answered', answer: reply[1] };
+      case 'running':
+      case 'other':
+        return { state: reply[0] };
+    }
+  }
 
-    /** Lets the next one try at once. The seed stays: something may have been made. */
-    async release(slot: Slot): Promise<void> {
-      const key = keyOf(slot);
-      await redis.multi().hset(key, 'leased_until', '0').pexpire(key, KEPT_MS).exec();
-      onStored(slot.accountId, ANSWER_BYTES);
-    },
+  /** The first answer stays. */
+  async answer(slot: Slot, answer: string): Promise<void> {
+    const key = this.#keyOf(slot);
+    await this.redis.multi().hsetnx(key, 'answer', answer).pexpire(key, KEPT_MS).exec();
+    this.onStored(slot.accountId, ANSWER_BYTES + answer.length);
+  }
 
-    /** Only for a claim under which nothing was made: the next one is the first. */
-    async forget(slot: Slot): Promise<void> {
-      await redis.unlink(keyOf(slot));
-    },
-  });
+  /** Lets the next one try at once. The seed stays: something may have been made. */
+  async release(slot: Slot): Promise<void> {
+    const key = this.#keyOf(slot);
+    await this.redis.multi().hset(key, 'leased_until', '0').pexpire(key, KEPT_MS).exec();
+    this.onStored(slot.accountId, ANSWER_BYTES);
+  }
+
+  /** Only for a claim under which nothing was made: the next one is the first. */
+  async forget(slot: Slot): Promise<void> {
+    await this.redis.unlink(this.#keyOf(slot));
+  }
 }
 
-export type IdempotencyStore = ReturnType<typeof createRedisIdempotencyStore>;
+throwStorageErrors(IdempotencyStore);

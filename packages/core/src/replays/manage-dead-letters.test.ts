@@ -9,7 +9,7 @@ import {
 import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -71,7 +71,7 @@ describe('manage dead letters', () => {
     const clock = () => NOW;
     const signals = recordSignals();
     const emit = signals.listen;
-    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+    const deliveryStore = new DeliveryStore(redis.client, testRetention);
     const admissionStore = createRedisAdmissionStore(redis.client);
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = new ReplayStore(redis.client, 60_000);

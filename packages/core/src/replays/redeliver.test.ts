@@ -4,8 +4,8 @@ import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
@@ -49,8 +49,8 @@ async function arrange() {
   const signals = recordSignals();
   const context = {
     endpointStore: createRedisEndpointStore(client, testSealer),
-    eventStore: createRedisEventStore(client, testRetention),
-    deliveryStore: createRedisDeliveryStore(client, testRetention),
+    eventStore: new EventStore(client, testRetention),
+    deliveryStore: new DeliveryStore(client, testRetention),
     admissionStore: createRedisAdmissionStore(client),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),

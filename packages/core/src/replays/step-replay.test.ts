@@ -2,8 +2,8 @@ import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -28,8 +28,8 @@ describe('step replay', () => {
     const clock = () => 0;
     const signals = recordSignals();
     const emit = signals.listen;
-    const eventStore = createRedisEventStore(redis.client, testRetention);
-    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+    const eventStore = new EventStore(redis.client, testRetention);
+    const deliveryStore = new DeliveryStore(redis.client, testRetention);
     const endpointStore = createRedisEndpointStore(redis.client, testSealer);
     const replayStore = new ReplayStore(redis.client, 60_000);
 

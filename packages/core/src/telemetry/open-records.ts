@@ -6,9 +6,9 @@ import type { NoteUsage } from '../domain/usage';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { provideSealer } from '../endpoints/seal';
 import { createSubscriptions } from '../endpoints/subscriptions';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventRelease, EventReleaser } from '../events/redis-event-release';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventRelease, EventReleaser } from '../events/redis-event-release';
+import { EventStore } from '../events/redis-event-store';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { SealingKey } from '../platform/sealing-key';
@@ -40,7 +40,7 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
   const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
   const eventReleaser = new EventReleaser({
-    eventRelease: createRedisEventRelease(redis),
+    eventRelease: new EventRelease(redis),
     usageRecorder,
     retentionMs: retention.ageMs,
     emit,
@@ -54,12 +54,12 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
     accountStore: new AccountStore(redis),
     endpointStore,
     subscriptions: createSubscriptions(endpointStore),
-    eventStore: createRedisEventStore(redis, retention, steadyClock, {
+    eventStore: new EventStore(redis, retention, steadyClock, {
       onPruned: letGo,
       onErased: (accountId, bytes, acceptedAt) =>
         usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
     }),
-    deliveryStore: createRedisDeliveryStore(redis, retention, letGo),
+    deliveryStore: new DeliveryStore(redis, retention, letGo),
     recorders: [
       { name: 'event releaser', stop: () => eventReleaser.stop() },
       { name: 'usage recorder', stop: () => usageRecorder.stop() },

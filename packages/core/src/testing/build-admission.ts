@@ -1,7 +1,7 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { createAdmit, createHold } from '../deliver/flow/admit';
 import { Concurrency } from '../deliver/flow/concurrency';
-import { createRedisAttemptStore } from '../deliver/flow/redis-attempt-store';
+import { AttemptStore } from '../deliver/flow/redis-attempt-store';
 import { createRestoreDelivery, createWakeUpEndpoint, Releaser } from '../deliver/flow/releaser';
 import { createSettle } from '../deliver/flow/settle';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
@@ -12,7 +12,7 @@ import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-sto
 import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -62,8 +62,8 @@ export function buildAdmission({
   });
   const parts = {
     endpointStore: createRedisEndpointStore(redis, testSealer),
-    deliveryStore: createRedisDeliveryStore(redis, testRetention),
-    attemptStore: createRedisAttemptStore(redis, testRetention),
+    deliveryStore: new DeliveryStore(redis, testRetention),
+    attemptStore: new AttemptStore(redis, testRetention),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),

@@ -2,14 +2,14 @@ import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '
 import type { AttemptedFact } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
 import { createRedisAdmissionStore } from '../../endpoints/flow/redis-admission-store';
-import { createRedisDeliveryStore } from '../../events/redis-delivery-store';
+import { DeliveryStore } from '../../events/redis-delivery-store';
 import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';
 import { createClosables } from '../../testing/closables';
 import { startRedisServer } from '../../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { testRetention } from '../../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
-import { type AttemptRecord, createRedisAttemptStore, MAX_ANSWER_BYTES } from './redis-attempt-store';
+import { type AttemptRecord, AttemptStore, MAX_ANSWER_BYTES } from './redis-attempt-store';
 
 const NOW = 1_700_000_000_000;
 const ACCEPTED_AT = NOW - 60_000;
@@ -31,8 +31,8 @@ const success: AttemptedFact = {
 
 /** A delivery that is on no list yet, of an endpoint that is well. */
 function arrange(client = redis.client) {
-  const attemptStore = createRedisAttemptStore(client, testRetention);
-  const deliveryStore = createRedisDeliveryStore(client, testRetention);
+  const attemptStore = new AttemptStore(client, testRetention);
+  const deliveryStore = new DeliveryStore(client, testRetention);
   const admissionStore = createRedisAdmissionStore(client);
   const delivery = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
   const { endpointId, eventId } = delivery;

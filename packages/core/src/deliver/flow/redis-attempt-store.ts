@@ -12,7 +12,7 @@ import { keys } from '../../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../../events/redis-delivery-store';
 import type { Retention } from '../../events/redis-event-index';
-import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 
 export interface AttemptRecord {
@@ -133,45 +133,48 @@ const replySchema = z.tuple([
 ]);
 
 /** Puts attempts on record, with all that follows from them for their endpoint. */
-export function createRedisAttemptStore(redis: RedisClient, retention: Pick<Retention, 'ageMs'>) {
-  return withStorageErrors({
-    /** `undefined`, and nothing is recorded, when the log is another one by now. */
-    async record(attempt: AttemptRecord): Promise<AttemptEffect | undefined> {
-      const { endpointId, eventId } = attempt.delivery;
-      const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;
-      const scriptKeys = [
-        keys.delivery(endpointId, eventId),
-        keys.deliveries(endpointId),
-        ...keysOfLimits(endpointId),
-        keys.answerBytes(endpointId),
-      ];
-      const args = [
-        logLength,
-        encodeFact(fact),
-        encodeFact(withoutAnswer(fact)),
-        retention.ageMs,
-        eventId,
-        acceptedAt,
-        fact.attempt.outcome === 'delivered' ? 1 : 0,
-        now,
-        openUntil,
-        attempt.tellsOfFailing ? 1 : 0,
-        attemptKey,
-        attempt.hasEnded ? 1 : 0,
-      ];
-      const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
-        replySchema.parse(await RECORD(redis, scriptKeys, args));
-      if (isRecorded === 0) return undefined;
-      return {
-        failures,
-        openedUntil: openedUntil || undefined,
-        failingSince: failingSince || undefined,
-        hasClosed: hasClosed === 1,
-        recoveredFrom: recoveredFrom || undefined,
-        isRateWaitedFor: isWaitedFor === 1,
-      };
-    },
-  });
+export class AttemptStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retention: Pick<Retention, 'ageMs'>,
+  ) {}
+
+  /** `undefined`, and nothing is recorded, when the log is another one by now. */
+  async record(attempt: AttemptRecord): Promise<AttemptEffect | undefined> {
+    const { endpointId, eventId } = attempt.delivery;
+    const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;
+    const scriptKeys = [
+      keys.delivery(endpointId, eventId),
+      keys.deliveries(endpointId),
+      ...keysOfLimits(endpointId),
+      keys.answerBytes(endpointId),
+    ];
+    const args = [
+      logLength,
+      encodeFact(fact),
+      encodeFact(withoutAnswer(fact)),
+      this.retention.ageMs,
+      eventId,
+      acceptedAt,
+      fact.attempt.outcome === 'delivered' ? 1 : 0,
+      now,
+      openUntil,
+      attempt.tellsOfFailing ? 1 : 0,
+      attemptKey,
+      attempt.hasEnded ? 1 : 0,
+    ];
+    const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
+      replySchema.parse(await RECORD(this.redis, scriptKeys, args));
+    if (isRecorded === 0) return undefined;
+    return {
+      failures,
+      openedUntil: openedUntil || undefined,
+      failingSince: failingSince || undefined,
+      hasClosed: hasClosed === 1,
+      recoveredFrom: recoveredFrom || undefined,
+      isRateWaitedFor: isWaitedFor === 1,
+    };
+  }
 }
 
-export type AttemptStore = ReturnType<typeof createRedisAttemptStore>;
+throwStorageErrors(AttemptStore);

@@ -6,7 +6,7 @@ import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
 import { Archiver, TAKE_OVER_AFTER_MS } from './archiver';
 import type { AttemptRow, InsertResult } from './pg-attempt-table';
-import { type ArchiveRecord, createRedisArchiveStream } from './redis-archive-stream';
+import { type ArchiveRecord, ArchiveStream } from './redis-archive-stream';
 
 let redis: TestRedis;
 beforeEach(async () => {
@@ -58,13 +58,13 @@ function buildTable() {
 
 function buildArchiver({ table = buildTable(), consumer = 'w1', batchSize = 10, now = () => 0 } = {}) {
   const signals = recordSignals();
-  const stream = createRedisArchiveStream(redis.client);
+  const stream = new ArchiveStream(redis.client);
   const archiver = new Archiver({ stream, table, consumer, batchSize, clock: now, emit: signals.listen });
   return { archiver, table, stream, signals };
 }
 
 async function addAll(records: readonly ArchiveRecord[]): Promise<void> {
-  const stream = createRedisArchiveStream(redis.client);
+  const stream = new ArchiveStream(redis.client);
   for (const record of records) await stream.add(record);
 }
 
@@ -223,7 +223,7 @@ it('keeps its place in the stream when it is stopped with attempts that it could
 });
 
 it('forgets workers that have been silent for an hour and hold nothing', async () => {
-  const stream = createRedisArchiveStream(redis.client);
+  const stream = new ArchiveStream(redis.client);
   await stream.createGroup();
   await addAll([buildRecord()]);
   await stream.takeNew('holds', 1, 1);

@@ -4,7 +4,7 @@ import type { AccountId } from '../../domain/account';
 import type { DeliveryParts } from '../../domain/delivery';
 import { type AttemptedFact, type DeliveryStatus, encodeFact } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
-import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 
 /** An entry of the stream as it is there: names and values in turn. */
@@ -44,60 +44,60 @@ const REMOVE_CONSUMERS = defineScript(`
  * Attempts that wait to be archived. Each worker may take some; they stay until it has said that they are in the archive,
  * and when it dies before that, another one takes them over. Nothing is ever trimmed.
  */
-export function createRedisArchiveStream(redis: RedisClient) {
-  const stream = keys.attemptsToArchive;
+export class ArchiveStream {
+  readonly #stream = keys.attemptsToArchive;
 
-  return withStorageErrors({
-    async add(record: ArchiveRecord): Promise<void> {
-      await redis.xadd(stream, '*', ...toFields(record));
-    },
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Doing it again changes nothing. From the beginning: what is in the stream is not archived yet. */
-    async createGroup(): Promise<void> {
-      await redis.xgroup('CREATE', stream, GROUP, '0', 'MKSTREAM').catch(unlessItExists);
-    },
+  async add(record: ArchiveRecord): Promise<void> {
+    await this.redis.xadd(this.#stream, '*', ...toFields(record));
+  }
 
-    /** What nobody has taken yet; waits for it if there is nothing. Needs a connection of its own, which it blocks. */
-    async takeNew(consumer: string, count: number, patienceMs: number): Promise<readonly StreamEntry[]> {
-      const options = ['COUNT', count, 'BLOCK', patienceMs, 'STREAMS', stream, '>'] as const;
-      const reply = await redis.xreadgroup('GROUP', GROUP, consumer, ...options);
-      return takenSchema.parse(reply ?? []).flatMap(([, entries]) => entries);
-    },
+  /** Doing it again changes nothing. From the beginning: what is in the stream is not archived yet. */
+  async createGroup(): Promise<void> {
+    await this.redis.xgroup('CREATE', this.#stream, GROUP, '0', 'MKSTREAM').catch(unlessItExists);
+  }
 
-    /** What others took so long ago that they must be dead. */
-    async takeOver(consumer: string, count: number, idleMs: number): Promise<readonly StreamEntry[]> {
-      const reply = await redis.xautoclaim(stream, GROUP, consumer, idleMs, '0', 'COUNT', count);
-      return takenOverSchema.parse(reply)[1].filter((entry) => entry !== undefined);
-    },
+  /** What nobody has taken yet; waits for it if there is nothing. Needs a connection of its own, which it blocks. */
+  async takeNew(consumer: string, count: number, patienceMs: number): Promise<readonly StreamEntry[]> {
+    const options = ['COUNT', count, 'BLOCK', patienceMs, 'STREAMS', this.#stream, '>'] as const;
+    const reply = await this.redis.xreadgroup('GROUP', GROUP, consumer, ...options);
+    return takenSchema.parse(reply ?? []).flatMap(([, entries]) => entries);
+  }
 
-    /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
-    async forget(ids: readonly string[]): Promise<number> {
-      return Number(await FORGET(redis, [stream], [GROUP, ...ids]));
-    },
+  /** What others took so long ago that they must be dead. */
+  async takeOver(consumer: string, count: number, idleMs: number): Promise<readonly StreamEntry[]> {
+    const reply = await this.redis.xautoclaim(this.#stream, GROUP, consumer, idleMs, '0', 'COUNT', count);
+    return takenOverSchema.parse(reply)[1].filter((entry) => entry !== undefined);
+  }
 
-    /** What no archive will have; it is kept, so that somebody can look at it. Whether it was still there. */
-    async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
-      const aside = keys.attemptsNotArchived;
-      return (await PUT_ASIDE(redis, [stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;
-    },
+  /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
+  async forget(ids: readonly string[]): Promise<number> {
+    return Number(await FORGET(this.redis, [this.#stream], [GROUP, ...ids]));
+  }
 
-    /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
-    async removeConsumers(silentMs: number, only = ''): Promise<void> {
-      await REMOVE_CONSUMERS(redis, [stream], [GROUP, silentMs, only]);
-    },
+  /** What no archive will have; it is kept, so that somebody can look at it. Whether it was still there. */
+  async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
+    const aside = keys.attemptsNotArchived;
+    return (await PUT_ASIDE(this.redis, [this.#stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;
+  }
 
-    async count(): Promise<number> {
-      return await redis.xlen(stream);
-    },
+  /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
+  async removeConsumers(silentMs: number, only = ''): Promise<void> {
+    await REMOVE_CONSUMERS(this.redis, [this.#stream], [GROUP, silentMs, only]);
+  }
 
-    /** What was put aside. */
-    async countAside(): Promise<number> {
-      return await redis.xlen(keys.attemptsNotArchived);
-    },
-  });
+  async count(): Promise<number> {
+    return await this.redis.xlen(this.#stream);
+  }
+
+  /** What was put aside. */
+  async countAside(): Promise<number> {
+    return await this.redis.xlen(keys.attemptsNotArchived);
+  }
 }
 
-export type ArchiveStream = ReturnType<typeof createRedisArchiveStream>;
+throwStorageErrors(ArchiveStream);
 
 const entrySchema = z
   .tuple([z.string(), z.array(z.string())])

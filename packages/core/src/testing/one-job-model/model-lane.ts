@@ -1,7 +1,7 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { DELIVERIES_QUEUE } from '../../domain/queues';
-import { createRedisEventStore } from '../../events/redis-event-store';
+import { EventStore } from '../../events/redis-event-store';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
@@ -65,7 +65,7 @@ export async function openModelLane() {
     redis: redis.client,
     time,
     admission,
-    eventStore: createRedisEventStore(redis.client, testRetention),
+    eventStore: new EventStore(redis.client, testRetention),
     queue,
     processes: workers.map((worker) => startProcess(admission, worker)),
     jobKeys,

@@ -151,10 +151,14 @@ function createDeliverStepwise(
       return await admission.hold(input);
     }),
     deliveryStore: {
-      ...deliveryStore,
-      readWithLength: work.before('a second look at its log', deliveryStore.readWithLength),
+      readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
+      append: (delivery, fact) => deliveryStore.append(delivery, fact),
+      appendIfUnchanged: (delivery, fact, length) => deliveryStore.appendIfUnchanged(delivery, fact, length),
+      readWithLength: work.before('a second look at its log', (endpointId, eventId) =>
+        deliveryStore.readWithLength(endpointId, eventId),
+      ),
     },
-    attemptStore: { record: work.before('its record', attemptStore.record) },
+    attemptStore: { record: work.before('its record', (input) => attemptStore.record(input)) },
     settle: work.before('what follows', admission.settle),
     transport: async () => {
       await events.onRequest(run);

@@ -171,7 +171,7 @@ export class ModelScene {
       ...admission,
       endpointStore: { find: look.before('the endpoint', endpointStore.find) },
       heldDeliveries: {
-        wakeUpDueAt: heldDeliveries.wakeUpDueAt,
+        wakeUpDueAt: (address) => heldDeliveries.wakeUpDueAt(address),
         release: look.before('the release', async (address, request) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
