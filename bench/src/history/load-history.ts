@@ -114,8 +114,8 @@ export interface FanOutOptions {
 export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutOptions): Promise<void> {
   const retention = { ageMs: DAY_MS, count };
   const endpointStore = createRedisEndpointStore(redis, testSealer);
-  const events = createRedisEventStore(redis, retention);
-  const log = createRedisDeliveryStore(redis, retention);
+  const events = new EventStore(redis, retention);
+  const log = new DeliveryStore(redis, retention);
   const event = buildEvent({ accountId, acceptedAt: Date.now() });
   const attempt = buildAcceptedAttempt({ startedAt: event.acceptedAt });
   const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;

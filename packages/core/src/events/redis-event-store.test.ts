@@ -14,7 +14,7 @@ afterAll(() => redis.close());
 
 const openStore = () => new EventStore(redis.client, { ageMs: RETENTION_MS, count: 100 });
 
-describe('createRedisEventStore', () => {
+describe('EventStore', () => {
   it.each([
     ['plain', '{"type":"keyword.quick_win","data":{}}'],
     ['beyond ASCII', '{"data":"Zoë 🚀 \\n"}'],

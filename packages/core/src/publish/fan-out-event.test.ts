@@ -23,6 +23,7 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
+import { withMethods } from '../testing/with-methods';
 import {
   createDispatchEvents,
   createFanOutEvent,
@@ -279,9 +280,12 @@ describe('fan out event', () => {
         ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
         [
           "before the account's list",
-          ({ eventStore }) => ({ eventStore: { ...eventStore, enlist: broken } }),
+          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlist: broken }) }),
         ],
-        ['before it is stored', ({ eventStore }) => ({ eventStore: { ...eventStore, save: broken } })],
+        [
+          'before it is stored',
+          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { save: broken }) }),
+        ],
       ])('%s is completed by the same again, with one job each', async (_where, change) => {
         const { event, endpointIds } = await arrange(['*']);
         const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
