@@ -5,7 +5,7 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -59,7 +59,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     apiKeyStore: new ApiKeyStore(redis),
     remainsStore: new RemainsStore(redis, shards),
     removeEndpoints: createRedisRemoveEndpoints(redis),
-    deliveryStore: createRedisDeliveryStore(redis, retention),
+    deliveryStore: new DeliveryStore(redis, retention),
     admissionStore: createRedisAdmissionStore(redis),
     heldDeliveries: new HeldDeliveries(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION),
