@@ -9,7 +9,7 @@ import {
   WEBHOOK_BYTES,
 } from '../domain/usage';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisEventStore } from '../events/redis-event-store';
+import { EventStore } from '../events/redis-event-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -34,7 +34,7 @@ function build() {
   const accountId = uniqueAccountId();
   const standings: Standing[] = [];
   const usageStore = new UsageStore(redis.client);
-  const eventStore = createRedisEventStore(redis.client, { ageMs: DAY, count: 100 });
+  const eventStore = new EventStore(redis.client, { ageMs: DAY, count: 100 });
   const endpointStore = createRedisEndpointStore(redis.client, testSealer, (_id, standing) =>
     standings.push(standing),
   );
@@ -177,6 +177,6 @@ it('adds no command to those that publishing an event needs anyway', async () =>
     },
   });
   await createRedisEndpointStore(noted, testSealer).version(accountId);
-  await createRedisEventStore(noted, { ageMs: DAY, count: 100 }).enlist(buildEvent({ accountId }), 1);
+  await new EventStore(noted, { ageMs: DAY, count: 100 }).enlist(buildEvent({ accountId }), 1);
   expect(commands).toEqual(['mget', 'evalsha']);
 });

@@ -8,10 +8,10 @@ import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
 import { createRedisEndpointStore, createRedisRemoveEndpoints } from '../endpoints/redis-endpoint-store';
-import { createRedisDeliveryStore } from '../events/redis-delivery-store';
-import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
-import { createRedisIdempotencyStore } from '../publish/redis-idempotency-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
+import { EventClaimStore } from '../publish/redis-event-claim-store';
+import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import type { JobsCursor } from '../queue/bullmq-account-jobs';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
@@ -42,8 +42,8 @@ afterAll(() => redis.close());
 /** An account with some of everything. The first event went to all of its endpoints, the last ones are in one list only. */
 async function saveAccount(accountId: AccountId, { endpoints: count = 3, events: eventCount = 5 } = {}) {
   const { client } = redis;
-  const eventStore = createRedisEventStore(client, testRetention);
-  const deliveryStore = createRedisDeliveryStore(client, testRetention);
+  const eventStore = new EventStore(client, testRetention);
+  const deliveryStore = new DeliveryStore(client, testRetention);
   await new AccountStore(client).create({ id: accountId, createdAt: NOW, weight: 3 });
   const { record } = buildApiKey({ accountId });
   const apiKeyStore = new ApiKeyStore(client);
@@ -70,7 +70,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));
   for (const { id, ...event } of events) {
-    await createRedisEventClaimStore(client, DAY).claim(accountId, id, 'digest', NOW);
+    await new EventClaimStore(client, DAY).claim(accountId, id, 'digest', NOW);
     await eventStore.save({ id, ...event });
     await eventStore.enlist({ id, ...event });
     await eventStore.addReceivers(accountId, id, ids);
@@ -88,9 +88,9 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     await eventStore.save(event);
   }
   // What no list leads to at all.
-  await createRedisEventClaimStore(client, DAY).claim(accountId, unlisted[2].id, 'digest', NOW);
+  await new EventClaimStore(client, DAY).claim(accountId, unlisted[2].id, 'digest', NOW);
   await eventStore.addReceivers(accountId, unlisted[2].id, ids);
-  await createRedisIdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
+  await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {
     await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
     const heldDeliveries = new HeldDeliveries(client, oneShard('bull'));

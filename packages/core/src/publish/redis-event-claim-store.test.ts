@@ -20,7 +20,7 @@ function ids() {
   return [uniqueAccountId(), uniqueEventId()] as const;
 }
 
-describe('createRedisEventClaimStore', () => {
+describe('EventClaimStore', () => {
   it('gives whoever claims the same content the time of the first, open until it is said to be queued', async () => {
     const [account, id] = ids();
     expect(await claims.claim(account, id, 'digest', 1_000)).toEqual({ state: 'open', acceptedAt: 1_000 });

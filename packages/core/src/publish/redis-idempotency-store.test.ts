@@ -17,7 +17,7 @@ afterAll(() => redis.close());
 
 const newSlot = () => ({ accountId: uniqueAccountId(), name: 'slot' });
 
-describe('createRedisIdempotencyStore', () => {
+describe('IdempotencyStore', () => {
   it('lets one of many claim a request', async () => {
     const slot = newSlot();
     const results = await Promise.all(
