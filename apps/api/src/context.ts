@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
-import { createActFor, KnownAccounts } from '@hookferry/core/accounts/act-for';
 import {
   type AuthenticateClient,
   AuthFailures,
@@ -16,12 +15,13 @@ import {
   createRequireLiveSession,
 } from '@hookferry/core/accounts/authenticate';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
-import { createExchangeCode, createManagePortalSessions } from '@hookferry/core/accounts/portal-sessions';
+import { createExchangeCode } from '@hookferry/core/accounts/portal-sessions';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
+import { KnownAccounts } from '@hookferry/core/accounts/resolve-account';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -234,7 +234,7 @@ type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 /** The use cases that are objects still, and what else has a state in memory. */
 function openUseCases(stores: StoresContext) {
   const { config, redis, connectionHealth, quota, allowanceStore, clock, emit } = stores;
-  const context = { ...stores, actFor: createActFor(stores.accountStore) };
+  const context = stores;
   const requireKnownFilters = createRequireKnownFilters(context.eventTypeStore);
   const eventTypes = createEventTypes(context);
   const endpoints = createManageEndpoints({
@@ -273,7 +273,6 @@ function openUseCases(stores: StoresContext) {
   const watchListeners = new WatchListeners({ ...context, listeners });
   watchListeners.start();
   return {
-    actFor: context.actFor,
     ...openDoor(stores),
     limitRate: createLimitRate({
       allowanceStore,
@@ -291,10 +290,6 @@ function openUseCases(stores: StoresContext) {
     acceptEvents,
     testEndpoint: createTestEndpoint({ ...context, endpoints, eventTypes, acceptEvents }),
     tryFilter: createTryFilter({ ...context, eventTypes, requireKnownFilters }),
-    portalSessions: createManagePortalSessions({
-      ...context,
-      requireRoom: (accountId) => quota.requireRoom(accountId, 'http'),
-    }),
     eventTypes,
     removeEventType: createRemoveEventType({ ...context, eventTypes }),
     operationsReader: new OperationsReader({ ...context, countDisabled: createCountDisabled(context) }),

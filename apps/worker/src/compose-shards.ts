@@ -1,4 +1,4 @@
-import { createTakesEvents } from '@hookferry/core/accounts/act-for';
+import { createTakesEvents } from '@hookferry/core/accounts/resolve-account';
 import { createDeliver } from '@hookferry/core/deliver/deliver';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { BeginSpan } from '@hookferry/core/domain/trace';

@@ -1,7 +1,12 @@
-import { type ActFor, type KnownAccounts, requireOperator } from '@hookferry/core/accounts/act-for';
 import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { keyIn } from '@hookferry/core/accounts/authenticate';
 import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
+import {
+  type KnownAccounts,
+  type ResolveAccountContext,
+  requireOperator,
+  resolveAccount,
+} from '@hookferry/core/accounts/resolve-account';
 import { type AccountId, maySeeSecrets, type Principal, type Scope } from '@hookferry/core/domain/account';
 import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -9,9 +14,8 @@ import type { Request, Response } from 'express';
 import { requestStateOf } from './request-state';
 import type { Route } from './route';
 
-interface AdmitContext extends SpendContext {
+interface AdmitContext extends SpendContext, ResolveAccountContext {
   readonly authenticate: AuthenticateClient;
-  readonly actFor: ActFor;
   readonly knownAccounts: KnownAccounts;
   readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
 }
@@ -37,7 +41,7 @@ export async function admit(
   if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
   if (handlesSecret) requireSecrets(apiKey);
   if (operatorOnly) requireOperator(apiKey);
-  state.apiKey = await context.actFor(apiKey, request.get('x-account-id'));
+  state.apiKey = await resolveAccount(context, apiKey, request.get('x-account-id'));
   if (stores !== 'event') return;
   const { accountId } = state.apiKey;
   state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(context, accountId);

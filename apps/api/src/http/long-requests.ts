@@ -1,5 +1,5 @@
-import type { ActFor } from '@hookferry/core/accounts/act-for';
 import type { Authenticate } from '@hookferry/core/accounts/authenticate';
+import { type ResolveAccountContext, resolveAccount } from '@hookferry/core/accounts/resolve-account';
 import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Response } from 'express';
@@ -61,10 +61,9 @@ export function credentialsIn(header: (name: string) => string | undefined, scop
 
 const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_found'];
 
-interface MayGoOnContext {
+interface MayGoOnContext extends ResolveAccountContext {
   /** That which counts no failures: our own check of a key that was good is nobody's attempt to guess one. */
   readonly recheck: Authenticate;
-  readonly actFor: ActFor;
 }
 
 /**
@@ -73,11 +72,11 @@ interface MayGoOnContext {
  * @throws AppError when nobody knows: `storage_unavailable`, say.
  */
 export async function mayGoOn(
-  { recheck, actFor }: MayGoOnContext,
+  context: MayGoOnContext,
   { authorization, account, scope }: Credentials,
 ): Promise<boolean> {
   try {
-    const { scopes } = await actFor(await recheck(authorization), account);
+    const { scopes } = await resolveAccount(context, await context.recheck(authorization), account);
     return scopes.includes(scope);
   } catch (error) {
     if (error instanceof AppError && NO_MORE.includes(error.code)) return false;

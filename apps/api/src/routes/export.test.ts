@@ -1,3 +1,4 @@
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import {
   type DeliveryId,
   type DeliveryParts,
@@ -174,14 +175,13 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
 /** What an export works with; `recheck` is whether its key is still good. */
 function contextOf(recheck: ApiContext['recheck']) {
   const { client } = api.redis;
-  const actFor: ApiContext['actFor'] = async (principal) => principal;
   return {
     endpointStore: createRedisEndpointStore(client, testSealer),
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     longAnswers: new LongAnswers(),
-    actFor,
+    accountStore: new AccountStore(client),
     recheck,
   };
 }

@@ -1,4 +1,5 @@
 import { newPortalCode } from '@hookferry/core/accounts/api-keys';
+import * as portalSessions from '@hookferry/core/accounts/portal-sessions';
 import {
   newPortalSessionSchema,
   type OpenedSession,
@@ -40,7 +41,12 @@ export const createPortalSession = defineRoute({
     // First: no session is made for a link that can't be.
     const base = context.config.PUBLIC_URL ?? origin();
     const code = newPortalCode(newId, secretBytes);
-    const session = await context.portalSessions.create({ principal, input, code, createdAt: receivedAt });
+    const session = await portalSessions.createPortalSession(context, {
+      principal,
+      input,
+      code,
+      createdAt: receivedAt,
+    });
     return {
       status: 201,
       headers: { 'cache-control': 'no-store' },
@@ -80,7 +86,12 @@ export const listPortalSessions = defineRoute({
     },
   },
   async handle({ apiKey, query }, context) {
-    const page = await context.portalSessions.list(apiKey.accountId, query.limit, query.cursor);
+    const page = await context.portalSessionStore.list(
+      apiKey.accountId,
+      context.clock(),
+      query.limit,
+      query.cursor,
+    );
     return { status: 200, body: presentPage(page.sessions.map(present), page.nextCursor) };
   },
 });
@@ -108,7 +119,7 @@ export const revokePortalSession = defineRoute({
     204: { description: 'It no longer counts.' },
   },
   async handle({ apiKey, params }, context) {
-    await context.portalSessions.revoke(apiKey, params.id);
+    await portalSessions.revokePortalSession(context, apiKey, params.id);
     return { status: 204 };
   },
 });

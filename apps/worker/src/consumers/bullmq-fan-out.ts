@@ -1,4 +1,4 @@
-import type { TakesEvents } from '@hookferry/core/accounts/act-for';
+import type { TakesEvents } from '@hookferry/core/accounts/resolve-account';
 import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';

@@ -1,21 +1,29 @@
 import {
   type Account,
+  type AccountId,
   type Capability,
   DEFAULT_ACCOUNT,
   hashKey,
   idOfCode,
+  type Principal,
   type Scope,
 } from '../domain/account';
 import { keys } from '../domain/keys';
 import { systemClock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
+import type { Mark } from '../platform/redis-timeline';
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createActFor } from './act-for';
 import { newPortalCode, newPortalToken } from './api-keys';
 import { createAuthenticateSession, createRequireLiveSession } from './authenticate';
-import { createExchangeCode, createManagePortalSessions, newPortalSessionSchema } from './portal-sessions';
+import {
+  createExchangeCode,
+  createPortalSession,
+  type NewSession,
+  newPortalSessionSchema,
+  revokePortalSession,
+} from './portal-sessions';
 import { AccountStore } from './redis-account-store';
 import { ApiKeyStore } from './redis-api-key-store';
 import { PortalSessionStore } from './redis-portal-session-store';
@@ -50,12 +58,16 @@ async function setUp(maker: Maker = {}) {
   const deps = {
     portalSessionStore,
     accountStore,
-    actFor: createActFor(accountStore),
     requireLiveSession: createRequireLiveSession({ apiKeyStore, clock }),
-    requireRoom: async () => {},
+    quota: { requireRoom: async () => {} },
     clock,
   };
-  const sessions = createManagePortalSessions(deps);
+  const sessions = {
+    create: (session: NewSession) => createPortalSession(deps, session),
+    list: (accountId: AccountId, limit: number, after?: Mark) =>
+      portalSessionStore.list(accountId, clock(), limit, after),
+    revoke: (principal: Principal, id: string) => revokePortalSession(deps, principal, id),
+  };
   return {
     ...deps,
     accountId,

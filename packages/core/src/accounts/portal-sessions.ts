@@ -19,21 +19,11 @@ import {
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
-import type { Mark } from '../platform/redis-timeline';
-import { type ActFor, requireOperator } from './act-for';
+import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
 import type { RequireLiveSession } from './authenticate';
-import type { AccountStore } from './redis-account-store';
-import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
-
-export interface ManagePortalSessionsDeps {
-  readonly portalSessionStore: PortalSessionStore;
-  readonly accountStore: Pick<AccountStore, 'find'>;
-  readonly actFor: ActFor;
-  /** Whether the account may store more. @throws AppError `quota_exceeded`. */
-  readonly requireRoom: (accountId: AccountId) => Promise<void>;
-  readonly clock: Clock;
-}
+import type { FoundSession, PortalSessionStore } from './redis-portal-session-store';
+import { type ResolveAccountContext, requireOperator, resolveAccount } from './resolve-account';
 
 /** What a new session is made of. From the same again the same session comes, once. */
 export interface NewSession {
@@ -49,45 +39,48 @@ const MAX_LIVE_SESSIONS = 1_000;
 // A link is followed at once, and may lie in a history or a chat for ever.
 const CODE_MS = 10 * 60_000;
 
-/** What an account can do with its portal sessions. Every change is in force once its promise has resolved. */
-export function createManagePortalSessions(deps: ManagePortalSessionsDeps) {
-  const { portalSessionStore, accountStore, actFor, requireRoom, clock } = deps;
-
-  return {
-    /**
-     * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the account is gone
-     *   or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
-     */
-    async create({ principal, input, code, createdAt }: NewSession): Promise<PortalSession> {
-      const { accountId } = await actFor(principal, input.account);
-      if (input.capabilities.includes('operate')) requireOperator(principal);
-      if (accountId !== principal.accountId) await requireRoom(accountId);
-      const page = pageOf(input);
-      const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
-      if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
-      // Only now: whoever erases the account first marks it and then ends its sessions, so one of both sees this one.
-      if (!isThere(await accountStore.find(accountId))) {
-        await portalSessionStore.remove(session);
-        throw accountNotFound();
-      }
-      return session;
-    },
-
-    list(accountId: AccountId, limit: number, after?: Mark): Promise<PortalSessionPage> {
-      return portalSessionStore.list(accountId, clock(), limit, after);
-    },
-
-    /** One of the account, or one that this very key has made for another. @throws AppError `not_found`. */
-    async revoke(principal: Principal, id: string): Promise<void> {
-      const session = await portalSessionStore.find(id);
-      if (!isOf(session, principal) || !(await portalSessionStore.remove(session))) {
-        throw new AppError('not_found', 'There is no portal session with this id.');
-      }
-    },
-  };
+export interface CreateSessionContext extends ResolveAccountContext {
+  readonly portalSessionStore: Pick<PortalSessionStore, 'save' | 'remove'>;
+  readonly quota: Pick<AccountQuota, 'requireRoom'>;
+  readonly clock: Clock;
 }
 
-export type ManagePortalSessions = ReturnType<typeof createManagePortalSessions>;
+/**
+ * Create a portal session. It is in force once the promise has resolved.
+ *
+ * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the account is gone
+ *   or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
+ */
+export async function createPortalSession(
+  context: CreateSessionContext,
+  { principal, input, code, createdAt }: NewSession,
+): Promise<PortalSession> {
+  const { portalSessionStore, accountStore, quota, clock } = context;
+  const { accountId } = await resolveAccount(context, principal, input.account);
+  if (input.capabilities.includes('operate')) requireOperator(principal);
+  if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
+  const page = pageOf(input);
+  const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
+  if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
+  // Only now: who erases the account first marks it and then ends its sessions, so one of both sees this one.
+  if (!isThere(await accountStore.find(accountId))) {
+    await portalSessionStore.remove(session);
+    throw accountNotFound();
+  }
+  return session;
+}
+
+/** Revoke a session of the account, or one that this very key has made for another. @throws AppError `not_found`. */
+export async function revokePortalSession(
+  { portalSessionStore }: { readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'remove'> },
+  principal: Principal,
+  id: string,
+): Promise<void> {
+  const session = await portalSessionStore.find(id);
+  if (!isOf(session, principal) || !(await portalSessionStore.remove(session))) {
+    throw new AppError('not_found', 'There is no portal session with this id.');
+  }
+}
 
 function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
   return session?.accountId === accountId || session?.apiKeyId === id;

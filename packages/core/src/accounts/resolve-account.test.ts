@@ -1,9 +1,9 @@
-import { type AccountId, DEFAULT_ACCOUNT, scopes } from '../domain/account';
+import { type AccountId, DEFAULT_ACCOUNT, type Principal, scopes } from '../domain/account';
 import { buildApiKey } from '../testing/build-api-key';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createActFor, createTakesEvents, KnownAccounts } from './act-for';
+import { createTakesEvents, KnownAccounts, resolveAccount } from './resolve-account';
 
-describe('act for', () => {
+describe('resolve account', () => {
   const ACME = 'acme' as AccountId;
   const withoutAdmin = scopes.filter((scope) => scope !== 'admin');
 
@@ -12,26 +12,28 @@ describe('act for', () => {
   /** Knows the account `acme`, and one that is being erased; `lookedUp` are the ids that were looked for. */
   function create() {
     const lookedUp: string[] = [];
-    const actFor = createActFor({
-      async find(id) {
+    const accountStore = {
+      async find(id: AccountId) {
         lookedUp.push(id);
         if (id === ERASING) return { id, createdAt: 0, erasingSince: 1 };
         return id === ACME ? { id, createdAt: 0 } : undefined;
       },
-    });
-    return { actFor, lookedUp };
+    };
+    const resolve = (principal: Principal, account: string | undefined) =>
+      resolveAccount({ accountStore }, principal, account);
+    return { resolve, lookedUp };
   }
 
-  describe('actFor', () => {
+  describe('resolveAccount', () => {
     it("makes an operator's key one of the account that it names, with the scopes that it has", async () => {
       const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin', 'webhooks:read'] });
-      expect(await create().actFor(record, ACME)).toEqual({ ...record, accountId: ACME });
+      expect(await create().resolve(record, ACME)).toEqual({ ...record, accountId: ACME });
     });
 
     it.each([[undefined], ['own']])('leaves a key as it is when %s is asked for', async (account) => {
-      const { actFor, lookedUp } = create();
+      const { resolve, lookedUp } = create();
       const { record } = buildApiKey({ accountId: 'own' as AccountId });
-      expect(await actFor(record, account)).toBe(record);
+      expect(await resolve(record, account)).toBe(record);
       expect(lookedUp).toEqual([]);
     });
 
@@ -39,7 +41,7 @@ describe('act for', () => {
       'finds no account "%s" for an operator',
       async (account) => {
         const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
-        await expect(create().actFor(record, account)).rejects.toMatchObject({ code: 'not_found' });
+        await expect(create().resolve(record, account)).rejects.toMatchObject({ code: 'not_found' });
       },
     );
 
@@ -52,9 +54,9 @@ describe('act for', () => {
     ])(
       'refuses a key of %s, whether there is such an account or not, without looking',
       async (_what, record) => {
-        const { actFor, lookedUp } = create();
+        const { resolve, lookedUp } = create();
         for (const account of [ACME, 'nobody', '']) {
-          await expect(actFor(record, account)).rejects.toMatchObject({ code: 'operator_only' });
+          await expect(resolve(record, account)).rejects.toMatchObject({ code: 'operator_only' });
         }
         expect(lookedUp).toEqual([]);
       },

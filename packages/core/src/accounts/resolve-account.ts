@@ -12,28 +12,31 @@ import { createLru } from '../platform/caches';
 import { keyIn } from './authenticate';
 import type { AccountStore } from './redis-account-store';
 
+export interface ResolveAccountContext {
+  readonly accountStore: Pick<AccountStore, 'find'>;
+}
+
 /**
- * Gives by whom a request counts: by whoever it came from, or, when an operator names another account, by the same as if
- * they belonged to that account. The scopes stay what they are.
+ * Resolve the account that a request is for: the key's own, or the one that an operator names. The scopes stay what they are.
  *
  * @throws AppError `operator_only` for anybody else, before it is looked whether there is such an account;
  * `not_found` when there is none, or it is being erased.
  */
-export function createActFor(accountStore: Pick<AccountStore, 'find'>) {
-  return async function actFor(principal: Principal, account: string | undefined): Promise<Principal> {
-    if (account === undefined || account === principal.accountId) return principal;
-    requireOperator(principal);
-    const id = accountIdSchema.safeParse(account).data;
-    const found = id === undefined ? undefined : await accountStore.find(id);
-    if (id === undefined || !isThere(found)) throw accountNotFound();
-    return { ...principal, accountId: id };
-  };
+export async function resolveAccount(
+  { accountStore }: ResolveAccountContext,
+  principal: Principal,
+  account: string | undefined,
+): Promise<Principal> {
+  if (account === undefined || account === principal.accountId) return principal;
+  requireOperator(principal);
+  const id = accountIdSchema.safeParse(account).data;
+  const found = id === undefined ? undefined : await accountStore.find(id);
+  if (id === undefined || !isThere(found)) throw accountNotFound();
+  return { ...principal, accountId: id };
 }
 
-export type ActFor = ReturnType<typeof createActFor>;
-
 /**
- * Whoever may administer any other account is master of that account alone.
+ * Require a key that may administer any other account.
  *
  * @throws AppError `operator_only`.
  */
