@@ -64,9 +64,8 @@ async function setUp(maker: Maker = {}) {
   };
   const sessions = {
     create: (session: NewSession) => createPortalSession(deps, session),
-    list: (accountId: AccountId, limit: number, after?: Mark) =>
-      portalSessionStore.list(accountId, clock(), limit, after),
-    revoke: (principal: Principal, id: string) => revokePortalSession(deps, principal, id),
+    list: (id: AccountId, limit: number, after?: Mark) => portalSessionStore.list(id, clock(), limit, after),
+    revoke: (by: Principal, id: string) => revokePortalSession(deps, by, id),
   };
   return {
     ...deps,
