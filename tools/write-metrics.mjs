@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { apiMetrics, workerMetrics } from '../packages/core/dist/telemetry/metric-catalogue.js';
+import { apiMetrics, workerMetrics } from '../packages/core/dist/telemetry/prom-registry.js';
 import { drawTable, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 

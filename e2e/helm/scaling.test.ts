@@ -1,4 +1,4 @@
-import { workerMetrics } from '@hookferry/core/telemetry/metric-catalogue';
+import { workerMetrics } from '@hookferry/core/telemetry/prom-registry';
 import { describeChart } from './chart-tools';
 import { findObject, renderChart, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';

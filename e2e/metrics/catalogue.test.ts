@@ -1,5 +1,5 @@
-import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/metric-catalogue';
 import type { MetricDefinition } from '@hookferry/core/telemetry/prom-gauges';
+import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/prom-registry';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { addressOf, Stack } from '../support/stack';

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/metric-catalogue';
-import { createPromRegistry } from '@hookferry/core/telemetry/prom-process-gauges';
+import { apiMetrics, createPromRegistry, workerMetrics } from '@hookferry/core/telemetry/prom-registry';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { prometheusOrSkip } from './provide-prometheus';

@@ -19,12 +19,9 @@ import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
-import {
-  createPromRegistry,
-  registerPromProcessGauges,
-  watchEventLoop,
-} from '@hookferry/core/telemetry/prom-process-gauges';
-import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
+import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
+import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
+import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { createApp } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
@@ -51,7 +48,7 @@ export async function composeApi(
   const spans = tracing ? [tracing.listen] : [];
   const emit = createEmit([
     ...listeners,
-    createPromApiMetrics(registry),
+    registerPromSignalMetrics(registry, apiSignalMetrics),
     ...spans,
     (signal) => changeFeed.listen(signal),
   ]);
@@ -107,7 +104,7 @@ export async function composeApi(
   });
   warnOfAnyHost(config, emit);
   await Promise.all([shards.start(), bootstrap.tried]);
-  registerPromProcessGauges(registry, {
+  registerPromGauges(registry, processGauges, {
     standings: context.quota.standings,
     ping: () => redis.ping(),
     eventLoopLagMs: watchEventLoop(),

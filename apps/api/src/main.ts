@@ -1,18 +1,18 @@
 import { systemClock } from '@hookferry/core/platform/clock';
 import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
-import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
+import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { composeApi } from './compose';
 import { readApiConfig } from './config';
 
 void runProcess(async () => {
   const config = readApiConfig(process.env);
-  const log = createWinstonSignalLog({
+  const log = new SignalLog({
     level: config.LOG_LEVEL,
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'api',
   });
-  const listen = withoutRepeats(log, systemClock);
+  const listen = withoutRepeats(log.listen, systemClock);
   captureConsole(listen);
   const tracing = await startTracing(config, { service: 'api', onWarning: listen });
   const { emit, port, parts } = await composeApi(config, [listen], tracing);

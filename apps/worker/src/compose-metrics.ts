@@ -4,22 +4,24 @@ import type { SignalListener } from '@hookferry/core/domain/signal';
 import { createCountDisabled } from '@hookferry/core/endpoints/disable';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { createKeepFor } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
-import {
-  createPromRegistry,
-  registerPromProcessGauges,
-  watchEventLoop,
-} from '@hookferry/core/telemetry/prom-process-gauges';
+import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
+import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
 import {
   type ArchiveCounts,
-  createRedisReadingsStore,
+  ReadingsStore,
   readRedisLoads,
   registerPromSharedGauges,
   SharedReadings,
-  sharedSources,
+  type SharedSources,
+  sharedGauges,
 } from '@hookferry/core/telemetry/prom-shared-gauges';
-import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { AccountShares, registerPromWorkerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
+import {
+  registerPromSignalMetrics,
+  workerSignalMetrics,
+} from '@hookferry/core/telemetry/prom-signal-metrics';
+import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
 import type { Stores } from './open-stores';
 
 export interface GaugesDeps
@@ -37,39 +39,38 @@ export interface GaugesDeps
 export function composeMetrics() {
   const registry = createPromRegistry();
   const shares = new AccountShares(steadyClock);
-  const listeners: readonly SignalListener[] = [createPromWorkerMetrics(registry), shares.listen];
+  const listeners: readonly SignalListener[] = [
+    registerPromSignalMetrics(registry, workerSignalMetrics),
+    shares.listen,
+  ];
 
   function showGauges(deps: GaugesDeps): void {
     const { redis, quota, slots, concurrency } = deps;
-    registerPromProcessGauges(registry, {
+    registerPromGauges(registry, processGauges, {
       standings: quota.standings,
       ping: () => redis.ping(),
       eventLoopLagMs: watchEventLoop(),
       clock: steadyClock,
     });
-    registerPromWorkerGauges(registry, {
-      slots,
-      readLimits: () => concurrency.limits(),
-      largestShares: () => shares.read(),
-    });
+    registerPromGauges(registry, workerGauges, { slots, concurrency, shares });
     registerPromSharedGauges(registry, composeReadings(deps));
   }
 
   return { registry, listeners, showGauges };
 }
 
-function composeReadings(deps: GaugesDeps): SharedReadings {
+// Several gauges show what one reading says.
+const KEPT_MS = 1_000;
+
+function composeReadings(deps: GaugesDeps): SharedReadings<SharedSources> {
   const { redis, standings, heldCounts, openBreakers, archiveStream, workerId } = deps;
-  return new SharedReadings(
-    createRedisReadingsStore(redis, workerId),
-    sharedSources({
-      readDepths: () => standings.readDepths(),
-      readOldestWaiting: () => standings.readOldestWaiting(systemClock()),
-      readHeld: () => heldCounts.read(),
-      countDisabledEndpoints: createCountDisabled(deps),
-      countOpenBreakers: () => openBreakers.count(systemClock()),
-      readRedisLoads: () => readRedisLoads(redis),
-      archive: archiveStream,
-    }),
-  );
+  return new SharedReadings(new ReadingsStore(redis, workerId), sharedGauges, {
+    readDepths: () => standings.readDepths(),
+    readOldestWaiting: () => standings.readOldestWaiting(systemClock()),
+    readHeld: () => heldCounts.read(),
+    countDisabledEndpoints: createCountDisabled(deps),
+    countOpenBreakers: () => openBreakers.count(systemClock()),
+    readRedisLoads: createKeepFor(KEPT_MS, () => readRedisLoads(redis), steadyClock),
+    archive: archiveStream,
+  });
 }

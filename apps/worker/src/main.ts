@@ -1,18 +1,18 @@
 import { systemClock } from '@hookferry/core/platform/clock';
 import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
-import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
+import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { composeWorker } from './compose';
 import { readWorkerConfig } from './config';
 
 void runProcess(async () => {
   const config = readWorkerConfig(process.env);
-  const log = createWinstonSignalLog({
+  const log = new SignalLog({
     level: config.LOG_LEVEL,
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'worker',
   });
-  const listen = withoutRepeats(log, systemClock);
+  const listen = withoutRepeats(log.listen, systemClock);
   captureConsole(listen);
   const tracing = await startTracing(config, { service: 'worker', onWarning: listen });
   const { emit, workerId, port, parts } = await composeWorker(config, [listen], tracing);

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/metric-catalogue';
+import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/prom-registry';
 
 const DOCS = resolve(__dirname, '../../../docs');
 const TOOL = resolve(__dirname, '../../../tools/write-metrics.mjs');

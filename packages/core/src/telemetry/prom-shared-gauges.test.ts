@@ -1,28 +1,23 @@
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import {
-  createRedisReadingsStore,
-  loadIn,
-  type ReadingSource,
-  readRedisLoads,
-  SharedReadings,
-} from './prom-shared-gauges';
+import { gauge } from './prom-gauges';
+import { loadIn, ReadingsStore, readRedisLoads, SharedReadings } from './prom-shared-gauges';
 
 describe('shared readings', () => {
   const { willClose, closeAll } = createClosables();
   afterEach(closeAll);
 
   /** A worker that reads one number: how often it was asked for it. */
-  function startWorker(redis: TestRedis, workerId: string, more: readonly ReadingSource[] = []) {
-    const source = {
-      reads: 0,
-      async read() {
-        source.reads += 1;
-        return readingOf(workerId, source.reads);
-      },
-    };
-    const store = createRedisReadingsStore(redis.client, workerId);
-    return { source, store, readings: new SharedReadings(store, [source, ...more]) };
+  function startWorker(redis: TestRedis, workerId: string, more: readonly (() => Promise<never>)[] = []) {
+    const source = { reads: 0 };
+    const reads = gauge({
+      name: 'reads',
+      help: 'How often it was read.',
+      read: () => [{ labels: { worker: workerId }, value: (source.reads += 1) }],
+    });
+    const others = more.map((read, index) => gauge({ name: `other_${index}`, help: 'Another one.', read }));
+    const store = new ReadingsStore(redis.client, workerId);
+    return { source, store, readings: new SharedReadings(store, [reads, ...others], undefined) };
   }
 
   const readingOf = (worker: string, value: number) => [{ name: 'reads', labels: { worker }, value }];
@@ -60,7 +55,7 @@ describe('shared readings', () => {
     const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
     await first.readings.current();
     await endTurn(redis);
-    await createRedisReadingsStore(redis.client, 'dies').takeTurn();
+    await new ReadingsStore(redis.client, 'dies').takeTurn();
     expect(await second.readings.current()).toEqual(readingOf('first', 1));
     expect(second.source.reads).toBe(0);
   });
@@ -90,8 +85,8 @@ describe('shared readings', () => {
 
   it('leaves out what can not be read, and that alone', async () => {
     const redis = willClose(await openTestRedis());
-    const broken = { read: () => Promise.reject(new Error('gone')) };
-    const silent = { read: () => new Promise<never>(() => {}) };
+    const broken = () => Promise.reject(new Error('gone'));
+    const silent = () => new Promise<never>(() => {});
     const { readings } = startWorker(redis, 'first', [broken, silent]);
     expect(await readings.current()).toEqual(readingOf('first', 1));
   });

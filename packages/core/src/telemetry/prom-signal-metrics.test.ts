@@ -1,16 +1,13 @@
 import { Registry } from 'prom-client';
 import { workedQueues } from '../domain/queues';
-import type { Signal, SignalListener } from '../domain/signal';
+import type { Signal } from '../domain/signal';
 import { signalSamples } from '../testing/signal-samples';
-import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
+import { apiSignalMetrics, registerPromSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';
 
 /** The samples that Prometheus sees after these signals, without the buckets of histograms. */
-async function scrape(
-  createMetrics: (registry: Registry) => SignalListener,
-  signals: readonly Signal[],
-): Promise<string[]> {
+async function scrape(metrics: typeof apiSignalMetrics, signals: readonly Signal[]): Promise<string[]> {
   const registry = new Registry();
-  const listen = createMetrics(registry);
+  const listen = registerPromSignalMetrics(registry, metrics);
   for (const signal of signals) listen(signal);
   const lines = (await registry.metrics()).split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket'));
@@ -26,11 +23,11 @@ function counted(samples: readonly string[]): string[] {
   );
 }
 
-describe('createPromApiMetrics', () => {
+describe('the metrics of the API', () => {
   it('times requests by method, route and status', async () => {
     const completed = signalSamples['request.completed'];
     const signals = [completed, completed, { ...completed, status: 404, durationMs: 1 }];
-    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
+    expect(counted(await scrape(apiSignalMetrics, signals))).toEqual([
       'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="200"} 0.024',
       'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="200"} 2',
       'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="404"} 0.001',
@@ -41,42 +38,43 @@ describe('createPromApiMetrics', () => {
   it('counts the connections that were refused by reason', async () => {
     const refused = signalSamples['connection.refused'];
     const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
-    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
+    expect(counted(await scrape(apiSignalMetrics, signals))).toEqual([
       'webhooks_http_connections_refused_total{reason="malformed"} 1',
       'webhooks_http_connections_refused_total{reason="too_slow"} 2',
     ]);
   });
 
   it('counts accepted events by type and door', async () => {
-    expect(counted(await scrape(createPromApiMetrics, [signalSamples['event.accepted']]))).toEqual([
+    expect(counted(await scrape(apiSignalMetrics, [signalSamples['event.accepted']]))).toEqual([
       'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
     ]);
   });
 });
 
-describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetrics) => {
+describe.each([
+  ['the API', apiSignalMetrics],
+  ['a worker', workerSignalMetrics],
+])('the metrics of %s', (_process, metrics) => {
   it('counts what is refused for the quota of its account by door, each from zero', async () => {
-    const samples = await scrape(createMetrics, [signalSamples['quota.exceeded']]);
+    const samples = await scrape(metrics, [signalSamples['quota.exceeded']]);
     expect(samples).toContain('webhooks_quota_rejections_total{door="http"} 0');
     expect(samples).toContain('webhooks_quota_rejections_total{door="queue"} 1');
   });
 
   it('counts endpoints that are disabled by reason, each from zero', async () => {
-    const samples = await scrape(createMetrics, [signalSamples['endpoint.disabled']]);
+    const samples = await scrape(metrics, [signalSamples['endpoint.disabled']]);
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="gone"} 1');
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="failing"} 0');
   });
 
   it('counts how deliveries end, each from zero', async () => {
-    const samples = await scrape(createMetrics, [
-      { ...signalSamples['delivery.ended'], status: 'cancelled' },
-    ]);
+    const samples = await scrape(metrics, [{ ...signalSamples['delivery.ended'], status: 'cancelled' }]);
     expect(samples).toContain('webhooks_deliveries_ended_total{status="cancelled"} 1');
     expect(samples).toContain('webhooks_deliveries_ended_total{status="delivered"} 0');
   });
 });
 
-describe('createPromWorkerMetrics', () => {
+describe('the metrics of a worker', () => {
   const FROM_ZERO = ['webhooks_jobs_too_new_total', 'webhooks_worker_stalls_total'].flatMap((name) =>
     workedQueues.map((queue) => `${name}{queue="${queue}"} 0`),
   );
@@ -101,7 +99,7 @@ describe('createPromWorkerMetrics', () => {
   it('counts and times attempts, by outcome', async () => {
     const attempted = signalSamples['delivery.attempted'];
     const signals: Signal[] = [attempted, { ...attempted, outcome: 'tls_error', durationMs: 70 }];
-    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual([
+    expect(counted(await scrape(workerSignalMetrics, signals))).toEqual([
       'webhooks_delivery_attempts_total{outcome="delivered"} 1',
       'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
       'webhooks_delivery_attempt_duration_seconds_sum 0.1',
@@ -125,7 +123,7 @@ describe('createPromWorkerMetrics', () => {
   it('tells connections that were made from those that were kept alive, and neither from none', async () => {
     const { connectMs: _, ...reused } = signalSamples['delivery.attempted'];
     const { firstByteMs: __, ...refused } = reused;
-    const samples = await scrape(createPromWorkerMetrics, [
+    const samples = await scrape(workerSignalMetrics, [
       signalSamples['delivery.attempted'],
       reused,
       reused,
@@ -137,7 +135,7 @@ describe('createPromWorkerMetrics', () => {
 
   it('leaves the lag of attempts that are not the first one, or were held, out of account', async () => {
     const { firstLagMs: _, ...later } = signalSamples['delivery.attempted'];
-    expect(await scrape(createPromWorkerMetrics, [later])).toContain(
+    expect(await scrape(workerSignalMetrics, [later])).toContain(
       'webhooks_delivery_first_attempt_lag_seconds_count 0',
     );
   });
@@ -145,7 +143,7 @@ describe('createPromWorkerMetrics', () => {
   it('counts how deliveries end, and the lag of those that were delivered', async () => {
     const ended = signalSamples['delivery.ended'];
     const signals: Signal[] = [ended, { ...ended, status: 'exhausted', lagMs: 9_000 }];
-    const samples = await scrape(createPromWorkerMetrics, signals);
+    const samples = await scrape(workerSignalMetrics, signals);
     expect(samples).toEqual(
       expect.arrayContaining([
         'webhooks_deliveries_ended_total{status="delivered"} 1',
@@ -159,7 +157,7 @@ describe('createPromWorkerMetrics', () => {
   it('counts what is archived, what the archive refused, and how often it could not be written to', async () => {
     const archived = signalSamples['attempts.archived'];
     const signals = [archived, archived, signalSamples['archive.failed'], signalSamples['archive.refused']];
-    expect(await scrape(createPromWorkerMetrics, signals)).toEqual(
+    expect(await scrape(workerSignalMetrics, signals)).toEqual(
       expect.arrayContaining([
         'webhooks_attempts_archived_total 40',
         'webhooks_archive_failures_total 1',
@@ -173,7 +171,7 @@ describe('createPromWorkerMetrics', () => {
       { ...signalSamples['event.accepted'], source: 'queue' },
       signalSamples['event.rejected'],
     ];
-    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual([
+    expect(counted(await scrape(workerSignalMetrics, signals))).toEqual([
       'webhooks_events_accepted_total{type="keyword.quick_win",source="queue"} 1',
       'webhooks_events_rejected_total{code="invalid_request"} 1',
       ...NOTHING_YET,
@@ -182,36 +180,36 @@ describe('createPromWorkerMetrics', () => {
 
   it('counts events of accounts that are erased', async () => {
     const dropped = signalSamples['event.dropped'];
-    const samples = await scrape(createPromWorkerMetrics, [dropped, dropped]);
+    const samples = await scrape(workerSignalMetrics, [dropped, dropped]);
     expect(samples).toContain('webhooks_events_dropped_total 2');
   });
 
   it('counts deliveries that are held, by reason', async () => {
     const held = signalSamples['delivery.held'];
-    const samples = await scrape(createPromWorkerMetrics, [held, held, { ...held, reason: 'busy' }]);
+    const samples = await scrape(workerSignalMetrics, [held, held, { ...held, reason: 'busy' }]);
     expect(samples).toContain('webhooks_deliveries_held_total{reason="disabled"} 2');
     expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
   });
 
   it('counts deliveries that go over to the slow lane, by reason', async () => {
     const moved = signalSamples['delivery.moved'];
-    const samples = await scrape(createPromWorkerMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
+    const samples = await scrape(workerSignalMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
     expect(samples).toContain('webhooks_deliveries_moved_total{reason="slow"} 2');
     expect(samples).toContain('webhooks_deliveries_moved_total{reason="stranger"} 1');
   });
 
   it('counts how often a delivery could not leave', async () => {
-    const samples = await scrape(createPromWorkerMetrics, [signalSamples['delivery.unsent']]);
+    const samples = await scrape(workerSignalMetrics, [signalSamples['delivery.unsent']]);
     expect(samples).toContain('webhooks_deliveries_unsent_total 1');
   });
 
   it('counts how often a breaker opens', async () => {
-    const samples = await scrape(createPromWorkerMetrics, [signalSamples['breaker.opened']]);
+    const samples = await scrape(workerSignalMetrics, [signalSamples['breaker.opened']]);
     expect(samples).toContain('webhooks_breakers_opened_total 1');
   });
 
   it('has every outcome, ending and reason to wait at zero before the first of each', async () => {
-    const samples = await scrape(createPromWorkerMetrics, []);
+    const samples = await scrape(workerSignalMetrics, []);
     expect(samples).toContain('webhooks_delivery_attempts_total{outcome="http_5xx"} 0');
     expect(samples).toContain('webhooks_deliveries_ended_total{status="exhausted"} 0');
     expect(samples).toContain('webhooks_deliveries_held_total{reason="rate_limited"} 0');
@@ -220,21 +218,24 @@ describe('createPromWorkerMetrics', () => {
 
   it('counts the jobs that failed for good, and none that is run again', async () => {
     const failed = signalSamples['job.failed'];
-    const samples = await scrape(createPromWorkerMetrics, [failed, { ...failed, isForGood: false }]);
+    const samples = await scrape(workerSignalMetrics, [failed, { ...failed, isForGood: false }]);
     expect(samples).toContain('webhooks_jobs_failed_total{queue="events"} 1');
     expect(samples).toContain('webhooks_jobs_failed_total{queue="deliveries"} 0');
   });
 
   it('counts nothing for what only the log is interested in', async () => {
     const signals = [signalSamples['process.started'], signalSamples['redis.error']];
-    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual(NOTHING_YET);
+    expect(counted(await scrape(workerSignalMetrics, signals))).toEqual(NOTHING_YET);
   });
 });
 
-it.each([createPromApiMetrics, createPromWorkerMetrics])(
-  '%p puts no id into a label, or each would be a time series',
-  async (createMetrics) => {
-    const text = (await scrape(createMetrics, Object.values(signalSamples))).join('\n');
+it.each([
+  ['API', apiSignalMetrics],
+  ['worker', workerSignalMetrics],
+])(
+  'the metrics of the %s put no id into a label, or each would be a time series',
+  async (_process, metrics) => {
+    const text = (await scrape(metrics, Object.values(signalSamples))).join('\n');
     const { accountId, eventId, endpointId } = {
       ...signalSamples['event.accepted'],
       ...signalSamples['delivery.ended'],

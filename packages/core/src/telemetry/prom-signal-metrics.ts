@@ -18,10 +18,17 @@ import {
 import { doors } from '../domain/usage';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
 
+/** Counts by signals. Gives the listener that has to be told of them. */
+export function registerPromSignalMetrics(
+  registry: Registry,
+  metrics: readonly SignalMetric[],
+): SignalListener {
+  return createEmit(metrics.map((metric) => metric.register(registry)));
+}
+
 /** A metric that is made of signals. */
-export interface SignalMetric {
-  readonly definition: MetricDefinition;
-  /** Gives who tells it of signals. */
+interface SignalMetric extends MetricDefinition {
+  /** Gives the listener that it counts by. */
   register(registry: Registry): SignalListener;
 }
 
@@ -58,7 +65,7 @@ function counterOf<Name extends Signal['name'], Label extends Member<Name> = nev
   const definition: MetricDefinition = { name, type: 'counter', help, labels: { ...labels } };
   const labelNames = Object.keys(definition.labels);
   return {
-    definition,
+    ...definition,
     register(registry) {
       const counter = new Counter<string>({ name, help, labelNames, registers: [registry] });
       for (const start of fromZero ? valuesOf(definition.labels) : []) counter.inc(start, 0);
@@ -78,7 +85,7 @@ function secondsOf<Name extends Signal['name'], Label extends Member<Name> = nev
   const definition: MetricDefinition = { name, type: 'histogram', help, labels: { ...labels } };
   const labelNames = Object.keys(definition.labels);
   return {
-    definition,
+    ...definition,
     register(registry) {
       const histogram = new Histogram<string>({ name, help, labelNames, buckets, registers: [registry] });
       return listenTo(on, (signal) => {
@@ -120,16 +127,6 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
 
-/** What the API counts. */
-export function createPromApiMetrics(registry: Registry): SignalListener {
-  return createEmit(apiSignalMetrics.map((metric) => metric.register(registry)));
-}
-
-/** What the worker counts. */
-export function createPromWorkerMetrics(registry: Registry): SignalListener {
-  return createEmit(workerSignalMetrics.map((metric) => metric.register(registry)));
-}
-
 // What both count is counted by each process for what goes on there: the sum is right.
 const eventsAccepted = counterOf('event.accepted', {
   name: 'webhooks_events_accepted_total',
@@ -165,6 +162,7 @@ const quotaExceeded = counterOf('quota.exceeded', {
   fromZero: true,
 });
 
+/** What the API counts. */
 export const apiSignalMetrics: readonly SignalMetric[] = [
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
@@ -190,6 +188,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
   quotaExceeded,
 ];
 
+/** What a worker counts. */
 export const workerSignalMetrics: readonly SignalMetric[] = [
   eventsAccepted,
   quotaExceeded,

@@ -3,17 +3,18 @@ import type { EndpointLimit } from '../deliver/flow/concurrency';
 import type { AccountId } from '../domain/account';
 import { signalSamples } from '../testing/signal-samples';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { AccountShares, registerPromWorkerGauges } from './prom-worker-gauges';
+import { registerPromGauges } from './prom-gauges';
+import { AccountShares, workerGauges } from './prom-worker-gauges';
 
 describe('prom worker gauges', () => {
   const none = { quick: 0, slow: 0 };
 
   async function scrapeOf(limits: readonly EndpointLimit[]): Promise<string[]> {
     const registry = new Registry();
-    registerPromWorkerGauges(registry, {
+    registerPromGauges(registry, workerGauges, {
       slots: { inUse: none, allowed: none },
-      readLimits: () => limits,
-      largestShares: () => undefined,
+      concurrency: { limits: () => limits },
+      shares: { read: () => undefined },
     });
     const lines = (await registry.metrics()).split('\n');
     return lines.filter((line) => line.startsWith('webhooks_endpoint'));

@@ -1,68 +1,54 @@
-import type { Registry } from 'prom-client';
-import type { EndpointLimit } from '../deliver/flow/concurrency';
+import type { Concurrency } from '../deliver/flow/concurrency';
 import type { Slots } from '../deliver/flow/slots';
 import type { AccountId } from '../domain/account';
 import type { SignalListener } from '../domain/signal';
 import { createLru } from '../platform/caches';
-import { gaugeDefinition, one, registerPromGauge, type Sample } from './prom-gauges';
+import { gauge, type PromGauge, type Sample } from './prom-gauges';
 
 const budgets = ['quick', 'slow'] as const;
 const quantiles = [0.5, 0.9, 1] as const;
 
-const slotsInUse = gaugeDefinition(
-  'webhooks_slots_in_use',
-  'Attempts that are under way, by budget: those that have just begun (quick), and those that take longer than 250 ms (slow).',
-  { budget: budgets },
-);
-const slotsAllowed = gaugeDefinition(
-  'webhooks_slots',
-  'Attempts that may be under way, by budget. There are fewer quick ones while the process is late.',
-  { budget: budgets },
-);
-const endpointLimit = gaugeDefinition(
-  'webhooks_endpoint_concurrency_limit',
-  'How many attempts a webhook may have under way in this worker: quantiles over the webhooks that have any under way (1: the most that one may have). Missing when there are none.',
-  { quantile: quantiles.map(String) },
-);
-const endpointsAtLimit = gaugeDefinition(
-  'webhooks_endpoints_at_limit',
-  'Webhooks that have as many attempts under way in this worker as they may.',
-);
-const accountsShare = gaugeDefinition(
-  'webhooks_largest_accounts_share',
-  'Share of the attempts of the last one to two minutes that the largest account had, or the ten largest together: 0 to 1. Each worker counts its own: aggregate with avg or max. Missing when there were none.',
-  { accounts: ['1', '10'] },
-);
-
-/** What a worker shows of itself beside what each process does. */
-export const workerGauges = [slotsInUse, slotsAllowed, endpointLimit, endpointsAtLimit, accountsShare];
-
-export interface WorkerGaugeSources {
+export interface WorkerSources {
   readonly slots: Pick<Slots, 'inUse' | 'allowed'>;
-  readonly readLimits: () => readonly EndpointLimit[];
-  readonly largestShares: () => LargestShares | undefined;
+  readonly concurrency: Pick<Concurrency, 'limits'>;
+  readonly shares: Pick<AccountShares, 'read'>;
 }
 
-export function registerPromWorkerGauges(
-  registry: Registry,
-  { slots, readLimits, largestShares }: WorkerGaugeSources,
-): void {
-  const byBudget = (numbers: Readonly<Record<(typeof budgets)[number], number>>) =>
-    budgets.map((budget) => ({ labels: { budget }, value: numbers[budget] }));
-  registerPromGauge(registry, slotsInUse, async () => byBudget(slots.inUse));
-  registerPromGauge(registry, slotsAllowed, async () => byBudget(slots.allowed));
-  registerPromGauge(registry, endpointLimit, async () => quantilesOf(readLimits().map(({ limit }) => limit)));
-  registerPromGauge(registry, endpointsAtLimit, async () =>
-    one(readLimits().filter(({ limit, underWay }) => underWay >= limit).length),
-  );
-  registerPromGauge(registry, accountsShare, async () => {
-    const shares = largestShares();
-    if (!shares) return [];
-    return [
-      { labels: { accounts: '1' }, value: shares.largest },
-      { labels: { accounts: '10' }, value: shares.tenLargest },
-    ];
-  });
+/** What a worker shows of itself beside what each process does. */
+export const workerGauges: readonly PromGauge<WorkerSources>[] = [
+  gauge({
+    name: 'webhooks_slots_in_use',
+    help: 'Attempts that are under way, by budget: those that have just begun (quick), and those that take longer than 250 ms (slow).',
+    labels: { budget: budgets },
+    read: ({ slots }) => byBudget(slots.inUse),
+  }),
+  gauge({
+    name: 'webhooks_slots',
+    help: 'Attempts that may be under way, by budget. There are fewer quick ones while the process is late.',
+    labels: { budget: budgets },
+    read: ({ slots }) => byBudget(slots.allowed),
+  }),
+  gauge({
+    name: 'webhooks_endpoint_concurrency_limit',
+    help: 'How many attempts a webhook may have under way in this worker: quantiles over the webhooks that have any under way (1: the most that one may have). Missing when there are none.',
+    labels: { quantile: quantiles.map(String) },
+    read: ({ concurrency }) => quantilesOf(concurrency.limits().map(({ limit }) => limit)),
+  }),
+  gauge({
+    name: 'webhooks_endpoints_at_limit',
+    help: 'Webhooks that have as many attempts under way in this worker as they may.',
+    read: ({ concurrency }) => concurrency.limits().filter(({ limit, underWay }) => underWay >= limit).length,
+  }),
+  gauge({
+    name: 'webhooks_largest_accounts_share',
+    help: 'Share of the attempts of the last one to two minutes that the largest account had, or the ten largest together: 0 to 1. Each worker counts its own: aggregate with avg or max. Missing when there were none.',
+    labels: { accounts: ['1', '10'] },
+    read: ({ shares }) => largestOf(shares.read()),
+  }),
+];
+
+function byBudget(numbers: Readonly<Record<(typeof budgets)[number], number>>): readonly Sample[] {
+  return budgets.map((budget) => ({ labels: { budget }, value: numbers[budget] }));
 }
 
 /** By the nearest rank: each is a limit that some endpoint has. */
@@ -74,8 +60,16 @@ function quantilesOf(limits: readonly number[]): readonly Sample[] {
   });
 }
 
+function largestOf(shares: LargestShares | undefined): readonly Sample[] {
+  if (!shares) return [];
+  return [
+    { labels: { accounts: '1' }, value: shares.largest },
+    { labels: { accounts: '10' }, value: shares.tenLargest },
+  ];
+}
+
 /** Which share of the attempts the largest accounts had. Between 0 and 1. */
-export interface LargestShares {
+interface LargestShares {
   readonly largest: number;
   readonly tenLargest: number;
 }

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Signal } from '../domain/signal';
 import { signalSamples } from '../testing/signal-samples';
-import { createWinstonSignalLog, type LogOptions } from './winston-signal-log';
+import { type LogOptions, SignalLog } from './winston-signal-log';
 
 // winston writes to the stream behind `console`, which under jest is not process.stdout itself.
 const { _stdout: standardOutput } = console as unknown as { _stdout: Writable };
@@ -10,8 +10,8 @@ const { _stdout: standardOutput } = console as unknown as { _stdout: Writable };
 function written(signals: readonly Signal[], options: Partial<LogOptions> = {}): string {
   const write = jest.spyOn(standardOutput, 'write').mockReturnValue(true);
   try {
-    const log = createWinstonSignalLog({ level: 'debug', format: 'json', service: 'api', ...options });
-    for (const signal of signals) log(signal);
+    const log = new SignalLog({ level: 'debug', format: 'json', service: 'api', ...options });
+    for (const signal of signals) log.listen(signal);
     return write.mock.calls.map(([chunk]) => String(chunk)).join('');
   } finally {
     write.mockRestore();
@@ -22,7 +22,7 @@ function writtenFields(signal: Signal): Record<string, unknown> {
   return JSON.parse(written([signal]));
 }
 
-describe('createWinstonSignalLog', () => {
+describe('SignalLog', () => {
   it.each(Object.values(signalSamples).map((signal) => [signal.name, signal] as const))(
     'writes %s as one line of JSON with its time, its level and the service',
     (name, signal) => {

@@ -9,22 +9,23 @@ export interface LogOptions {
 }
 
 /** Writes each signal as one line to standard output. */
-export function createWinstonSignalLog(options: LogOptions): SignalListener {
-  const logger = createWinstonLogger(options);
-  return (signal) => {
-    const level = levelOf(signal);
-    if (logger.isLevelEnabled(level)) logger.log(entryOf(signal, level));
-  };
-}
+export class SignalLog {
+  readonly #logger: Logger;
 
-function createWinstonLogger({ level, format: form, service }: LogOptions): Logger {
-  const line = format.printf(form === 'json' ? toJsonLine : toPrettyLine);
-  return createLogger({
-    level,
-    defaultMeta: { service },
-    format: format.combine(format.timestamp(), line),
-    transports: [new transports.Console()],
-  });
+  constructor({ level, format: form, service }: LogOptions) {
+    const line = format.printf(form === 'json' ? toJsonLine : toPrettyLine);
+    this.#logger = createLogger({
+      level,
+      defaultMeta: { service },
+      format: format.combine(format.timestamp(), line),
+      transports: [new transports.Console()],
+    });
+  }
+
+  readonly listen: SignalListener = (signal) => {
+    const level = levelOf(signal);
+    if (this.#logger.isLevelEnabled(level)) this.#logger.log(entryOf(signal, level));
+  };
 }
 
 // A span has a form of its own; those who get an event may be thousands.

@@ -10,8 +10,7 @@ const deliveryId = deliveryIdOf({ eventId, endpointId });
 const type = 'keyword.quick_win';
 const replayId = buildReplayOrder().id;
 
-/** One signal of each name. */
-export const signalSamples: { readonly [Name in Signal['name']]: SignalNamed<Name> } = {
+const samples = {
   'request.completed': {
     name: 'request.completed',
     requestId: 'req_1',
@@ -164,4 +163,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: SignalNamed<Nam
     detail: 'Stopping the queue failed.',
     error: new Error('no luck'),
   },
-};
+} satisfies { readonly [Name in Signal['name']]?: SignalNamed<Name> };
+
+/** One signal of each name that a test needs one of. */
+export const signalSamples: { readonly [Name in keyof typeof samples]: SignalNamed<Name> } = samples;

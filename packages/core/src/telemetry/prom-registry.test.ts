@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { EVENT_LOOP_LOOK_MS, watchEventLoop } from './prom-process-gauges';
+import { EVENT_LOOP_LOOK_MS, watchEventLoop } from './prom-registry';
 
 const LONG_MS = 4 * EVENT_LOOP_LOOK_MS;
 
