@@ -5,11 +5,10 @@
  */
 import { join } from 'node:path';
 import { describeError, Problem } from './problem.mjs';
-import { ProcessGroup } from './processes/process-group.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { installedProgram, projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { buildPortal } from './setup/build-portal.mjs';
+import { buildPortal } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';

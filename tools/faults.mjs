@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { describeError, Problem } from './problem.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { listenForStopSignals } from './processes/process-group.mjs';
 import { installedProgram, projectFolder } from './project-folders.mjs';
 import { provideRedis } from './redis/provide-redis.mjs';
 import { say } from './say.mjs';

@@ -3,27 +3,34 @@
  * `npm run graphs` draws what a Prometheus shows of the service while a receiver fails and recovers, by the expressions of
  * the Grafana dashboard: docs/images/prometheus.png. It takes two minutes.
  */
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { createApiClient } from './demo/api-client.mjs';
-import { demoEvents } from './demo/demo-events.mjs';
-import { demoSurroundings } from './demo/demo-surroundings.mjs';
+import { createApiClient, demoEvents, demoSurroundings } from './demo/demo-service.mjs';
 import { startWebhookReceiver } from './demo/webhook-receiver.mjs';
-import { describeError } from './problem.mjs';
-import { ProcessGroup } from './processes/process-group.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { describeError, Problem } from './problem.mjs';
+import { findFreePort } from './processes/free-port.mjs';
+import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
-import { drawGraphs } from './prometheus/draw-graphs.mjs';
-import { startPrometheus } from './prometheus/start-prometheus.mjs';
+import { findPrometheus } from './prometheus/find-prometheus.mjs';
 import { say } from './say.mjs';
-import { startStack } from './start/start-stack.mjs';
+import { startStack, waitUntilReady } from './start/start-stack.mjs';
 
 const PICTURE = join(projectFolder, 'docs/images/prometheus.png');
 const PUBLISH_EVERY_MS = 50;
 /** How long it goes well, then fails, then goes well again. Seconds. */
 const PARTS = [35, 25, 45];
+
+const DASHBOARD = join(projectFolder, 'docker/grafana/dashboards/overview.json');
+/** Panels of the dashboard; what is asked of each is its first expression. */
+const PANELS = ['Events in, attempts out', 'First attempt after acceptance', 'Held by reason'];
+/** Where Debian has what Prometheus' page asks for; of an unpacked Prometheus, what is installed was not fetched again. */
+const INSTALLED_SCRIPTS = '/usr/share/javascript';
+const STATIC = '/classic/static/';
+const RATE_INTERVAL = '8s';
+const SIZE = { width: 1_200, height: 800 };
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
@@ -43,7 +50,7 @@ try {
 async function run() {
   const { environment, dataFolder } = await demoSurroundings(group);
   const stack = await startStack({ environment, dataFolder, group, signal });
-  const prometheusUrl = await startPrometheus({ stack, dataFolder, group, signal });
+  const prometheusUrl = await startPrometheus(stack, dataFolder);
   const seconds = await makeTraffic(stack);
   await mkdir(join(PICTURE, '..'), { recursive: true });
   const browser = await launchBrowser();
@@ -79,4 +86,89 @@ async function makeTraffic(stack) {
   }
   for (const receiver of receivers) receiver.close();
   return PARTS.reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/**
+ * Starts a Prometheus that scrapes the API and the worker each second, with the rules that come with this project.
+ * @param {import('./start/start-stack.mjs').Stack} stack
+ * @param {string} dataFolder
+ * @returns {Promise<string>} its URL
+ */
+async function startPrometheus(stack, dataFolder) {
+  const found = await findPrometheus();
+  if ('refusal' in found) throw new Problem(`There is no Prometheus: ${found.refusal}`);
+  const { prometheus } = found.program;
+  const folder = join(dataFolder, 'prometheus');
+  await mkdir(folder);
+  const config = join(folder, 'prometheus.json');
+  await writeFile(config, JSON.stringify(configOf(stack)));
+  const port = await findFreePort('127.0.0.1', []);
+  group.start({
+    name: 'prometheus',
+    command: [
+      prometheus,
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      // Of the same package as the program, wherever that was unpacked.
+      `--web.local-assets=${join(dirname(prometheus), '../share/prometheus/web')}`,
+      '--log.level=error',
+    ],
+    env: process.env,
+    cwd: folder,
+    graceMs: 5_000,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntilReady({ name: 'Prometheus', url, path: '/-/ready', signal });
+  return url;
+}
+
+/** @param {import('./start/start-stack.mjs').Stack} stack */
+function configOf({ apiUrl, workerUrl }) {
+  const jobs = { 'webhooks-api': apiUrl, 'webhooks-worker': workerUrl };
+  return {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: [join(projectFolder, 'docker/prometheus/alerts.yml')],
+    scrape_configs: Object.entries(jobs).map(([job_name, url]) => ({
+      job_name,
+      static_configs: [{ targets: [new URL(url).host] }],
+    })),
+  };
+}
+
+/**
+ * Has Prometheus' own page show the dashboard's graphs, and takes a picture of it.
+ * @param {import('playwright-core').Page} page
+ * @param {{ prometheusUrl: string, seconds: number, file: string }} options what is shown is the last so many seconds
+ */
+async function drawGraphs(page, { prometheusUrl, seconds, file }) {
+  await page.setViewportSize(SIZE);
+  await page.route(`**${STATIC}**`, async (route) => {
+    const path = join(INSTALLED_SCRIPTS, new URL(route.request().url()).pathname.replace(STATIC, ''));
+    if (existsSync(path)) await route.fulfill({ path });
+    else await route.continue();
+  });
+  const query = new URLSearchParams();
+  for (const [i, expr] of (await readExpressions()).entries()) {
+    query.set(`g${i}.expr`, expr);
+    query.set(`g${i}.tab`, '0');
+    query.set(`g${i}.range_input`, `${seconds}s`);
+  }
+  await page.goto(`${prometheusUrl}/classic/graph?${query.toString()}`);
+  await page
+    .locator('.rickshaw_graph svg')
+    .nth(PANELS.length - 1)
+    .waitFor();
+  // It stays at the top of the window, in the middle of a picture of the whole page.
+  await page.addStyleTag({ content: 'nav { display: none !important }' });
+  await page.screenshot({ path: file, fullPage: true });
+}
+
+async function readExpressions() {
+  const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8'));
+  return PANELS.map((title) => {
+    const panel = panels.find((/** @type {{ title: string }} */ one) => one.title === title);
+    const expr = String(panel.targets[0].expr);
+    return expr.replaceAll(/\$(?:release|instance)/g, '.*').replaceAll('$__rate_interval', RATE_INTERVAL);
+  });
 }

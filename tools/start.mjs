@@ -12,18 +12,15 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { demoSurroundings } from './demo/demo-surroundings.mjs';
+import { demoSurroundings } from './demo/demo-service.mjs';
 import { runDemo } from './demo/run-demo.mjs';
 import { describeError, messageOf, Problem } from './problem.mjs';
-import { ProcessGroup } from './processes/process-group.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { buildPortal } from './setup/build-portal.mjs';
-import { buildPrograms, watchSources } from './setup/build-programs.mjs';
+import { buildPortal, buildPrograms, watchSources } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
-import { createPortalLink } from './start/create-portal-link.mjs';
-import { printWelcome } from './start/print-welcome.mjs';
+import { createPortalLink, printWelcome } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
 const OPTIONS = /** @type {const} */ ({

@@ -4,11 +4,10 @@
  * Tests of whole flows (`e2e/`) start what is built, so those are compiled first. Other arguments go to jest (`-t NAME`).
  */
 import { describeError } from './problem.mjs';
-import { ProcessGroup } from './processes/process-group.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { installedProgram } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { buildPortal } from './setup/build-portal.mjs';
+import { buildPortal } from './setup/build.mjs';
 import { writeClientTypes } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { runJest } from './test/run-jest.mjs';

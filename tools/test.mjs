@@ -7,20 +7,40 @@
  *
  * TEST_REDIS_URL names a Redis to use instead, whose databases will be emptied. REDIS_URL is never used.
  */
+import { join } from 'node:path';
 import { describeError } from './problem.mjs';
-import { ProcessGroup } from './processes/process-group.mjs';
-import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
+import { installedProgram, projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { buildPortal } from './setup/build-portal.mjs';
+import { buildPortal } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
-import { checkSources, compile } from './test/check-sources.mjs';
-import { addCounts, formatCounts } from './test/counts.mjs';
+import { runInForeground, runQuietly } from './setup/run-command.mjs';
 import { provideImageNode } from './test/image-node.mjs';
-import { runJest } from './test/run-jest.mjs';
+import { addCounts, formatCounts, runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
 
 // Starts both programs from their build, and publishes and delivers through them.
 const SMOKE = ['--selectProjects', 'flows', '--testPathPatterns', 'e2e/flows/delivery\\.test'];
+
+/** @type {readonly { what: string, command: readonly [string, ...string[]] }[]} */
+const CHECKS = [
+  {
+    what: 'linting (oxlint)',
+    command: [installedProgram('oxlint'), '--type-aware', '--deny-warnings'],
+  },
+  {
+    what: 'checking the format (biome)',
+    command: [installedProgram('biome'), 'ci', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
+  },
+  {
+    what: 'checking the structure (house)',
+    command: [process.execPath, join(projectFolder, 'tools/house.mjs'), '--check'],
+  },
+  {
+    what: 'checking the lock file and the licences',
+    command: [process.execPath, join(projectFolder, 'tools/check-dependencies.mjs')],
+  },
+];
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
@@ -31,7 +51,7 @@ let counts = { passed: 0, failed: 0, skipped: 0 };
 
 try {
   await installDependencies({ signal });
-  counts = addCounts(counts, { failed: await compile(signal) });
+  counts = addCounts(counts, { failed: await compile() });
   await buildPortal({ signal });
   const redis = await provideTestRedis(group, signal);
   counts = addCounts(counts, await (isAll ? runOthers(redis) : runDaily(redis)));
@@ -42,12 +62,15 @@ try {
   await group.stop(stop.insisted);
 }
 
+process.exitCode = counts.failed === 0 ? 0 : 1;
+process.stdout.write(`${formatCounts(counts)}\n`);
+
 /**
  * The checks run beside the tests: each of them leaves a core idle now and then.
  * @param {Record<string, string>} redis
  */
 async function runDaily(redis) {
-  const [failed, tested] = await Promise.all([checkSources(signal), runTests(['unit', 'flows'], redis)]);
+  const [failed, tested] = await Promise.all([checkSources(), runTests(['unit', 'flows'], redis)]);
   return addCounts(tested, { failed });
 }
 
@@ -70,7 +93,7 @@ async function runTests(projects, redis) {
 /**
  * All else runs under whatever Node.js this is.
  * @param {Record<string, string>} redis
- * @returns {Promise<Partial<import('./test/counts.mjs').Counts>>}
+ * @returns {Promise<Partial<import('./test/run-jest.mjs').Counts>>}
  */
 async function smokeUnderImageNode(redis) {
   const node = await provideImageNode(signal);
@@ -79,5 +102,31 @@ async function smokeUnderImageNode(redis) {
   return await runJest(SMOKE, redis, node);
 }
 
-process.exitCode = counts.failed === 0 ? 0 : 1;
-process.stdout.write(`${formatCounts(counts)}\n`);
+/**
+ * Compiles everything, tests included.
+ * @returns {Promise<number>} 1 if that failed, else 0
+ */
+async function compile() {
+  say('test', 'compiling, tests included (tsc -b)');
+  const code = await runInForeground([installedProgram('tsc'), '-b'], { signal });
+  if (code === 0) return 0;
+  say('test', 'FAILED: compiling');
+  return 1;
+}
+
+/**
+ * Runs every check, also after one has failed: one run is to tell all there is to mend. Shows only what failed, as tests
+ * write at the same time.
+ * @returns {Promise<number>} how many failed
+ */
+async function checkSources() {
+  let failed = 0;
+  for (const { what, command } of CHECKS) {
+    say('test', what);
+    const { code, output, errors } = await runQuietly(command, { signal });
+    if (code === 0) continue;
+    say('test', `FAILED: ${what}\n${output}${errors}`);
+    failed += 1;
+  }
+  return failed;
+}

@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const TOOL = join(__dirname, '../../tools/prometheus/provide-prometheus.mjs');
+const PROJECT = join(__dirname, '../..');
+const PROGRAM = `
+  import { findPrometheus } from './tools/prometheus/find-prometheus.mjs';
+  console.log(JSON.stringify(await findPrometheus()));
+`;
 const FETCH_TIMEOUT_MS = 180_000;
 
 export interface PrometheusPrograms {
@@ -14,7 +18,9 @@ export type ProvidedPrometheus = { readonly program: PrometheusPrograms } | { re
 /** A real Prometheus, fetched once. At once, since jest has to know before it starts whether there is anything to run. */
 function providePrometheus(): ProvidedPrometheus {
   try {
-    const said = execFileSync(process.execPath, [TOOL], { encoding: 'utf8', timeout: FETCH_TIMEOUT_MS });
+    const args = ['--input-type=module', '--eval', PROGRAM];
+    const options = { cwd: PROJECT, encoding: 'utf8', timeout: FETCH_TIMEOUT_MS } as const;
+    const said = execFileSync(process.execPath, args, options);
     return JSON.parse(said.trim().split('\n').at(-1) ?? '') as ProvidedPrometheus;
   } catch (error) {
     return { refusal: String(error) };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { SHIPPED } from '../../tools/supply/keep-what-is-shipped.mjs';
+import { BUNDLED } from '../../tools/lock-file.mjs';
 
 const PROJECT = resolve(__dirname, '../..');
 
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 describe('npm run dependencies', () => {
   it('finds nothing wrong with the lock file, without a network', async () => {
-    expect(await check(lock)).toEqual({ code: 0, validationErrors: [] });
+    expect(await check(lock)).toEqual({ code: 0, faults: [] });
   });
 
   it('names each package without integrity, those for other platforms too', async () => {
@@ -46,7 +46,7 @@ describe('npm run dependencies', () => {
       delete changed.packages[path]?.integrity;
     expect(await check(changed)).toEqual({
       code: 1,
-      validationErrors: [
+      faults: [
         expect.stringMatching(/^node_modules\/@esbuild\/darwin-arm64 \(\S+\) has no integrity/),
         expect.stringMatching(/^node_modules\/express \(\S+\) has no integrity/),
       ],
@@ -54,25 +54,29 @@ describe('npm run dependencies', () => {
   });
 
   it('does not take an integrity that can be forged', async () => {
-    const validationErrors = await faultsWith('express', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' });
-    expect(validationErrors).toEqual([expect.stringContaining('has no integrity of SHA-512')]);
+    const faults = await faultsWith('express', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' });
+    expect(faults).toEqual([expect.stringContaining('has no integrity of SHA-512')]);
   });
 
   it('names each package that says where it is fetched from', async () => {
     const resolved = 'https://packages.example.com/express.tgz';
-    const validationErrors = await faultsWith('express', { resolved });
-    expect(validationErrors).toEqual([expect.stringMatching(`names where to fetch it: ${resolved}$`)]);
+    const faults = await faultsWith('express', { resolved });
+    expect(faults).toEqual([expect.stringMatching(`names where to fetch it: ${resolved}$`)]);
   });
 
   it.each(['GPL-3.0-only', 'SEE LICENSE IN LICENSE', 'MIT AND GPL-2.0-only', undefined])(
     'refuses the licence %s in production',
     async (license) => {
-      const validationErrors = await faultsWith('express', { license });
-      expect(validationErrors).toEqual([
-        expect.stringContaining(`has the licence ${license ?? '(none given)'}`),
-      ]);
+      const faults = await faultsWith('express', { license });
+      expect(faults).toEqual([expect.stringContaining(`has the licence ${license ?? '(none given)'}`)]);
     },
   );
+
+  it('refuses such a licence in what the images have of the packages for development', async () => {
+    const faults = await faultsWith('react', { license: 'GPL-3.0-only' });
+    expect(faults).toEqual([expect.stringContaining('has the licence GPL-3.0-only')]);
+    expect(await faultsWith('jest', { license: 'GPL-3.0-only' })).toEqual([]);
+  });
 
   it.each(['(MIT OR GPL-3.0-only)', 'Apache-2.0 AND MIT'])('takes the licence %s', async (license) => {
     expect(await faultsWith('express', { license })).toEqual([]);
@@ -89,8 +93,8 @@ describe('npm run sbom', () => {
     const sbom = sbomSchema.parse(JSON.parse(await readFile(file, 'utf8')));
     const listed = sbom.components.map((component) => component['bom-ref']);
     const own = listed.filter((ref) => ref.startsWith('@hookferry/'));
-    const shipped = [...SHIPPED].map((name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`);
-    expect([...new Set(listed)].sort()).toEqual([...own, ...shipped, ...productionOf(lock)].sort());
+    const bundled = BUNDLED.map((name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`);
+    expect([...new Set(listed)].sort()).toEqual([...own, ...bundled, ...productionOf(lock)].sort());
     expect(own).toHaveLength(9);
     expect(sbom.metadata.component.name).toBe('webhook-delivery-service');
     const known = new Set([sbom.metadata.component['bom-ref'], ...listed]);
@@ -120,10 +124,10 @@ function productionOf({ packages }: Lock): string[] {
 async function faultsWith(name: string, change: Lock['packages'][string]): Promise<string[]> {
   const path = `node_modules/${name}`;
   const packages = { ...lock.packages, [path]: { ...lock.packages[path], ...change } };
-  return (await check({ ...lock, packages })).validationErrors;
+  return (await check({ ...lock, packages })).faults;
 }
 
-async function check(checked: Lock): Promise<{ code: number; validationErrors: string[] }> {
+async function check(checked: Lock): Promise<{ code: number; faults: string[] }> {
   const file = join(folder, 'lock.json');
   await writeFile(file, JSON.stringify(checked));
   return await new Promise((settle) => {
@@ -131,7 +135,7 @@ async function check(checked: Lock): Promise<{ code: number; validationErrors: s
     execFile(process.execPath, args, (error, _stdout, stderr) => {
       settle({
         code: typeof error?.code === 'number' ? error.code : 0,
-        validationErrors: stderr.split('\n').filter((line) => line !== ''),
+        faults: stderr.split('\n').filter((line) => line !== ''),
       });
     });
   });

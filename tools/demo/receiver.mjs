@@ -9,8 +9,7 @@
 import { parseArgs } from 'node:util';
 import { describeError } from '../problem.mjs';
 import { say } from '../say.mjs';
-import { createSignatureChecker } from './signature-checker.mjs';
-import { startWebhookReceiver } from './webhook-receiver.mjs';
+import { createSignatureChecker, startWebhookReceiver } from './webhook-receiver.mjs';
 
 /** @typedef {import('./webhook-receiver.mjs').ReceivedWebhook} ReceivedWebhook */
 

@@ -1,10 +1,8 @@
 // @ts-check
 import { Problem } from '../problem.mjs';
 import { say } from '../say.mjs';
-import { createApiClient } from './api-client.mjs';
-import { demoEvents, REFUSED_ONCE } from './demo-events.mjs';
-import { createSignatureChecker } from './signature-checker.mjs';
-import { startWebhookReceiver } from './webhook-receiver.mjs';
+import { createApiClient, demoEvents, REFUSED_ONCE } from './demo-service.mjs';
+import { createSignatureChecker, startWebhookReceiver } from './webhook-receiver.mjs';
 
 const GIVE_UP_AFTER_MS = 60_000;
 

@@ -1,10 +1,10 @@
 // @ts-check
+import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Problem } from '../problem.mjs';
-import { ManagedProcess } from './managed-process.mjs';
-import { startWatchdog } from './start-watchdog.mjs';
-
-/** @typedef {import('./managed-process.mjs').ProcessDescription} ProcessDescription */
+import { say } from '../say.mjs';
 
 const LOG_LINES_SHOWN = 8;
 
@@ -66,4 +66,122 @@ async function describeEnd({ name, logFile }, how) {
   const log = await readFile(logFile, 'utf8').catch(() => '');
   const lastLines = log.trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n');
   return new Problem(`${headline} The last lines of ${logFile}:\n${lastLines}`);
+}
+
+/**
+ * @typedef {object} ProcessDescription
+ * @property {string} name shown before each of its lines
+ * @property {readonly [string, ...string[]]} command
+ * @property {NodeJS.ProcessEnv} env its whole environment
+ * @property {string} cwd
+ * @property {number} graceMs how long it may take to stop before it is killed
+ * @property {string} [logFile] where it writes instead of to its output
+ * @property {boolean} [hasOwn] whether it has processes of its own, which do not end with it
+ */
+
+/** A child process that is out of reach of the terminal's Ctrl-C: it stops when we tell it to. */
+class ManagedProcess {
+  /** @type {ProcessDescription} */
+  description;
+  /** Settles when it has ended, with how: `exit code 1`, `signal SIGKILL`. @type {Promise<string>} */
+  ended;
+  #child;
+  #isRunning = true;
+
+  /** @param {ProcessDescription} description */
+  constructor(description) {
+    const { name, command, env, cwd } = description;
+    const [program, ...args] = command;
+    this.description = description;
+    // Detached is what keeps the terminal's signals away: the child gets a process group of its own.
+    this.#child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => say(name, line));
+    }
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
+      this.#child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+    });
+    for (const end of ['error', 'exit']) this.#child.once(end, () => (this.#isRunning = false));
+  }
+
+  /** Undefined if it could not be started. */
+  get pid() {
+    return this.#child.pid;
+  }
+
+  /**
+   * Asks it to stop, and kills it when its grace is over or `insisted` says so. May be called twice.
+   * @param {AbortSignal} insisted
+   */
+  async stop(insisted) {
+    if (this.#isRunning) {
+      this.#tell('SIGTERM');
+      const kill = () => this.#kill();
+      const timer = setTimeout(kill, this.description.graceMs);
+      insisted.addEventListener('abort', kill, { once: true });
+      if (insisted.aborted) kill();
+      await this.ended;
+      clearTimeout(timer);
+      insisted.removeEventListener('abort', kill);
+    }
+    await this.ended;
+  }
+
+  #kill() {
+    if (!this.#isRunning) return;
+    say(this.description.name, 'did not stop in time: killed');
+    this.#tell('SIGKILL');
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  #tell(signal) {
+    const { pid } = this.#child;
+    if (this.description.hasOwn && pid !== undefined) process.kill(-pid, signal);
+    else this.#child.kill(signal);
+  }
+}
+
+/** @typedef {{ watch(pid: number): void, forget(pid: number): void, dismiss(): void }} Watchdog */
+
+/**
+ * Starts the process that ends ours if we cannot do so ourselves.
+ * @returns {Watchdog}
+ */
+function startWatchdog() {
+  const program = fileURLToPath(new URL('./watchdog.mjs', import.meta.url));
+  // In a session of its own: what ends our whole process group must not end the watchdog.
+  const child = spawn(process.execPath, [program], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.unref();
+  child.stdin.on('error', () => {}); // It may have been killed by hand; we then run on without it.
+  return {
+    watch: (pid) => void child.stdin.write(`watch ${pid}\n`),
+    forget: (pid) => void child.stdin.write(`forget ${pid}\n`),
+    dismiss: () => void child.stdin.end(),
+  };
+}
+
+const STOP_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+
+/** npm passes a Ctrl-C on that the terminal has already sent to us: one key press, two signals. */
+const SAME_KEY_PRESS_MS = 500;
+
+/**
+ * From now on a signal to stop ends nothing by itself.
+ * @returns {{ requested: AbortSignal, insisted: AbortSignal }} aborted by the first, and by a later second signal
+ */
+export function listenForStopSignals() {
+  const requested = new AbortController();
+  const insisted = new AbortController();
+  let requestedAt = 0;
+  const onSignal = () => {
+    if (!requested.signal.aborted) {
+      requestedAt = Date.now();
+      requested.abort();
+    } else if (Date.now() - requestedAt > SAME_KEY_PRESS_MS) {
+      insisted.abort();
+    }
+  };
+  for (const name of STOP_SIGNALS) process.on(name, onSignal);
+  return { requested: requested.signal, insisted: insisted.signal };
 }

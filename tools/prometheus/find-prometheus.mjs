@@ -1,8 +1,7 @@
 // @ts-check
 import { join } from 'node:path';
 import { unpackPackage } from '../debian/unpack-package.mjs';
-import { findOnPath } from '../setup/find-on-path.mjs';
-import { runQuietly } from '../setup/run-command.mjs';
+import { findOnPath, runQuietly } from '../setup/run-command.mjs';
 
 /**
  * @typedef {{ readonly prometheus: string, readonly promtool: string }} PrometheusPrograms

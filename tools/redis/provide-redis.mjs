@@ -1,13 +1,15 @@
 // @ts-check
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { libraryPathOf, unpackPackage } from '../debian/unpack-package.mjs';
 import { Problem } from '../problem.mjs';
-import { findDebianRedis } from './redis-from-debian.mjs';
-import { findJavascriptRedis } from './redis-in-javascript.mjs';
-import { findInstalledRedis } from './redis-on-path.mjs';
+import { cacheFolder } from '../project-folders.mjs';
+import { say } from '../say.mjs';
+import { findOnPath, runQuietly } from '../setup/run-command.mjs';
 
-/**
- * @typedef {import('./redis-program.mjs').RedisProgram} RedisProgram
- * @typedef {() => Promise<{ program: RedisProgram } | { refusal: string }>} RedisSource
- */
+/** @typedef {() => Promise<{ program: RedisProgram } | { refusal: string }>} RedisSource */
 
 /** In order of preference. @type {Readonly<Record<string, RedisSource>>} */
 const SOURCES = { path: findInstalledRedis, debian: findDebianRedis, js: findJavascriptRedis };
@@ -41,4 +43,121 @@ function allowedSources() {
   const chosen = sources.filter(([name]) => name === wanted);
   if (chosen.length > 0) return chosen;
   throw new Problem(`REDIS_PROVIDER is '${wanted}', and can be ${Object.keys(SOURCES).join(', ')}.`);
+}
+
+const NAMES = ['redis-server', 'valkey-server'];
+
+/** The Redis that is installed on this machine. @type {RedisSource} */
+async function findInstalledRedis() {
+  const paths = NAMES.map(findOnPath).filter((path) => path !== undefined);
+  const refusals = [];
+  for (const path of paths) {
+    const found = await inspectRedisProgram(path);
+    if ('program' in found) return found;
+    refusals.push(found.refusal);
+  }
+  return { refusal: refusals.join('; ') || `no ${NAMES.join(' or ')} on the PATH` };
+}
+
+/**
+ * The Redis of Debian or Ubuntu.
+ * @type {RedisSource}
+ */
+async function findDebianRedis() {
+  return await unpackPackage({
+    title: 'Redis',
+    packageName: 'redis-server',
+    folderName: 'redis',
+    inspect: async (folder) =>
+      await inspectRedisProgram(join(folder, 'usr/bin/redis-server'), await libraryPathOf(folder)),
+  });
+}
+
+const PACKAGE = 'js-redis-server';
+const VERSION = '0.3.0';
+
+/** A Redis written in JavaScript: about 20 times slower, in memory only. @type {RedisSource} */
+async function findJavascriptRedis() {
+  const folder = join(cacheFolder, `${PACKAGE}-${VERSION}`);
+  const entry = join(folder, 'node_modules', PACKAGE, 'dist', 'index.js');
+  if (!existsSync(entry)) {
+    say('setup', `fetching ${PACKAGE} ${VERSION} from npm into ${folder}`);
+    const refusal = await install(folder);
+    if (refusal !== undefined) return { refusal };
+  }
+  const program = fileURLToPath(new URL('./javascript-redis-server.mjs', import.meta.url));
+  return {
+    program: {
+      command: [process.execPath, program, entry],
+      version: `${PACKAGE} ${VERSION}`,
+      keepsData: false,
+    },
+  };
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string | undefined>} why it could not be installed
+ */
+async function install(folder) {
+  await mkdir(folder, { recursive: true });
+  // A package of its own: without this file npm would look for one in the folders above, and find ours.
+  await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
+  const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+  const { code, errors } = await runQuietly(
+    // npm would try for minutes: without a network the user should soon learn what to do instead.
+    ['npm', 'install', ...options, '--fetch-retries=0', `${PACKAGE}@${VERSION}`],
+    { cwd: folder },
+  );
+  return code === 0 ? undefined : `npm cannot install ${PACKAGE}: ${errors.trim()}`;
+}
+
+/**
+ * A Redis server that can be run here; it takes `--name value` pairs as redis-server does.
+ * @typedef {object} RedisProgram
+ * @property {readonly [string, ...string[]]} command
+ * @property {string} version as people say it: `Redis 7.0.15`
+ * @property {string} [libraryPath] folders to search for shared libraries, as in LD_LIBRARY_PATH
+ * @property {boolean} keepsData false: whatever it is told, all is lost when it ends
+ */
+
+/** The oldest that BullMQ works with. */
+const OLDEST = { major: 6, minor: 2 };
+
+/**
+ * Runs the program to see whether it is there, whether it works, and whether it is recent enough.
+ * @param {string} path
+ * @param {string} [libraryPath]
+ * @returns {Promise<{ program: RedisProgram } | { refusal: string }>}
+ */
+async function inspectRedisProgram(path, libraryPath) {
+  const env = redisEnvironment({ libraryPath });
+  const { code, output, errors } = await runQuietly([path, '--version'], { env }).catch((error) => ({
+    code: 1,
+    output: '',
+    errors: String(error),
+  }));
+  const match = /^(\w+) server v=((\d+)\.(\d+)[\d.]*)/.exec(output);
+  if (code !== 0 || match === null)
+    return { refusal: `${path} does not run: ${errors.trim() || output.trim()}` };
+
+  const [, name, number, major, minor] = match;
+  const version = `${name} ${number}`;
+  if (!isRecent(Number(major), Number(minor))) {
+    return { refusal: `${path} is ${version}, and ${OLDEST.major}.${OLDEST.minor} is needed` };
+  }
+  return { program: { command: [path], version, keepsData: true, ...(libraryPath && { libraryPath }) } };
+}
+
+/**
+ * @param {number} major
+ * @param {number} minor
+ */
+function isRecent(major, minor) {
+  return major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor);
+}
+
+/** @param {{ libraryPath?: string | undefined }} program */
+export function redisEnvironment({ libraryPath }) {
+  return libraryPath === undefined ? process.env : { ...process.env, LD_LIBRARY_PATH: libraryPath };
 }

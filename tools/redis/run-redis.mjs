@@ -1,12 +1,12 @@
 // @ts-check
 import { mkdir } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersPing } from './ping-redis.mjs';
-import { redisEnvironment } from './redis-program.mjs';
+import { redisEnvironment } from './provide-redis.mjs';
 
 /**
- * @typedef {import('./redis-program.mjs').RedisProgram} RedisProgram
+ * @typedef {import('./provide-redis.mjs').RedisProgram} RedisProgram
  * @typedef {import('../processes/process-group.mjs').ProcessGroup} ProcessGroup
  */
 
@@ -53,4 +53,26 @@ export async function runRedis({ program, group, folder, port, persistence, sign
   });
   while (!(await answersPing(port))) await sleep(ASK_EVERY_MS, undefined, { signal });
   return { url: `redis://127.0.0.1:${port}`, pid };
+}
+
+const ANSWER_TIMEOUT_MS = 1000;
+
+/**
+ * @param {number} port on 127.0.0.1
+ * @returns {Promise<boolean>} whether a Redis takes commands there (one that still loads its data does not)
+ */
+function answersPing(port) {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    /** @param {boolean} answers */
+    const settle = (answers) => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => settle(false));
+    socket.once('error', () => settle(false));
+    socket.once('close', () => settle(false));
+    socket.once('data', (answer) => settle(answer.toString('latin1').startsWith('+PONG')));
+    socket.write('*1\r\n$4\r\nPING\r\n');
+  });
 }

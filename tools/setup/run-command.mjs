@@ -1,5 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { projectFolder } from '../project-folders.mjs';
 
 /**
@@ -46,4 +48,23 @@ function run([program, ...args], { cwd = projectFolder, env = process.env, signa
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? 1, output, errors }));
   });
+}
+
+/**
+ * @param {string} name
+ * @returns {string | undefined} the whole path of the program that a shell would run
+ */
+export function findOnPath(name) {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }

@@ -1,13 +1,12 @@
 // @ts-check
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, Problem } from '../problem.mjs';
+import { findFreePort, isPortFree } from '../processes/free-port.mjs';
 import { projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
-import { choosePort } from './choose-port.mjs';
-import { isGiven, withDefaults } from './given-environment.mjs';
-import { provideApiKey } from './local-api-key.mjs';
-import { provideEncryptionKey } from './local-encryption-key.mjs';
+import { isGiven, provideApiKey, provideEncryptionKey, withDefaults } from './environment.mjs';
 import { startEmbeddedRedis } from './start-embedded-redis.mjs';
-import { waitUntilReady } from './wait-until-ready.mjs';
 
 /** @typedef {import('../processes/process-group.mjs').ProcessGroup} ProcessGroup */
 
@@ -114,4 +113,69 @@ function startProgram(group, name, env, flags) {
 function baseUrl(host, port) {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * The port that the user has set (0 = any free one), or else the usual one, or else a free one.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {object} options
+ * @param {string} options.who what listens there, for the message
+ * @param {string} options.variable
+ * @param {number} options.usual
+ * @param {string} options.host
+ * @param {readonly number[]} [options.except] ports that are promised to others
+ * @returns {Promise<number>}
+ */
+async function choosePort(env, { who, variable, usual, host, except = [] }) {
+  const given = env[variable];
+  if (given === '0') return await findFreePort(host, except);
+  const wanted = given ? Number(given) : usual;
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) {
+    throw new Problem(`${variable} is '${given}', which is no port.`);
+  }
+  if (!except.includes(wanted) && (await isPortFree(wanted, host))) return wanted;
+  if (given) throw new Problem(`${variable} is ${given}, and that port of ${host} is taken.`);
+
+  const port = await findFreePort(host, except);
+  say('start', `port ${usual} is taken: the ${who} listens on ${port}`);
+  return port;
+}
+
+const ASK_EVERY_MS = 50;
+const ANSWER_TIMEOUT_MS = 2000;
+const GIVE_UP_AFTER_MS = 60_000;
+
+/**
+ * Returns when it answers 200 that it is ready.
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.url
+ * @param {string} [options.path] where to ask
+ * @param {AbortSignal} options.signal
+ */
+export async function waitUntilReady({ name, url, path = '/readyz', signal }) {
+  const deadline = Date.now() + GIVE_UP_AFTER_MS;
+  for (;;) {
+    const answer = await askReadiness(url + path, signal);
+    if (answer === 'ready') return;
+    if (Date.now() > deadline) throw new Problem(`The ${name} did not become ready: ${url}${path} ${answer}`);
+    await sleep(ASK_EVERY_MS, undefined, { signal });
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {AbortSignal} signal
+ * @returns {Promise<string>} 'ready', or what is in the way
+ */
+async function askReadiness(url, signal) {
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+    });
+    const body = await response.text();
+    return response.status === 200 ? 'ready' : `answers ${response.status} ${body}`;
+  } catch (error) {
+    return `does not answer (${messageOf(error)})`;
+  }
 }

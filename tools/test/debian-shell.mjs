@@ -1,8 +1,8 @@
 // @ts-check
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { libraryPath, unpackPackage } from '../debian/unpack-package.mjs';
-import { findOnPath } from '../setup/find-on-path.mjs';
+import { libraryPathOf, unpackPackage } from '../debian/unpack-package.mjs';
+import { findOnPath } from '../setup/run-command.mjs';
 
 /**
  * A shell that can be run here.
@@ -37,5 +37,5 @@ export async function provideShell(name) {
 async function inspectShell(name, root) {
   const program = ['bin', 'usr/bin'].map((folder) => join(root, folder, name)).find(existsSync);
   if (program === undefined) return { refusal: `there is no program in the package ${name}` };
-  return { program: { program, root, libraryPath: await libraryPath(root) } };
+  return { program: { program, root, libraryPath: await libraryPathOf(root) } };
 }

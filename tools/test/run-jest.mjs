@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { installedProgram } from '../project-folders.mjs';
 import { runInForeground } from '../setup/run-command.mjs';
 
-/** @typedef {import('./counts.mjs').Counts} Counts */
-
 /**
  * Runs the tests of all projects. No signal stops them: on Ctrl-C the terminal tells jest itself.
  * @param {readonly string[]} args
@@ -51,4 +49,25 @@ function countTests(code, report) {
     failed: code !== 0 && failed === 0 ? 1 : failed,
     skipped: (report['numPendingTests'] ?? 0) + (report['numTodoTests'] ?? 0),
   };
+}
+
+/** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+
+/**
+ * @param {Counts} counts
+ * @param {Partial<Counts>} more
+ * @returns {Counts}
+ */
+export function addCounts(counts, { passed = 0, failed = 0, skipped = 0 }) {
+  return {
+    passed: counts.passed + passed,
+    failed: counts.failed + failed,
+    skipped: counts.skipped + skipped,
+  };
+}
+
+/** @param {Counts} counts */
+export function formatCounts({ passed, failed, skipped }) {
+  const line = `${passed} passed, ${failed} failed`;
+  return skipped === 0 ? line : `${line}, ${skipped} skipped`;
 }

@@ -23,7 +23,7 @@ export async function provideTestRedis(group, signal) {
 }
 
 /**
- * @param {import('../redis/redis-program.mjs').RedisProgram} program
+ * @param {import('../redis/provide-redis.mjs').RedisProgram} program
  * @param {import('../processes/process-group.mjs').ProcessGroup} group
  * @param {AbortSignal} signal
  */
@@ -38,7 +38,7 @@ async function startOwnRedis(program, group, signal) {
 
 /**
  * How to start servers of one's own, as above. Nothing if the only one there is can't do what such tests are about.
- * @param {import('../redis/redis-program.mjs').RedisProgram} program
+ * @param {import('../redis/provide-redis.mjs').RedisProgram} program
  * @returns {Record<string, string>}
  */
 export function describeServer({ keepsData, command, libraryPath }) {

@@ -5,9 +5,8 @@ import { join, sep } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { installedProgram, projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
-import { fingerprintFiles } from './fingerprint-files.mjs';
-import { runInForeground } from './run-command.mjs';
-import { StepStamp } from './step-stamp.mjs';
+import { runInForeground, runQuietly } from './run-command.mjs';
+import { fingerprintFiles, StepStamp } from './step-stamp.mjs';
 
 const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker', 'packages/receiver'];
 const WATCH_GRACE_MS = 2_000;
@@ -55,7 +54,7 @@ export function watchSources(group) {
  * Every file that the output depends on, relative to the project, in a stable order.
  * @param {readonly string[]} programs their folders
  */
-export async function findSources(programs) {
+async function findSources(programs) {
   const files = ['tsconfig.base.json'];
   for (const folder of await findReferenced(programs)) {
     const inside = await readdir(join(projectFolder, folder, 'src'), { recursive: true });
@@ -109,4 +108,49 @@ function hasOutput(file) {
   if (!isSource(file) || file.endsWith('.d.ts')) return true;
   const output = file.replace(`${sep}src${sep}`, `${sep}dist${sep}`).replace(/\.ts$/, '.js');
   return existsSync(join(projectFolder, output));
+}
+
+const PORTAL = join('apps', 'portal');
+const NOT_SOURCES = ['dist', 'node_modules'];
+// It shows what stands there.
+const DOCS = ['deliveries.md', 'verifying-signatures.md'].map((page) => join('docs', page));
+
+/**
+ * Builds the pages that the API serves; does nothing if neither sources nor output changed since. What they use of other
+ * packages has to be compiled before.
+ * @param {{ signal?: AbortSignal }} [options]
+ */
+export async function buildPortal({ signal } = {}) {
+  const stamp = new StepStamp('portal');
+  const fingerprint = await fingerprintFiles([
+    ...(await findPortalFiles()),
+    ...(await findSources([PORTAL])),
+    ...DOCS,
+  ]);
+  const isBuilt = existsSync(join(projectFolder, PORTAL, 'dist', 'index.html'));
+  if (isBuilt && (await stamp.matches(fingerprint))) return;
+
+  say('setup', 'building the portal (vite build)');
+  await stamp.clear();
+  const { code, output, errors } = await runQuietly(
+    ['npm', 'run', '-s', 'build', '-w', '@hookferry/portal'],
+    {
+      ...(signal && { signal }),
+    },
+  );
+  if (code !== 0) throw new Problem(`The portal can't be built:\n${output}${errors}`);
+  await stamp.write(fingerprint);
+}
+
+async function findPortalFiles() {
+  const entries = await readdir(join(projectFolder, PORTAL), { withFileTypes: true });
+  const own = entries.filter(({ name }) => !NOT_SOURCES.includes(name));
+  const found = own.map(async (entry) => {
+    const path = join(PORTAL, entry.name);
+    if (entry.isFile()) return [path];
+    const inside = await readdir(join(projectFolder, path), { recursive: true, withFileTypes: true });
+    return inside.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+  });
+  const files = (await Promise.all(found)).flat();
+  return files.map((file) => file.replace(`${projectFolder}/`, '')).sort();
 }
