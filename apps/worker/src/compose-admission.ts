@@ -1,9 +1,6 @@
-import { createAdmit, createHold } from '@hookferry/core/deliver/flow/admit';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
-import { createRestoreDelivery, createWakeUpEndpoint, Releaser } from '@hookferry/core/deliver/flow/releaser';
-import { createSettle } from '@hookferry/core/deliver/flow/settle';
+import { Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
-import { createLeaveOrder } from '@hookferry/core/deliver/load-delivery';
 import type { Emit } from '@hookferry/core/domain/signal';
 import { createDisable, createDisableFailing, type DisablePolicy } from '@hookferry/core/endpoints/disable';
 import type { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
@@ -19,8 +16,8 @@ import type { WorkerConfig } from './config';
 
 // One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.
 const ENDPOINT_SHARE = 4;
-// Several times what a healthy receiver takes to answer.
-const PLACE_PATIENCE_MS = 100;
+// Several times what a healthy receiver takes to respond.
+const PERMIT_PATIENCE_MS = 100;
 // Endpoints that nothing is known of yet may hold half of the slots together.
 const UNKNOWN_SHARE = 2;
 // So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before they are felt.
@@ -58,20 +55,18 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     maxPerEndpoint: quick,
     sharePerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
     maxUnknown: Math.max(Math.floor(quick / UNKNOWN_SHARE), 1),
-    patienceMs: PLACE_PATIENCE_MS,
+    patienceMs: PERMIT_PATIENCE_MS,
   });
-  const wakeUpEndpoint = createWakeUpEndpoint({ ...deps, restoreDelivery: createRestoreDelivery(deps) });
-  const releaser = new Releaser({ ...deps, wakeUpEndpoint, concurrency });
+  const releaser = new Releaser({ ...deps, concurrency });
   const disable = createDisable(deps);
   const disableFailing = createDisableFailing({ ...deps, disable, policy: disablePolicyOf(config) });
   return {
     slots,
     concurrency,
     releaser,
-    admit: createAdmit({ ...deps, concurrency, attemptTimeoutMs: config.DELIVERY_TIMEOUT }),
-    hold: createHold({ ...deps, releaser }),
-    settle: createSettle({ ...deps, concurrency, releaser, disable, disableFailing }),
-    leaveOrder: createLeaveOrder({ ...deps, releaser }),
+    attemptTimeoutMs: config.DELIVERY_TIMEOUT,
+    disable,
+    disableFailing,
   };
 }
 

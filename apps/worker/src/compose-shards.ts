@@ -1,5 +1,5 @@
 import { createTakesEvents } from '@hookferry/core/accounts/resolve-account';
-import { createDeliver } from '@hookferry/core/deliver/deliver';
+import type { DeliverContext } from '@hookferry/core/deliver/deliver';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
@@ -98,7 +98,7 @@ function composeFanOut(deps: ConsumerDeps) {
 
 /** What delivers what is in a shard, and what releases or brings back what it is to deliver. */
 function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | undefined) {
-  const { config, redis, shards, deliveryQueue, operationalEvents } = deps;
+  const { config, redis, shards, deliveryQueue } = deps;
   const transport = composeTransport(deps);
   const capacity = new SharedCapacity(config.WORKER_CONCURRENCY);
   const admission = composeAdmission(config, {
@@ -106,21 +106,21 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
     onCapacity: (attempts) => capacity.setCapacity(attempts),
     random: Math.random,
   });
+  const context: DeliverContext = {
+    ...deps,
+    archiveStream,
+    ...admission,
+    transport: transport.send,
+    retrySchedule: config.RETRY_SCHEDULE,
+    requestStyle: {
+      userAgent: USER_AGENT,
+      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+      tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
+    },
+    random: Math.random,
+  };
   const shared = {
-    deliver: createDeliver({
-      ...deps,
-      archiveStream,
-      ...admission,
-      raise: operationalEvents.raise,
-      transport: transport.send,
-      retrySchedule: config.RETRY_SCHEDULE,
-      requestStyle: {
-        userAgent: USER_AGENT,
-        signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
-        tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
-      },
-      random: Math.random,
-    }),
+    context,
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
     deliveryQueue,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,

@@ -1,4 +1,4 @@
-import type { Deliver, DeliverResult } from '@hookferry/core/deliver/deliver';
+import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
 import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
@@ -22,7 +22,7 @@ import {
 } from './bullmq-put-back';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
-  readonly deliver: Deliver;
+  readonly context: DeliverContext;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
   readonly placement: DeliveryPlacement;
   readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
@@ -37,7 +37,7 @@ const ELSEWHERE_DELAY_MS = 1_000;
 
 /** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
-  const { deliver, dueDeliveries, placement, deliveryQueue, stopDeadlineMs, lockDurationMs, emit } = options;
+  const { context, dueDeliveries, placement, deliveryQueue, stopDeadlineMs, lockDurationMs, emit } = options;
   const shard = { prefix: options.prefix };
   const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
 
@@ -85,7 +85,7 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     signal: AbortSignal,
   ): Promise<DeliverResult> {
     try {
-      const result = await placement.work(run, shard, () => deliver(run, signal));
+      const result = await placement.work(run, shard, () => deliver(context, run, signal));
       return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
     } catch (error) {
       if (!isUnreadableSecret(error)) throw error;

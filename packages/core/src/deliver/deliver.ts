@@ -1,39 +1,37 @@
 import type { DeliveryRun } from '../domain/delivery';
-import type { Endpoint } from '../domain/endpoint';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { eventsOfAttempt, type RaiseEvents } from '../endpoints/operational-events';
+import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
+import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
+import { type AdmitContext, type Admitted, admit, type HoldContext, hold } from './admit';
+import { type AfterAttemptContext, afterAttempt } from './after-attempt';
+import { announceAttempt } from './announce-attempt';
+import { type DecideContext, type Decision, decideNext } from './decide-next';
+import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { persistFor } from './persist';
 import {
-  type AnnounceEndDeps,
-  type ArchiveLaterDeps,
-  createAnnounceAttempt,
-  createAnnounceEnd,
-  createArchiveLater,
-  persistFor,
-} from './announce';
-import { type Decision, decideNext, type RetrySchedule } from './decide-next';
-import type { Admit, Admitted, Hold, Refused } from './flow/admit';
-import type { Settle, Settled } from './flow/settle';
-import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
-import { createRecordAttempt, type RecordAttemptDeps, type RecordedAttempt } from './record-attempt';
-import { createSendAttempt, type SendAttemptDeps, type SendOutcome, type SentAttempt } from './send-attempt';
+  type ArchiveLaterContext,
+  archiveLater,
+  type RecordAttemptContext,
+  type RecordedAttempt,
+  recordAttempt,
+} from './record-attempt';
+import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 
-type StepDeps = Omit<LoadDeliveryDeps, 'announceEnd'> &
-  SendAttemptDeps &
-  RecordAttemptDeps &
-  ArchiveLaterDeps &
-  AnnounceEndDeps;
+type StepsContext = LoadDeliveryContext &
+  AdmitContext &
+  HoldContext &
+  SendAttemptContext &
+  DecideContext &
+  RecordAttemptContext &
+  ArchiveLaterContext &
+  AfterAttemptContext;
 
-export interface DeliverDeps extends StepDeps {
-  readonly admit: Admit;
-  readonly hold: Hold;
+export type DeliverContext = StepsContext & {
   readonly admissionStore: Pick<AdmissionStore, 'withdraw'>;
-  readonly settle: Settle;
-  readonly raise: RaiseEvents;
-  readonly retrySchedule: RetrySchedule;
-  /** From 0 up to, not including, 1. */
-  readonly random: () => number;
-}
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength'>;
+  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
+};
 
 /** What is to become of the job. */
 export type DeliverResult =
@@ -51,151 +49,127 @@ const DONE: DeliverResult = { kind: 'done' };
 const UNSENT_DELAY_MS = 5_000;
 
 /**
- * One attempt of one delivery: load → admit → send → decide → record → settle → announce → tell.
+ * One attempt of one delivery: load → admit → send → judge → decide → record → announce → after the attempt.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it, to none,
  * since the record says whether there is to be another one, and when. As long as this process lives it records what it
  * has sent before it lets go of the job: while Redis takes nothing, it waits.
  *
- * @param signal aborted when the process has to end.
+ * @param abortSignal aborted when the process has to end.
  */
-export function createDeliver(deps: DeliverDeps) {
-  const announceEnd = createAnnounceEnd(deps);
-  const load = createLoadDelivery({ ...deps, announceEnd });
-  const send = createSendAttempt(deps);
-  const record = createRecordAttempt(deps);
-  const archiveLater = createArchiveLater(deps);
-  const announce = createAnnounceAttempt({ ...deps, announceEnd });
+export async function deliver(
+  context: DeliverContext,
+  run: DeliveryRun,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const ready = await loadDelivery(context, run);
+  if (ready.kind === 'over') return DONE;
+  if (ready.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, ready.dueAt) };
 
-  async function deliver(run: DeliveryRun, signal: AbortSignal): Promise<DeliverResult> {
-    const ready = await load(run);
-    if (ready.kind === 'over') return DONE;
-    if (ready.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(ready.dueAt) };
+  const admission = await admit(context, ready);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, ready, admission) };
 
-    const { endpoint, breaker, event } = ready;
-    const { acceptedAt } = event;
-    const admission = await deps.admit({ ...run, endpoint, breaker, acceptedAt });
-    if (admission.kind === 'refused') {
-      const isForAll = isRefusedForAll(endpoint, admission);
-      const held = { ...run, ...admission, acceptedAt, isForAll, traceId: event.trace?.traceId };
-      return { kind: 'later', delayMs: await deps.hold(held) };
-    }
-
-    // Whoever had it before may have recorded what it has sent in this very moment.
-    if (run.wasTakenOver && (await hasChanged(ready))) return await startAnew(ready, admission, signal);
-
-    const sent = await send(ready, admission.place, signal);
-    if (sent.kind !== 'sent') return await letGo(ready, admission, sent);
-
-    const { attempt } = sent;
-    const schedule = endpoint.retrySchedule ?? deps.retrySchedule;
-    const decision = decideNext({ ...ready, sent, schedule, now: deps.clock(), random: deps.random() });
-    const { attemptKey } = admission;
-    const recorded = await persistFor(run, () => record({ ready, attempt, decision, attemptKey }), {
-      signal,
-      emit: deps.emit,
-      isFinal: isFault,
-    });
-    await Promise.all([
-      conclude(ready, sent, decision, recorded, signal),
-      // The job waits for it, so that what is not archived yet does not pile up in memory; nothing else does.
-      archiveLater(recorded.unarchived, signal),
-    ]);
-    const { nextAttemptAt } = recorded;
-    if (nextAttemptAt === undefined) return DONE;
-    return { kind: 'retry', delayMs: delayUntil(nextAttemptAt), reason: attempt.outcome };
+  // The worker that had it before may have recorded what it has sent in this very moment.
+  if (run.wasTakenOver && (await hasChanged(context, ready))) {
+    return await startAnew(context, ready, admission, abortSignal);
   }
 
-  async function hasChanged({ run, logLength }: ReadyDelivery): Promise<boolean> {
-    const { length } = await deps.deliveryStore.readWithLength(run.endpointId, run.eventId);
-    return length !== logLength;
-  }
+  const sent = await sendAttempt(context, ready, admission.permit, abortSignal);
+  if (sent.kind !== 'sent') return await letGo(context, ready, admission, sent);
 
-  async function startAnew(
-    ready: ReadyDelivery,
-    admitted: Admitted,
-    signal: AbortSignal,
-  ): Promise<DeliverResult> {
-    deps.concurrency.leave(admitted.place, undefined);
-    await withdraw(ready, admitted);
-    return await deliver(ready.run, signal);
-  }
-
-  async function conclude(
-    ready: ReadyDelivery,
-    sent: SentAttempt,
-    decision: Decision,
-    { effect }: RecordedAttempt,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { run, endpoint } = ready;
-    const { attempt, wish } = sent;
-    announce(ready, sent, effect ? decision : { kind: 'superseded' });
-    // Another worker has gone on with it.
-    if (!effect) return;
-    const settleAttempt = () =>
-      deps.settle({
-        endpoint,
-        effect,
-        delivered: attempt.outcome === 'delivered',
-        disabledBy: wish.disabledBy,
-        hasEnded: decision.kind !== 'retry',
-        hasWaited: run.hasWaited,
-      });
-    // It is on record and is not made again, so nothing else would do it. Secrets that can't be read are another matter: it
-    // can take days until they can be, and no worker's slot is to wait for that.
-    const settled = await persistFor(run, settleAttempt, { signal, emit: deps.emit, isFinal: isFault });
-    tellAccount(ready, sent, decision, settled);
-  }
-
-  // It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
-  async function letGo(
-    ready: ReadyDelivery,
-    admitted: Admitted,
-    outcome: Exclude<SendOutcome, { kind: 'sent' }>,
-  ): Promise<DeliverResult> {
-    await withdraw(ready, admitted);
-    if (outcome.kind === 'interrupted') return outcome;
-    const { run, event } = ready;
-    const { eventId, endpointId } = run;
-    const traced = event.trace && { traceId: event.trace.traceId };
-    deps.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
-    return { kind: 'later', delayMs: UNSENT_DELAY_MS };
-  }
-
-  async function withdraw({ endpoint, breaker }: ReadyDelivery, admitted: Admitted): Promise<void> {
-    if (admitted.attemptKey === undefined && !admitted.isProbe) return;
-    await deps.admissionStore.withdraw(endpoint.id, admitted, breaker, deps.clock());
-  }
-
-  function tellAccount(
-    { run, event, endpoint }: ReadyDelivery,
-    { attempt }: SentAttempt,
-    decision: Decision,
-    settled: Settled,
-  ): void {
-    const isExhausted = decision.kind === 'exhausted';
-    deps.raise(run.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
-  }
-
-  function delayUntil(time: number): number {
-    return Math.max(time - deps.clock(), 0);
-  }
-
-  return deliver;
+  const { attempt } = sent;
+  const decision = decideNext(context, ready, sent);
+  const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
+  const untilItIs = { abortSignal, isFinal: isNotStorage };
+  const recorded = await persistFor(context, run, () => recordAttempt(context, input), untilItIs);
+  await Promise.all([
+    conclude(context, ready, sent, decision, recorded, abortSignal),
+    // The job waits for it, so that what is not archived yet does not pile up in memory; nothing else does.
+    archiveLater(context, recorded.unarchived, abortSignal),
+  ]);
+  const { nextAttemptAt } = recorded;
+  if (nextAttemptAt === undefined) return DONE;
+  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
 }
 
-export type Deliver = ReturnType<typeof createDeliver>;
-
-/**
- * Whether the endpoint's next deliveries would be refused as well. In strict order each one has to be asked, which gives it
- * its place; and a rate limit has room again before the next ones are taken.
- */
-function isRefusedForAll({ ordering }: Endpoint, { reason, awaitsSlot }: Refused): boolean {
-  return ordering === 'none' && !awaitsSlot && reason !== 'rate_limited';
+function delayUntil({ clock }: DeliverContext, time: number): number {
+  return Math.max(time - clock(), 0);
 }
 
-/** Whether it is no use to wait for Redis: it answers, and will say the same again. */
-function isFault(error: unknown): boolean {
+/** Whether it is no use to wait for Redis: it responds, and will say the same again. */
+function isNotStorage(error: unknown): boolean {
   return !(error instanceof AppError && error.code === 'storage_unavailable');
+}
+
+async function hasChanged(
+  { deliveryStore }: DeliverContext,
+  { run, logLength }: ReadyDelivery,
+): Promise<boolean> {
+  const { length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+  return length !== logLength;
+}
+
+async function startAnew(
+  context: DeliverContext,
+  ready: ReadyDelivery,
+  admitted: Admitted,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  context.concurrency.releasePermit(admitted.permit, undefined);
+  await withdraw(context, ready, admitted);
+  return await deliver(context, ready.run, abortSignal);
+}
+
+// It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
+async function letGo(
+  context: DeliverContext,
+  ready: ReadyDelivery,
+  admitted: Admitted,
+  outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+): Promise<DeliverResult> {
+  await withdraw(context, ready, admitted);
+  if (outcome.kind === 'interrupted') return outcome;
+  const { eventId, endpointId } = ready.run;
+  const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
+  context.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
+  return { kind: 'later', delayMs: UNSENT_DELAY_MS };
+}
+
+async function withdraw(
+  { admissionStore, clock }: DeliverContext,
+  { endpoint, breaker }: ReadyDelivery,
+  admitted: Admitted,
+): Promise<void> {
+  if (admitted.attemptKey === undefined && !admitted.isProbe) return;
+  await admissionStore.withdraw(endpoint.id, admitted, breaker, clock());
+}
+
+async function conclude(
+  context: DeliverContext,
+  ready: ReadyDelivery,
+  sent: SentAttempt,
+  decision: Decision,
+  { effect }: RecordedAttempt,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  announceAttempt(context, ready, sent, effect && decision);
+  // Another worker has gone on with it.
+  if (!effect) return;
+  const { run, endpoint, event } = ready;
+  const { attempt, wish } = sent;
+  const input = {
+    endpoint,
+    effect,
+    delivered: attempt.outcome === 'delivered',
+    disabledBy: wish.disabledBy,
+    hasEnded: decision.kind !== 'retry',
+    hasWaited: run.hasWaited,
+  };
+  // It is on record and is not made again, so nothing else would do it. Secrets that can't be read are another matter: it
+  // can take days until they can be, and no worker's slot is to wait for that.
+  const untilItIs = { abortSignal, isFinal: isNotStorage };
+  const aftermath = await persistFor(context, run, () => afterAttempt(context, input), untilItIs);
+  const isExhausted = decision.kind === 'exhausted';
+  const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
+  context.operationalEvents.raise(run.accountId, events);
 }

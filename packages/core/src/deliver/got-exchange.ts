@@ -179,7 +179,7 @@ export class Exchange {
     const wish = headers['webhook-delivery'];
     const kept = keptHeaders(headers);
     this.#end({
-      kind: 'answered',
+      kind: 'responded',
       status: statusCode,
       retryAfter: headers['retry-after'],
       wish: typeof wish === 'string' ? wish : undefined,

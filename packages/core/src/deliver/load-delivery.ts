@@ -8,17 +8,15 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import type { Clock } from '../platform/clock';
-import type { AnnounceEnd } from './announce';
+import { type AnnounceEndContext, announceEnd } from './announce-end';
 import type { Releaser } from './flow/releaser';
 
-export interface LoadDeliveryDeps {
+export interface LoadDeliveryContext extends AnnounceEndContext {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append' | 'appendIfUnchanged'>;
-  readonly leaveOrder: LeaveOrder;
-  readonly announceEnd: AnnounceEnd;
-  readonly clock: Clock;
+  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
 
 /** A delivery that can be tried now, with all that its attempt needs. */
@@ -52,53 +50,58 @@ export type LoadedDelivery =
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
 /** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
-export function createLoadDelivery(deps: LoadDeliveryDeps) {
-  return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
-    const [read, endpoint, event] = await Promise.all([
-      deps.deliveryStore.readWithBreaker(run),
-      deps.endpointStore.find(run.accountId, run.endpointId),
-      deps.eventStore.find(run.accountId, run.eventId),
-    ]);
-    const { state, length, breaker } = endpoint || event ? await withRequest(run, read) : read;
-    if (state.isOpen && endpoint && event?.body !== undefined) {
-      // It ran before its time, after a crash or an error: the record knows when it is due.
-      const { nextAttemptAt: dueAt = 0 } = state;
-      if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
-      return {
-        kind: 'ready',
-        run,
-        event,
-        endpoint,
-        breaker,
-        logLength: length,
-        ...nextAttemptOf(state, event),
-      };
-    }
-    // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
-    if (state.isOpen) await cancel(run, endpoint, event);
-    if (endpoint) await deps.leaveOrder(endpoint, run.eventId);
-    return { kind: 'over' };
-  };
-
-  // Whoever has asked for it adds the job first, and may have died before the request was on record.
-  async function withRequest(run: DeliveryRun, read: ReadWithBreaker): Promise<ReadWithBreaker> {
-    const { request } = run;
-    if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
-    await deps.deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
-    return await withRequest(run, await deps.deliveryStore.readWithBreaker(run));
+export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRun): Promise<LoadedDelivery> {
+  const [read, endpoint, event] = await Promise.all([
+    context.deliveryStore.readWithBreaker(run),
+    context.endpointStore.find(run.accountId, run.endpointId),
+    context.eventStore.find(run.accountId, run.eventId),
+  ]);
+  const { state, length, breaker } = endpoint || event ? await withRequest(context, run, read) : read;
+  if (state.isOpen && endpoint && event?.body !== undefined) {
+    // It ran before its time, after a crash or an error: the record knows when it is due.
+    const { nextAttemptAt: dueAt = 0 } = state;
+    if (dueAt > context.clock()) return { kind: 'not_due', dueAt };
+    return {
+      kind: 'ready',
+      run,
+      event,
+      endpoint,
+      breaker,
+      logLength: length,
+      ...nextAttemptOf(state, event),
+    };
   }
+  // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
+  if (state.isOpen) await cancel(context, run, endpoint, event);
+  if (endpoint) await leaveOrder(context, endpoint, run.eventId);
+  return { kind: 'over' };
+}
 
-  // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
-  async function cancel(
-    run: DeliveryRun,
-    endpoint: Endpoint | undefined,
-    event: StoredEvent | undefined,
-  ): Promise<void> {
-    if (endpoint || event) {
-      await deps.deliveryStore.append(run, { kind: 'cancelled', reason: whyCancelled(endpoint, event) });
-    }
-    deps.announceEnd(run, 'cancelled', event?.acceptedAt, event?.trace);
+// The job of a request is added first, and its process may have died before the request was on record.
+async function withRequest(
+  context: LoadDeliveryContext,
+  run: DeliveryRun,
+  read: ReadWithBreaker,
+): Promise<ReadWithBreaker> {
+  const { deliveryStore } = context;
+  const { request } = run;
+  if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
+  await deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
+  return await withRequest(context, run, await deliveryStore.readWithBreaker(run));
+}
+
+// Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
+async function cancel(
+  context: LoadDeliveryContext,
+  run: DeliveryRun,
+  endpoint: Endpoint | undefined,
+  event: StoredEvent | undefined,
+): Promise<void> {
+  if (endpoint || event) {
+    const reason = whyCancelled(endpoint, event);
+    await context.deliveryStore.append(run, { kind: 'cancelled', reason });
   }
+  announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
 }
 
 type ReadWithBreaker = Awaited<ReturnType<DeliveryStore['readWithBreaker']>>;
@@ -125,22 +128,13 @@ function nextAttemptOf(
   } as const;
 }
 
-export interface LeaveOrderDeps {
-  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  readonly releaser: Pick<Releaser, 'wakeUpAt'>;
-  readonly clock: Clock;
-}
-
 /** A delivery that has ended makes room for the one behind it, if they go one at a time. Otherwise nothing to do. */
-export function createLeaveOrder({ admissionStore, releaser, clock }: LeaveOrderDeps) {
-  return async function leaveOrder(
-    { accountId, id, ordering }: Pick<Endpoint, 'accountId' | 'id' | 'ordering'>,
-    eventId: EventId,
-  ): Promise<void> {
-    if (ordering !== 'strict') return;
-    await admissionStore.leaveOrder(id, eventId);
-    releaser.wakeUpAt(accountId, id, clock());
-  };
+async function leaveOrder(
+  { admissionStore, releaser, clock }: LoadDeliveryContext,
+  { accountId, id, ordering }: Endpoint,
+  eventId: EventId,
+): Promise<void> {
+  if (ordering !== 'strict') return;
+  await admissionStore.leaveOrder(id, eventId);
+  releaser.wakeUpAt(accountId, id, clock());
 }
-
-export type LeaveOrder = ReturnType<typeof createLeaveOrder>;

@@ -1,43 +1,43 @@
 import type { Attempt } from '../domain/attempt';
+import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
+import type { AttemptedFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { readAttemptRow } from '../events/archive/pg-attempt-table';
 import { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { connectRedis } from '../platform/redis-connect';
-import { buildAttempt } from '../testing/build-attempt';
+import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arrange-delivery';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { createClosables } from '../testing/closables';
-import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
 import { AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
-import { createRecordAttempt } from './record-attempt';
+import { recordAttempt } from './record-attempt';
+import type { SendResult } from './transport';
 
-const NOW = 1_700_000_060_000;
-
-let redis: TestRedis;
-beforeEach(async () => {
-  redis = await openTestRedis();
+let scene: DeliveryScene;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
 });
-afterEach(() => redis.close());
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
 
 /** As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch. */
 function arrange({ isArchived = true } = {}) {
   const connection = {
-    url: redis.url,
+    url: scene.redis.url,
     role: 'working',
     name: 'test',
     emit: () => {},
   } as const;
   const client = connectRedis(connection);
-  willClose({ close: () => client.disconnect() });
+  scene.willClose({ close: () => client.disconnect() });
   const event = buildEvent();
   const { accountId, id: eventId } = event;
   const endpoint = buildEndpoint({ accountId });
@@ -51,13 +51,15 @@ function arrange({ isArchived = true } = {}) {
   };
   const deliveryStore = new DeliveryStore(client, testRetention);
   const health: EndedAttempt[] = [];
-  const recordAttempt = createRecordAttempt({
+  const context = {
     attemptStore: new AttemptStore(client, testRetention),
     deliveryStore,
     archiveStream: isArchived ? new ArchiveStream(client) : undefined,
-    healthRecorder: { record: (_endpointId, attempt) => void health.push(attempt) },
+    healthRecorder: {
+      record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),
+    },
     clock: () => NOW,
-  });
+  };
 
   /** What a worker knows when it begins an attempt. */
   async function prepare(): Promise<ReadyDelivery> {
@@ -81,7 +83,7 @@ function arrange({ isArchived = true } = {}) {
 
   /** An attempt that was begun with that knowledge. */
   const recordOf = async (ready: ReadyDelivery, change: Partial<Attempt>, decision: Decision) =>
-    await recordAttempt({
+    await recordAttempt(context, {
       ready,
       attempt: buildAttempt({ number: ready.attemptNumber, ...change }),
       decision,
@@ -130,7 +132,7 @@ it.each<[Decision, object]>([
   async (decision, expected) => {
     const { record, run, event } = arrange();
     await record({ responseBody: 'oh' }, decision);
-    const [[, fields] = ['', []]] = await redis.client.xrange(keys.attemptsToArchive, '-', '+');
+    const [[, fields] = ['', []]] = await scene.redis.client.xrange(keys.attemptsToArchive, '-', '+');
     expect(readAttemptRow(fields)).toMatchObject({
       account_id: run.accountId,
       event_id: run.eventId,
@@ -163,7 +165,7 @@ it('has an attempt on its way to the archive before it is on record', async () =
 it('hands on nothing when there is no archive', async () => {
   const { record } = arrange({ isArchived: false });
   await record(ACCEPTED, { kind: 'delivered' });
-  expect(await redis.client.exists(keys.attemptsToArchive)).toBe(0);
+  expect(await scene.redis.client.exists(keys.attemptsToArchive)).toBe(0);
 });
 
 it('has an attempt on record that could not be handed on, and says what the archive still has to get', async () => {
@@ -237,7 +239,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     await recordOf(theirs, {}, RETRY);
     await recordOf(mine, ACCEPTED, { kind: 'delivered' });
     expect(health).toMatchObject([{ delivered: false }, { delivered: true }]);
-    expect(await redis.client.xlen(keys.attemptsToArchive)).toBe(2);
+    expect(await scene.redis.client.xlen(keys.attemptsToArchive)).toBe(2);
   });
 
   it('does not make another one late that knew of the one before', async () => {
@@ -275,11 +277,74 @@ describe('an attempt that something else came before', () => {
     });
   });
 
-  it('leaves no answer on record once these were erased', async () => {
+  it('leaves no response on record once these were erased', async () => {
     const { prepare, recordOf, eraseAnswers, client, run } = arrange();
     const ready = await prepare();
     await eraseAnswers();
     await recordOf(ready, { responseBody: 'personal' }, RETRY);
     expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toContain('personal');
+  });
+});
+
+describe("an attempt counts for its endpoint's health", () => {
+  it.each([
+    ['as a success', responded(204), true],
+    ['as a failure', refused, false],
+  ])('%s', async (_what, result, delivered) => {
+    const { deliver, recorded, endpoint } = await scene.arrange({ results: [result] });
+    await deliver();
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS, durationMs: SEND_MS }]]);
+  });
+});
+
+describe('the timings of an attempt', () => {
+  const timings = { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4 };
+
+  it.each<[string, SendResult]>([
+    ['accepted', responded(204, { timings })],
+    ['failed', { ...refused, timings }],
+  ])('that %s are on record, and announced', async (_what, result) => {
+    const { deliver, readRecord, signals } = await scene.arrange({ results: [result] });
+    await deliver();
+    expect(await readRecord()).toMatchObject({ attempts: [{ timings }] });
+    expect(signals.named('delivery.attempted')).toMatchObject([timings]);
+  });
+});
+
+describe('an attempt that another worker has gone on after', () => {
+  const someoneElses = (fact: Partial<AttemptedFact>) => (run: DeliveryRun) =>
+    scene.deliveryStore.append(run, {
+      kind: 'attempted',
+      attempt: buildAttempt(),
+      nextAttemptAt: undefined,
+      ...fact,
+    });
+
+  it('is announced and on record, and nothing follows from it', async () => {
+    const { deliver, readRecord, readBreaker, signals, raised } = await scene.arrange({
+      results: [responded(410)],
+      whileSending: someoneElses({ nextAttemptAt: NOW + 60_000 }),
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: 60_000 - SEND_MS });
+    expect(await readRecord()).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: NOW + 60_000,
+      attempts: [{ number: 1 }, { number: 2, responseStatus: 410 }],
+    });
+    expect(signals.named('delivery.attempted')).toHaveLength(1);
+    expect(signals.named('delivery.attempted')[0]).not.toHaveProperty('nextDelayMs');
+    expect(signals.named('delivery.ended')).toEqual([]);
+    expect(signals.named('endpoint.disabled')).toEqual([]);
+    expect(raised.events).toEqual([]);
+    expect(await readBreaker()).toEqual(CLOSED);
+  });
+
+  it('is done when the other one has ended the delivery', async () => {
+    const { deliver, readRecord } = await scene.arrange({
+      results: [responded(500)],
+      whileSending: someoneElses({ attempt: buildAcceptedAttempt() }),
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{}, {}] });
   });
 });

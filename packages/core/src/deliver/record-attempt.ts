@@ -9,17 +9,18 @@ import type { Clock } from '../platform/clock';
 import { type Decision, statusAfter } from './decide-next';
 import type { AttemptEffect, AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
+import { type PersistContext, persistFor } from './persist';
 
-const SHORT_ANSWER = 100;
+const SHORT_RESPONSE = 100;
 
-export interface RecordAttemptDeps {
+export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** Absent: attempts are not archived. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   /** Absent: nobody counts what is stored. */
-  readonly noteUsage?: NoteUsage;
+  readonly noteUsage?: NoteUsage | undefined;
   readonly clock: Clock;
 }
 
@@ -45,64 +46,83 @@ export interface RecordedAttempt {
 }
 
 /** Puts an attempt on record, with all that follows from it for its endpoint. */
-export function createRecordAttempt(deps: RecordAttemptDeps) {
-  const { attemptStore, deliveryStore, archiveStream, healthRecorder, clock } = deps;
+export async function recordAttempt(
+  context: RecordAttemptContext,
+  input: RecordInput,
+): Promise<RecordedAttempt> {
+  const { ready, attempt, decision } = input;
+  const fact = {
+    kind: 'attempted',
+    attempt,
+    nextAttemptAt: decision.kind === 'retry' ? context.clock() + decision.delayMs : undefined,
+    isAborted: decision.kind === 'aborted',
+  } as const;
+  const archived = archiveRecordOf(ready, decision, fact);
+  // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
+  // process dies in between.
+  const [handedOn, recorded] = await Promise.allSettled([
+    context.archiveStream?.add(archived),
+    recordOrAddLate(context, input, fact, ready.logLength),
+  ]);
+  if (recorded.status === 'rejected') throw recorded.reason;
+  const { startedAt, durationMs } = attempt;
+  const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
+  context.healthRecorder.record(ready.run.endpointId, ended);
+  // What is accepted at once was counted with its event.
+  if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
+  return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
+}
 
-  return async function recordAttempt(input: RecordInput): Promise<RecordedAttempt> {
-    const { ready, attempt, decision } = input;
-    const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
-    const fact = {
-      kind: 'attempted',
-      attempt,
-      nextAttemptAt,
-      isAborted: decision.kind === 'aborted',
-    } as const;
-    const archived = archiveRecordOf(ready, decision, fact);
-    // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
-    // process dies in between.
-    const [handedOn, recorded] = await Promise.allSettled([
-      archiveStream?.add(archived),
-      recordOrAddLate(input, fact, ready.logLength),
-    ]);
-    if (recorded.status === 'rejected') throw recorded.reason;
-    const { startedAt, durationMs } = attempt;
-    const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
-    healthRecorder.record(ready.run.endpointId, ended);
-    // What is accepted at once was counted with its event.
-    if (isLong(attempt)) deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
-    return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
-  };
-
-  async function recordOrAddLate(
-    input: RecordInput,
-    fact: AttemptedFact,
-    logLength: LogLength,
-  ): Promise<Omit<RecordedAttempt, 'unarchived'>> {
-    const { ready, attempt, decision, attemptKey } = input;
-    const { run, event, breaker } = ready;
-    const effect = await attemptStore.record({
-      delivery: run,
-      fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
-      logLength,
-      acceptedAt: event.acceptedAt,
-      openUntil: breaker.openUntil,
-      attemptKey,
-      hasEnded: decision.kind !== 'retry',
-      tellsOfFailing: tellsOfFailing(event.type, attempt),
-      now: clock(),
-    });
-    if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
-    const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
-    const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
-    // Nobody else has decided what becomes of it: its answers were erased, say, or somebody was late.
-    if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
-      return await recordOrAddLate(input, numbered, length);
-    }
-    const { nextAttemptAt } = state;
-    const late = { ...numbered, nextAttemptAt, isLate: true };
-    if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
-    return await recordOrAddLate(input, fact, length);
+async function recordOrAddLate(
+  context: RecordAttemptContext,
+  input: RecordInput,
+  fact: AttemptedFact,
+  logLength: LogLength,
+): Promise<Omit<RecordedAttempt, 'unarchived'>> {
+  const { attemptStore, deliveryStore, clock } = context;
+  const { ready, attempt, decision, attemptKey } = input;
+  const { run, event, breaker } = ready;
+  const effect = await attemptStore.record({
+    delivery: run,
+    fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
+    logLength,
+    acceptedAt: event.acceptedAt,
+    openUntil: breaker.openUntil,
+    attemptKey,
+    hasEnded: decision.kind !== 'retry',
+    tellsOfFailing: tellsOfFailing(event.type, attempt),
+    now: clock(),
+  });
+  if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
+  const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+  const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
+  // Nobody else has decided what becomes of it: its responses were erased, say, or somebody was late.
+  if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
+    return await recordOrAddLate(context, input, numbered, length);
   }
+  const { nextAttemptAt } = state;
+  const late = { ...numbered, nextAttemptAt, isLate: true };
+  if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
+  return await recordOrAddLate(context, input, fact, length);
+}
+
+export interface ArchiveLaterContext extends PersistContext {
+  readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
+}
+
+/**
+ * Hands on to the archive what it could not get when it was put on record: Redis was full for a moment, say, or in a
+ * Cluster the stream's node is away. The attempt is not made again, so nothing else would do it. An attempt that gets
+ * there twice is in the archive once.
+ */
+export async function archiveLater(
+  context: ArchiveLaterContext,
+  record: ArchiveRecord | undefined,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const { archiveStream } = context;
+  if (!record || !archiveStream) return;
+  await persistFor(context, record, () => archiveStream.add(record), { abortSignal });
 }
 
 function archiveRecordOf(
@@ -113,9 +133,9 @@ function archiveRecordOf(
   return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
 }
 
-// A word or two, such as many receivers answer, are within what a delivery counts by.
+// A word or two, as many receivers respond with, are within what a delivery counts by.
 function isLong({ outcome, responseBody = '' }: Attempt): boolean {
-  return outcome !== 'delivered' || responseBody.length > SHORT_ANSWER;
+  return outcome !== 'delivered' || responseBody.length > SHORT_RESPONSE;
 }
 
 /** About as long as its line in the log is. */

@@ -1,320 +1,277 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { verify } from '@hookferry/receiver';
-import { verify as verifyWithOctokit } from '@octokit/webhooks-methods';
-import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { Webhook as SvixWebhook } from 'svix';
-import { type Endpoint, newestSecret } from '../domain/endpoint';
-import type { NewSpan, TraceContext } from '../domain/trace';
-import { buildEndpoint } from '../testing/build-endpoint';
-import { buildEvent } from '../testing/build-event';
+import { CLOSED } from '../domain/breaker';
+import { keys } from '../domain/keys';
 import {
-  prepareRequest,
-  type RequestStyle,
-  signBody,
-  signMessage,
-  TRACE_OPEN_MS,
-  traceAttempt,
-} from './send-attempt';
+  type Arrangement,
+  DeliveryScene,
+  disabledEndpoint,
+  learn,
+  NOW,
+  refused,
+  responded,
+  SCHEDULE,
+  takePermit,
+  unsent,
+} from '../testing/arrange-delivery';
+import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { type Permit, SLOW_MS } from './flow/concurrency';
+import { judgeResult } from './judge-result';
+import type { SendResult, SentResult } from './transport';
 
-describe('trace attempt', () => {
-  const ACCEPTED_AT = 1_700_000_000_000;
-  const contextOf = (digit: string): TraceContext => ({
-    traceId: digit.repeat(32),
-    spanId: digit.repeat(16),
-    isSampled: true,
+let scene: DeliveryScene;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
+});
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
+
+describe('a delivery that could not leave us', () => {
+  it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
+    const { deliver, readRecord, readBreaker, run, signals } = await scene.arrange({
+      results: [unsent, responded(204)],
+    });
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await readBreaker()).toEqual(CLOSED);
+    expect(signals.named('delivery.attempted')).toEqual([]);
+    expect(signals.named('delivery.unsent')).toEqual([
+      { name: 'delivery.unsent', eventId: run.eventId, endpointId: run.endpointId, error: unsent.error },
+    ]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
   });
-  const EVENT = contextOf('a');
-  const BEFORE = contextOf('b');
 
-  /** What the span of an attempt is begun with. */
-  function begunWith(afterMs: number, trace?: TraceContext, previousTrace?: TraceContext): NewSpan {
-    const begun: NewSpan[] = [];
-    const event = buildEvent({ acceptedAt: ACCEPTED_AT, ...(trace === undefined ? {} : { trace }) });
-    traceAttempt(
-      { event, endpoint: buildEndpoint(), previousTrace },
-      (span) => {
-        begun.push(span);
-        return { context: contextOf('c'), parent: span.parent, links: [], startedAt: span.startedAt };
-      },
-      ACCEPTED_AT + afterMs,
+  it('has its place at the endpoint back', async () => {
+    const { deliver, freePermits } = await scene.arrange({ results: [unsent] });
+    const before = freePermits();
+    await deliver();
+    expect(freePermits()).toBe(before);
+  });
+
+  it("lets another one have its endpoint's probe at once", async () => {
+    const { deliver, readBreaker, run } = await scene.arrange({ results: [unsent] });
+    await scene.openBreaker(run.endpointId, NOW);
+    const before = await readBreaker();
+    expect(await deliver()).toMatchObject({ kind: 'later' });
+    expect(await readBreaker()).toEqual(before);
+  });
+
+  it("leaves its place within its endpoint's rate limit to another one a second later", async () => {
+    const { deliver, run } = await scene.arrange({
+      endpoint: buildEndpoint({ rateLimit: 5 }),
+      results: [unsent],
+    });
+    await deliver();
+    const recent = await scene.redis.client.zrange(
+      keys.recentAttempts(run.endpointId),
+      '0',
+      '-1',
+      'WITHSCORES',
     );
-    const { startedAt: _startedAt, ...place } = begun[0] ?? { startedAt: 0 };
-    return place as NewSpan;
-  }
-
-  it.each([
-    ['is below its event', 0, EVENT, undefined, { parent: EVENT, links: [] }],
-    ['is linked to the attempt before', TRACE_OPEN_MS - 1, EVENT, BEFORE, { parent: EVENT, links: [BEFORE] }],
-    [
-      'that comes late has a trace of its own, linked to its event',
-      TRACE_OPEN_MS,
-      EVENT,
-      undefined,
-      { links: [EVENT] },
-    ],
-    [
-      'that comes late is linked to the attempt before as well',
-      TRACE_OPEN_MS,
-      EVENT,
-      BEFORE,
-      { links: [BEFORE, EVENT] },
-    ],
-    ['of an event without a trace has one of its own', 0, undefined, undefined, { links: [] }],
-  ])('an attempt %s', (_what, afterMs, trace, previousTrace, place) => {
-    expect(begunWith(afterMs, trace, previousTrace)).toEqual(place);
-  });
-
-  it.each([
-    [
-      'https://user:secret@hooks.example.com:8443/in/1?token=secret#secret',
-      'https://hooks.example.com:8443/in/1',
-    ],
-    ['https://hooks.example.com', 'https://hooks.example.com/'],
-  ])('tells nothing secret of %s', (url, told) => {
-    const place = { context: EVENT, parent: undefined, links: [], startedAt: 0 };
-    const endpoint = buildEndpoint({ url });
-    expect(traceAttempt({ event: buildEvent(), endpoint }, () => place, 0).url).toBe(told);
+    const countsUntil = Number(recent[1]);
+    // By the clock of Redis.
+    const [seconds] = await scene.redis.client.time();
+    expect(countsUntil).toBeLessThanOrEqual((Number(seconds) + 1) * 1_000 + 1_000);
   });
 });
 
-describe('prepare request', () => {
-  const NOW = 1_700_000_000_999;
+describe('its endpoint', () => {
+  it.each([
+    ['a success, and as many more', responded(204), 2],
+    ['a failure', refused, 1],
+  ])('has its place back after %s', async (_what, result, growth) => {
+    const { deliver, freePermits } = await scene.arrange({ results: [result] });
+    const before = freePermits();
+    await deliver();
+    expect(freePermits()).toBe(growth * before);
+  });
 
-  const style: RequestStyle = {
-    userAgent: 'hooks/1.2',
-    signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
-  };
-
-  interface Change {
-    readonly attempt?: number;
-    readonly isTest?: boolean;
-    readonly trace?: TraceContext;
-    readonly now?: number;
-    readonly style?: RequestStyle;
-    readonly body?: string;
-    readonly endpoint?: Partial<Endpoint>;
-  }
-
-  function prepare(change: Change = {}) {
-    const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1', ...change.endpoint });
-    const event = buildEvent(change.body === undefined ? {} : { body: change.body });
-    const input = {
-      endpoint,
-      event,
-      attempt: change.attempt ?? 1,
-      isTest: change.isTest ?? false,
-      trace: change.trace,
-      now: change.now ?? NOW,
-    };
-    const { secret } = newestSecret(endpoint);
-    return { endpoint, secret, event, request: prepareRequest(input, change.style ?? style) };
-  }
-
-  interface Signed {
-    readonly secret: string;
-    readonly body: string;
-    readonly headers: Readonly<Record<string, string>>;
-  }
-
-  /** As a receiver does that looks at the plain signature of the body only. */
-  async function verifyPlain(
-    { secret, body, headers }: Signed,
-    name = 'x-service-signature',
-    prefix = 'sha256=',
-  ) {
-    const plain = { [name]: headers[name] ?? '' };
-    return await verify({ secret, body, headers: plain, serviceHeader: { name, prefix } });
-  }
-
-  describe('prepareRequest', () => {
-    it('tells the place in a trace only if it is to, and nothing else changes by it', () => {
-      const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
-      const { traceparent, ...headers } = prepare({ trace, style: { ...style, tellsTrace: true } }).request
-        .headers;
-      expect(traceparent).toBe(`00-${trace.traceId}-${trace.spanId}-01`);
-      const told = Object.keys(headers);
-      expect(Object.keys(prepare({ trace }).request.headers)).toEqual(told);
-      expect(Object.keys(prepare({ style: { ...style, tellsTrace: true } }).request.headers)).toEqual(told);
-    });
-
-    it('says of a test that it is one', () => {
-      expect(prepare({ isTest: true }).request.headers).toMatchObject({ 'x-service-test': 'true' });
-      expect(prepare().request.headers).not.toHaveProperty('x-service-test');
-    });
-
-    it("sends the event's bytes to the endpoint's URL, under exactly these headers", () => {
-      const { endpoint, event, request } = prepare();
-      expect(request).toEqual({
-        url: endpoint.url,
-        body: event.body,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'hooks/1.2',
-          'x-service-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
-          'webhook-id': event.id,
-          'webhook-timestamp': '1700000000',
-          'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
-          'x-service-attempt': '1',
-        },
-      });
-    });
-
-    it("signs so that a receiver who knows the endpoint's secret can verify both signatures", async () => {
-      const { secret, request } = prepare({ body: '{"type":"t","data":"Zoë 🚀"}' });
-      const { body, headers } = request;
-      const event = { type: 't', data: 'Zoë 🚀' };
-      expect(await verifyPlain({ secret, body, headers })).toEqual(event);
-      expect(await verify({ secret, headers, body, now: 1_700_000_000 })).toMatchObject(event);
-    });
-
-    it('tells the number of the attempt, and signs its time', async () => {
-      const { secret, request } = prepare({ attempt: 7, now: NOW + 3_600_000 });
-      const { body, headers } = request;
-      expect(headers).toMatchObject({ 'x-service-attempt': '7', 'webhook-timestamp': '1700003600' });
-      expect(await verify({ secret, headers, body, now: 1_700_003_600 })).toMatchObject({
-        timestamp: 1_700_003_600,
-      });
-    });
-
-    it("has the endpoint's own time-out and TLS with it, if there are any", () => {
-      const own = { timeoutMs: 3_000, tls: { ca: 'a', certificate: 'b', key: 'c' } };
-      expect(prepare({ endpoint: own }).request).toMatchObject(own);
-    });
-
-    it("writes the plain signature under the operator's header and prefix", async () => {
-      const { secret, request } = prepare({
-        style: { ...style, signatureHeader: { name: 'X-Acme-Signature', prefix: '' } },
-      });
-      expect(request.headers['x-acme-signature']).toMatch(/^[0-9a-f]{64}$/);
-      expect(await verifyPlain({ ...request, secret }, 'x-acme-signature', '')).toHaveProperty('type');
-      expect(request.headers).not.toHaveProperty('x-service-signature');
-    });
-
-    it("adds the endpoint's own headers, and lets none of them replace ours", async () => {
-      const headers = { authorization: 'Bearer t', 'x-service-signature': 'forged', 'webhook-id': 'forged' };
-      const endpoint = buildEndpoint({ headers });
-      const event = buildEvent();
-      const request = prepareRequest({ endpoint, event, attempt: 1, isTest: false, now: NOW }, style);
-      const { secret } = newestSecret(endpoint);
-      expect(request.headers.authorization).toBe('Bearer t');
-      expect(request.headers['webhook-id']).toBe(event.id);
-      expect(await verifyPlain({ ...request, secret })).toHaveProperty('type');
-    });
+  it('has its place back when the transport breaks its promise', async () => {
+    const { deliver, freePermits } = await scene.arrange();
+    const before = freePermits();
+    await expect(deliver()).rejects.toThrow('does not expect');
+    expect(freePermits()).toBe(before);
   });
 });
 
-describe('sign', () => {
-  // The test vector that Standard Webhooks publishes.
-  const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-  const OTHER_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
-  const VECTOR = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1614265330, body: '{"test": 2432232314}' };
-  const VECTOR_SIGNATURE = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';
-  const EVENT_BODY = '{"type":"t","data":{"name":"Zoë 🚀"}}';
-
-  function headersOf(message: typeof VECTOR) {
-    return {
-      'webhook-id': message.id,
-      'webhook-timestamp': String(message.timestamp),
-      'webhook-signature': signMessage([SECRET], message),
-    };
-  }
-
-  describe('signMessage', () => {
-    it('agrees with the published Standard Webhooks vector', () => {
-      expect(signMessage([SECRET], VECTOR)).toBe(VECTOR_SIGNATURE);
+describe('an attempt at a slow endpoint', () => {
+  it.each<[string, SentResult]>([
+    ['was slow to answer', responded(204)],
+    ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.', timings: {} }],
+  ])('leaves its slot to others when the endpoint %s before', async (_what, result) => {
+    const capacities: number[] = [];
+    const { deliver, run, admission, requests, signals } = await scene.arrange({
+      results: [responded(204)],
+      whileSending: () => capacities.push(admission.slots.capacity),
     });
-
-    it('gives one signature for each secret, in their order, separated by a space', () => {
-      const both = signMessage([OTHER_SECRET, SECRET], VECTOR).split(' ');
-      expect(both).toEqual([signMessage([OTHER_SECRET], VECTOR), VECTOR_SIGNATURE]);
+    await learn(admission, run.endpointId, {
+      outcome: judgeResult(result),
+      durationMs: result.kind === 'responded' ? SLOW_MS + 1 : 1,
     });
-
-    it.each([
-      [
-        'standardwebhooks',
-        (body: string, headers: Record<string, string>) => new StandardWebhook(SECRET).verify(body, headers),
-      ],
-      [
-        'svix',
-        (body: string, headers: Record<string, string>) => new SvixWebhook(SECRET).verify(body, headers),
-      ],
-    ])('is accepted by %s, and refused after one changed byte', (_name, check) => {
-      const message = { ...VECTOR, timestamp: Math.floor(Date.now() / 1000) };
-      const headers = headersOf(message);
-      expect(check(message.body, headers)).toEqual({ test: 2432232314 });
-      expect(() => check(message.body.replace('3', '4'), headers)).toThrow();
-    });
-
-    it('is accepted by our receiver, by either of two secrets', async () => {
-      const message = { ...VECTOR, body: EVENT_BODY };
-      const signatures = signMessage([OTHER_SECRET, SECRET], message);
-      const headers = { ...headersOf(message), 'webhook-signature': signatures };
-      for (const secret of [SECRET, OTHER_SECRET]) {
-        expect(await verify({ secret, headers, body: EVENT_BODY, now: VECTOR.timestamp })).toMatchObject({
-          id: VECTOR.id,
-          data: { name: 'Zoë 🚀' },
-        });
-      }
-    });
+    const before = admission.slots.capacity;
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect([...capacities, admission.slots.capacity]).toEqual([before + 1, before]);
+    expect(signals.named('delivery.moved')).toMatchObject([{ eventId: run.eventId, reason: 'slow' }]);
   });
 
-  describe('signBody', () => {
-    it('is accepted by @octokit/webhooks-methods, and refused after one changed byte', async () => {
-      const signature = signBody(SECRET, VECTOR.body);
-      expect(await verifyWithOctokit(SECRET, VECTOR.body, signature)).toBe(true);
-      expect(await verifyWithOctokit(SECRET, `${VECTOR.body} `, signature)).toBe(false);
+  it('leaves its slot to others when the endpoint was slow this very moment', async () => {
+    const { deliver, requests, moveClock, signals } = await scene.arrange({
+      results: [responded(500), responded(500)],
+      whileSending: () => moveClock(SLOW_MS),
     });
-
-    it('is accepted by our receiver', async () => {
-      const headers = { 'x-service-signature': signBody(SECRET, EVENT_BODY) };
-      expect(await verify({ secret: SECRET, headers, body: EVENT_BODY })).toMatchObject({ type: 't' });
-    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(signals.named('delivery.moved')).toEqual([]);
+    moveClock(SCHEDULE[0]);
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(requests).toHaveLength(2);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'slow' }]);
   });
 
-  // An HMAC can be made with an empty key, so whoever forgets to set the variable would take what anybody signs.
-  describe('a secret that is none', () => {
-    it.each(['', ' \n', 'whsec_', 'whsec_ '])('is a mistake that is named, for %j', (secret) => {
-      expect(() => signBody(secret, VECTOR.body)).toThrow(/^The secret to sign with is empty/);
-      expect(() => signMessage([SECRET, secret], VECTOR)).toThrow(/^The secret to sign with is empty/);
-    });
+  it('brings the next ones back among the quick ones by a quick answer', async () => {
+    const { deliver, admission, run } = await scene.arrange({ results: [responded(204)] });
+    await learn(admission, run.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    const permit = await takePermit(admission.concurrency, run.endpointId);
+    expect(permit).toMatchObject({ slot: { isSlow: false }, isUnknown: false });
+    admission.concurrency.releasePermit(permit, undefined);
+  });
+});
 
-    it('is no list of none', () => {
-      expect(() => signMessage([], VECTOR)).toThrow(/^There are no secrets to sign with/);
-    });
+describe('an attempt at an endpoint that nothing is known of', () => {
+  it('leaves its slot to others when such attempts hold their share already, until they are done', async () => {
+    const results = [responded(500), responded(204)];
+    const { deliver, admission, requests, signals } = await scene.arrange({ results });
+    const unknownEndpoints = await takeAsUnknown(admission, MAX_UNKNOWN);
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(requests).toHaveLength(1);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
 
-    it('is one that is no base64 at all, where its bytes are the key', () => {
-      expect(() => signMessage(['whsec_%%%'], VECTOR)).toThrow(/^The secret has no key in base64/);
-    });
+    for (const unknownEndpoint of unknownEndpoints)
+      admission.concurrency.releasePermit(unknownEndpoint, undefined);
+    expect(await countUnknownLetIn(admission)).toBe(MAX_UNKNOWN);
   });
 
-  describe('the corpus that every receiver runs', () => {
-    interface Case {
-      readonly name: string;
-      readonly secrets: readonly string[];
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body_base64: string;
+  it('makes room for others however it comes to its end', async () => {
+    const ends: Arrangement[] = [
+      { results: [responded(204)] },
+      { results: [refused] },
+      { results: [unsent] },
+      { results: [] },
+      { endpoint: disabledEndpoint() },
+    ];
+    for (const end of ends) {
+      const { deliver, admission } = await scene.arrange(end);
+      await deliver().catch(() => {});
+      expect(await countUnknownLetIn(admission)).toBe(MAX_UNKNOWN);
     }
-    const corpus = join(__dirname, '../../../../conformance/signatures.json');
-    const { cases } = JSON.parse(readFileSync(corpus, 'utf8')) as { readonly cases: readonly Case[] };
-    const named = (name: string) => cases.find((each) => each.name === name);
-
-    // The service signs the text that it stored; bytes that are no UTF-8 are for receivers.
-    it('is what is signed here: the service signature', () => {
-      const { secrets = [], headers = {}, body_base64: body = '' } = named('service signature') ?? {};
-      expect(signBody(String(secrets[0]), Buffer.from(body, 'base64').toString())).toBe(
-        headers['x-service-signature'],
-      );
-    });
-
-    it.each(['standard signature', 'an empty body'])('is what is signed here: %s', (name) => {
-      const { secrets = [], headers = {}, body_base64: body = '' } = named(name) ?? {};
-      const message = {
-        id: String(headers['webhook-id']),
-        timestamp: Number(headers['webhook-timestamp']),
-        body: Buffer.from(body, 'base64').toString(),
-      };
-      expect(signMessage(secrets, message)).toBe(headers['webhook-signature']);
-    });
+    const { deliver, admission, run } = await scene.arrange();
+    await scene.takeEveryPermit(admission, run.endpointId);
+    const left = MAX_UNKNOWN - 2;
+    await deliver();
+    expect(await countUnknownLetIn(admission)).toBe(left);
   });
 });
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  it('the turn is kept when the request could not leave us', async () => {
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results: [unsent] });
+    const { stays, isTurnKept } = await scene.giveTurn(arranged);
+    expect(await arranged.deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
+    expect(await stays()).toBe(true);
+    expect(await isTurnKept()).toBe(true);
+  });
+
+  it('the turn is kept when the attempt is interrupted', async () => {
+    const stop = new AbortController();
+    const arranged = await scene.arrange({
+      endpoint: strictEndpoint(),
+      results: [refused],
+      whileSending: () => stop.abort(),
+    });
+    const { stays, isTurnKept } = await scene.giveTurn(arranged);
+    expect(await arranged.deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(await stays()).toBe(true);
+    expect(await isTurnKept()).toBe(true);
+  });
+});
+
+describe('an attempt that this process has to let go of', () => {
+  it('leaves nothing on record, so that it starts anew', async () => {
+    const stop = new AbortController();
+    const interrupted: SendResult = {
+      kind: 'failed',
+      reason: 'network_error',
+      error: 'interrupted',
+      timings: {},
+    };
+    const { deliver, readRecord, signals } = await scene.arrange({
+      results: [interrupted, responded(204)],
+      whileSending: () => stop.abort(),
+    });
+    expect(await deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(signals.named('delivery.attempted')).toEqual([]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+
+  it('counts when the answer came nonetheless', async () => {
+    const stop = new AbortController();
+    const { deliver, readRecord } = await scene.arrange({
+      results: [responded(204)],
+      whileSending: () => stop.abort(),
+    });
+    expect(await deliver(stop.signal)).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+  });
+});
+
+describe("a job that may be another worker's by now", () => {
+  it('sends nothing once it is not surely ours any more, and leaves nothing on record', async () => {
+    const { deliver, requests, readRecord, signals, freePermits } = await scene.arrange({
+      job: { ownedUntil: NOW },
+    });
+    const before = freePermits();
+    expect(await deliver()).toEqual({ kind: 'interrupted' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(freePermits()).toBe(before);
+    expect(signals.named('delivery.attempted')).toEqual([]);
+  });
+
+  it('is sent for as long as it is ours', async () => {
+    const { deliver, requests } = await scene.arrange({
+      job: { ownedUntil: NOW + 1 },
+      results: [responded(204)],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('gives back the probe that it was admitted as when it sends nothing', async () => {
+    const { deliver, readBreaker, run } = await scene.arrange({ job: { ownedUntil: NOW } });
+    await scene.openBreaker(run.endpointId, NOW);
+    const before = await readBreaker();
+    expect(await deliver()).toEqual({ kind: 'interrupted' });
+    expect(await readBreaker()).toEqual(before);
+  });
+});
+
+type Admission = ReturnType<typeof buildAdmission>;
+
+async function takeAsUnknown({ concurrency }: Admission, count: number): Promise<Permit[]> {
+  return await Promise.all(Array.from({ length: count }, () => takePermit(concurrency, uniqueEndpointId())));
+}
+
+/** How many attempts at endpoints that nothing is known of may begin without leaving their slots. */
+async function countUnknownLetIn(admission: Admission): Promise<number> {
+  const permits = await takeAsUnknown(admission, MAX_UNKNOWN + 1);
+  for (const permit of permits) admission.concurrency.releasePermit(permit, undefined);
+  return permits.filter(({ isOfUnknown }) => isOfUnknown).length;
+}

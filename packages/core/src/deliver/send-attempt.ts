@@ -5,13 +5,13 @@ import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
 import type { Clock } from '../platform/clock';
-import { judgeResult, type ReceiverWish, readReceiverWish } from './decide-next';
-import type { Concurrency, Place } from './flow/concurrency';
+import type { Concurrency, Permit } from './flow/concurrency';
+import { judgeResult, type ReceiverWish, readReceiverWish } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
 import type { DeliveryRequest, SendResult, SentResult, Transport } from './transport';
 
-export interface SendAttemptDeps {
-  readonly concurrency: Pick<Concurrency, 'leave'>;
+export interface SendAttemptContext {
+  readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
   /** Stands for this process on record. */
@@ -26,7 +26,7 @@ export type SendOutcome =
   | SentAttempt
   /** The request could not leave us, by none of the receiver's faults. */
   | Extract<SendResult, { kind: 'unsent' }>
-  /** This process had to let go of it before there was an answer, or may have lost it before it began. */
+  /** This process had to let go of it before there was a response, or may have lost it before it began. */
   | { readonly kind: 'interrupted' };
 
 /** A request that was sent, and what came of it. */
@@ -40,82 +40,89 @@ export interface SentAttempt {
   readonly span: AttemptSpan | undefined;
 }
 
-/** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
-export function createSendAttempt(deps: SendAttemptDeps) {
-  const { concurrency, transport, requestStyle, workerId, beginSpan, clock, emit } = deps;
+/**
+ * Prepares and sends the request of an attempt that was admitted, and judges what comes of it. The permit is free again as
+ * soon as the receiver has responded, whatever happens then.
+ */
+export async function sendAttempt(
+  context: SendAttemptContext,
+  ready: ReadyDelivery,
+  permit: Permit,
+  abortSignal: AbortSignal,
+): Promise<SendOutcome> {
+  let attempt: Attempt | undefined;
+  try {
+    const outcome = await send(context, ready, abortSignal);
+    attempt = outcome.kind === 'sent' ? outcome.attempt : undefined;
+    return outcome;
+  } finally {
+    context.concurrency.releasePermit(permit, attempt);
+    if (permit.slot.isSlow) announceSlow(context, ready, permit);
+  }
+}
 
-  // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
-  return async function sendAttempt(
-    ready: ReadyDelivery,
-    place: Place,
-    signal: AbortSignal,
-  ): Promise<SendOutcome> {
-    let attempt: Attempt | undefined;
-    try {
-      const outcome = await send(ready, signal);
-      attempt = outcome.kind === 'sent' ? outcome.attempt : undefined;
-      return outcome;
-    } finally {
-      concurrency.leave(place, attempt);
-      if (place.slot.isSlow) announceSlow(ready, place);
-    }
+function announceSlow(
+  { emit }: SendAttemptContext,
+  { run: { endpointId, eventId } }: ReadyDelivery,
+  { isUnknown }: Permit,
+): void {
+  emit({ name: 'delivery.moved', endpointId, eventId, reason: isUnknown ? 'stranger' : 'slow' });
+}
+
+async function send(
+  context: SendAttemptContext,
+  ready: ReadyDelivery,
+  abortSignal: AbortSignal,
+): Promise<SendOutcome> {
+  const startedAt = context.clock();
+  // A process that was stopped for long begins nothing that another one may be at by now.
+  if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
+  const { event, endpoint, attemptNumber: attempt, isTest } = ready;
+  const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
+  const input = { event, endpoint, attempt, isTest, trace: span?.context, now: startedAt };
+  const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
+  if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
+  if (result.kind === 'unsent') return result;
+  const outcome = judgeResult(result);
+  return {
+    kind: 'sent',
+    attempt: toAttempt(context, ready, startedAt, outcome, result, span),
+    wish: readReceiverWish(result, outcome === 'delivered'),
+    retryAfter: result.kind === 'responded' ? result.retryAfter : undefined,
+    span,
   };
+}
 
-  function announceSlow({ run: { endpointId, eventId } }: ReadyDelivery, { isUnknown }: Place): void {
-    emit({ name: 'delivery.moved', endpointId, eventId, reason: isUnknown ? 'stranger' : 'slow' });
-  }
-
-  async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {
-    const startedAt = clock();
-    // A process that was stopped for long begins nothing that another one may be at by now.
-    if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
-    const { event, endpoint, attemptNumber: attempt, isTest } = ready;
-    const span = beginSpan && traceAttempt(ready, beginSpan, startedAt);
-    const input = { event, endpoint, attempt, isTest, trace: span?.context, now: startedAt };
-    const request = prepareRequest(input, requestStyle);
-    const result = await transport(request, signal);
-    if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
-    if (result.kind === 'unsent') return result;
-    const outcome = judgeResult(result);
-    return {
-      kind: 'sent',
-      attempt: toAttempt(ready, startedAt, outcome, result, span),
-      wish: readReceiverWish(result, outcome === 'delivered'),
-      retryAfter: result.kind === 'answered' ? result.retryAfter : undefined,
-      span,
-    };
-  }
-
-  function toAttempt(
-    { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
-    startedAt: number,
-    outcome: AttemptOutcome,
-    result: SentResult,
-    span: AttemptSpan | undefined,
-  ): Attempt {
-    const answer = result.kind === 'answered' ? result : undefined;
-    return {
-      number,
-      trigger: trigger === 'schedule' ? undefined : trigger,
-      startedAt,
-      durationMs: clock() - startedAt,
-      timings: result.timings,
-      outcome,
-      responseStatus: answer?.status,
-      error: result.kind === 'failed' ? result.error : undefined,
-      responseBody: answer?.body === '' ? undefined : answer?.body,
-      // Of a success nobody asks for them, and there are many more of those.
-      responseHeaders: outcome === 'delivered' ? undefined : answer?.headers,
-      addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
-      worker: workerId,
-      trace: outcome === 'delivered' ? undefined : span?.context,
-    };
-  }
+function toAttempt(
+  { clock, workerId }: SendAttemptContext,
+  { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
+  startedAt: number,
+  outcome: AttemptOutcome,
+  result: SentResult,
+  span: AttemptSpan | undefined,
+): Attempt {
+  const response = result.kind === 'responded' ? result : undefined;
+  return {
+    number,
+    trigger: trigger === 'schedule' ? undefined : trigger,
+    startedAt,
+    durationMs: clock() - startedAt,
+    timings: result.timings,
+    outcome,
+    responseStatus: response?.status,
+    error: result.kind === 'failed' ? result.error : undefined,
+    responseBody: response?.body === '' ? undefined : response?.body,
+    // Of a success nobody asks for them, and there are many more of those.
+    responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
+    addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
+    worker: workerId,
+    trace: outcome === 'delivered' ? undefined : span?.context,
+  };
 }
 
 /**
  * For so long after its acceptance what is done for an event belongs to its trace. Retries go on for days, a delivery may be
- * held as long, and be requested once more weeks later. Whoever samples whole traces has decided on this one within
+ * held as long, and be requested once more weeks later. A sampler of whole traces has decided on this one within
  * a minute or so, and a trace of days is found and drawn badly. So what comes later has a trace of its own, with links back.
  */
 export const TRACE_OPEN_MS = 5 * 60_000;

@@ -33,7 +33,7 @@ export type SendResult =
 /** What came of a request that is an attempt. */
 export type SentResult =
   | {
-      readonly kind: 'answered';
+      readonly kind: 'responded';
       readonly status: number;
       /** The response's `Retry-After`, as it came. */
       readonly retryAfter: string | undefined;
@@ -53,7 +53,7 @@ export type SentResult =
     };
 
 /**
- * Sends one request and tells what came back. Never rejects because of the receiver; when `signal` is aborted
- * it settles soon, with whatever it has.
+ * Sends one request and tells what came back. Never rejects because of the receiver. When `abortSignal` is
+ * aborted it settles soon, with whatever it has.
  */
-export type Transport = (request: DeliveryRequest, signal: AbortSignal) => Promise<SendResult>;
+export type Transport = (request: DeliveryRequest, abortSignal: AbortSignal) => Promise<SendResult>;

@@ -90,7 +90,7 @@ export function resultOf(answer: ListenerAnswer, keptBytes: number): SentResult 
   const { status, headers, body } = answer;
   const kept = keptHeaders(headers);
   return {
-    kind: 'answered',
+    kind: 'responded',
     status,
     retryAfter: headers['retry-after'],
     wish: headers['webhook-delivery'],

@@ -54,7 +54,7 @@ it('hands over no more at a time than it may, and the next one with each answer'
   stream.hear([accepted('2')]);
   expect(await next()).toMatchObject({ kind: 'delivery', exchange: '3', request: { id: 'c' } });
   expect(results.get('b')).toEqual({
-    kind: 'answered',
+    kind: 'responded',
     status: 200,
     retryAfter: '7',
     wish: undefined,

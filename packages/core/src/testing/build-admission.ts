@@ -1,11 +1,8 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { createAdmit, createHold } from '../deliver/flow/admit';
 import { Concurrency } from '../deliver/flow/concurrency';
 import { AttemptStore } from '../deliver/flow/redis-attempt-store';
-import { createRestoreDelivery, createWakeUpEndpoint, Releaser } from '../deliver/flow/releaser';
-import { createSettle } from '../deliver/flow/settle';
+import { Releaser } from '../deliver/flow/releaser';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
-import { createLeaveOrder } from '../deliver/load-delivery';
 import { oneShard } from '../domain/queues';
 import { createDisable, createDisableFailing, type DisablePolicy } from '../endpoints/disable';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -51,7 +48,7 @@ export function buildAdmission({
     clock,
     measureTurn: () => {},
   });
-  // No patience: what finds no place is told so at once.
+  // No patience: what finds no permit is told so at once.
   const concurrency = new Concurrency({
     slots,
     onSlotFree: () => releaser.slotIsFree(),
@@ -78,19 +75,15 @@ export function buildAdmission({
   const healthStore = createRedisHealthStore(redis, disablePolicy.afterMs);
   const disable = createDisable(parts);
   const disableFailing = createDisableFailing({ ...parts, healthStore, disable, policy: disablePolicy });
-  const wakeUpEndpoint = createWakeUpEndpoint({ ...parts, restoreDelivery: createRestoreDelivery(parts) });
-  const releaser = new Releaser({ ...parts, wakeUpEndpoint });
+  const releaser = new Releaser(parts);
   return {
     ...parts,
     slots,
     healthStore,
     signals,
-    wakeUpEndpoint,
     releaser,
-    admit: createAdmit(parts),
-    hold: createHold({ ...parts, releaser }),
-    leaveOrder: createLeaveOrder({ ...parts, releaser }),
-    settle: createSettle({ ...parts, disable, disableFailing, releaser }),
+    disable,
+    disableFailing,
     async close(): Promise<void> {
       slots.leaveAll();
       await releaser.stop();

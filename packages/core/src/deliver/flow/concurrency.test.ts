@@ -1,5 +1,5 @@
 import { uniqueEndpointId } from '../../testing/unique-ids';
-import { Concurrency, type NoPlace, type Place, SLOW_MS, WaitingLine } from './concurrency';
+import { Concurrency, type NoPermit, type Permit, SLOW_MS, WaitingLine } from './concurrency';
 import { Slots } from './slots';
 
 describe('concurrency', () => {
@@ -20,7 +20,7 @@ describe('concurrency', () => {
     readonly patienceMs?: number;
   }
 
-  /** No patience, unless it is given: whoever finds no place is told so within this turn of the event loop or the next. */
+  /** No patience, unless it is given: one that finds no permit is told so within this turn of the event loop or the next. */
   function arrange({
     share = 16,
     maxPerEndpoint = share,
@@ -49,12 +49,12 @@ describe('concurrency', () => {
       maxUnknown,
       patienceMs,
     });
-    const taken: Place[] = [];
+    const taken: Permit[] = [];
 
-    async function enter(endpointId = HERE, isFailing = false): Promise<Place | NoPlace> {
-      const place = await concurrency.enter({ id: endpointId }, isFailing, false);
-      if (typeof place === 'object') taken.push(place);
-      return place;
+    async function enter(endpointId = HERE, isFailing = false): Promise<Permit | NoPermit> {
+      const permit = await concurrency.takePermit({ id: endpointId }, isFailing, false);
+      if (typeof permit === 'object') taken.push(permit);
+      return permit;
     }
 
     return {
@@ -71,20 +71,20 @@ describe('concurrency', () => {
         }
       },
       async enterTimes(times: number, isFailing = false): Promise<boolean[]> {
-        const places = await Promise.all(Array.from({ length: times }, () => enter(HERE, isFailing)));
-        return places.map((place) => typeof place === 'object');
+        const permits = await Promise.all(Array.from({ length: times }, () => enter(HERE, isFailing)));
+        return permits.map((permit) => typeof permit === 'object');
       },
       /** The oldest of those that entered. */
-      leave(attempt?: Parameters<Concurrency['leave']>[1]): void {
-        const place = taken.shift();
-        if (!place) throw new Error('Nobody has entered.');
-        concurrency.leave(place, attempt);
+      leave(attempt?: Parameters<Concurrency['releasePermit']>[1]): void {
+        const permit = taken.shift();
+        if (!permit) throw new Error('Nobody has entered.');
+        concurrency.releasePermit(permit, attempt);
       },
       /** As if an attempt had ended like that. */
-      async learn(attempt: Parameters<Concurrency['leave']>[1], endpointId = HERE): Promise<void> {
-        const place = await concurrency.enter({ id: endpointId }, false, false);
-        if (typeof place !== 'object') throw new Error(`There is no place: ${place}.`);
-        concurrency.leave(place, attempt);
+      async learn(attempt: Parameters<Concurrency['releasePermit']>[1], endpointId = HERE): Promise<void> {
+        const permit = await concurrency.takePermit({ id: endpointId }, false, false);
+        if (typeof permit !== 'object') throw new Error(`There is no permit: ${permit}.`);
+        concurrency.releasePermit(permit, attempt);
       },
     };
   }
@@ -93,8 +93,8 @@ describe('concurrency', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'], advanceTimers: true }));
   afterEach(() => jest.useRealTimers());
 
-  describe('the places of an endpoint', () => {
-    it('are two for a stranger, and a single one for one that is failing', async () => {
+  describe('the permits of an endpoint', () => {
+    it('are two for an unknown endpoint, and a single one for one that is failing', async () => {
       expect(await arrange().enterTimes(4)).toEqual([true, true, false, false]);
       expect(await arrange().enterTimes(3, true)).toEqual([true, false, false]);
     });
@@ -108,7 +108,7 @@ describe('concurrency', () => {
       expect((await enterTimes(8)).every(Boolean)).toBe(true);
       await beLate();
       for (let i = 0; i < 8; i += 1) leave(DELIVERED);
-      expect(concurrency.freePlaces(HERE)).toBe(4);
+      expect(concurrency.freePermits(HERE)).toBe(4);
       expect(await enterTimes(6)).toEqual([true, true, true, true, false, false]);
     });
 
@@ -134,17 +134,17 @@ describe('concurrency', () => {
       const { concurrency, enter, enterTimes, leave } = arrange({ share: 6 });
       await enterTimes(2);
       leave(DELIVERED);
-      expect(concurrency.freePlaces(HERE)).toBe(3);
+      expect(concurrency.freePermits(HERE)).toBe(3);
       await enter();
       leave(DELIVERED);
-      expect(concurrency.freePlaces(HERE)).toBe(5);
+      expect(concurrency.freePermits(HERE)).toBe(5);
     });
 
     it('are half as many after each failure, and one at least', async () => {
       const { concurrency, enter, enterTimes, leave } = arrange();
       await enterTimes(2);
       leave(FAILED);
-      expect(concurrency.freePlaces(HERE)).toBe(0);
+      expect(concurrency.freePermits(HERE)).toBe(0);
       leave(FAILED);
       await enter(HERE, true);
       expect(await enter(HERE, true)).toBe('endpoint_full');
@@ -154,15 +154,15 @@ describe('concurrency', () => {
       const { concurrency, enterTimes, leave } = arrange();
       await enterTimes(2);
       leave();
-      expect(concurrency.freePlaces(HERE)).toBe(1);
+      expect(concurrency.freePermits(HERE)).toBe(1);
     });
 
     it('are as many when it was idle as it has shown to bear, up to eight', async () => {
       const { concurrency, enter, leave } = arrange();
-      for (const places of [4, 8, 8]) {
+      for (const permits of [4, 8, 8]) {
         await enter();
         leave(DELIVERED);
-        expect(concurrency.freePlaces(HERE)).toBe(places);
+        expect(concurrency.freePermits(HERE)).toBe(permits);
       }
     });
 
@@ -173,7 +173,7 @@ describe('concurrency', () => {
       await enter();
       leave(FAILED);
       leave(FAILED);
-      expect(concurrency.freePlaces(HERE)).toBe(2);
+      expect(concurrency.freePermits(HERE)).toBe(2);
     });
 
     it('are not free that somebody waits for', async () => {
@@ -184,9 +184,9 @@ describe('concurrency', () => {
       leave(DELIVERED);
       await Promise.all(waiting);
       // Six, and half of those that may wait for one.
-      expect(concurrency.freePlaces(HERE)).toBe(6 + 4);
+      expect(concurrency.freePermits(HERE)).toBe(6 + 4);
       const more = Array.from({ length: 6 + 4 }, () => enter());
-      expect(concurrency.freePlaces(HERE)).toBe(0);
+      expect(concurrency.freePermits(HERE)).toBe(0);
       for (let i = 0; i < 12; i += 1) {
         await Promise.resolve();
         leave(DELIVERED);
@@ -233,7 +233,7 @@ describe('concurrency', () => {
       ['refuses at once', { outcome: 'connect_refused', durationMs: 1 }],
       ['fails at once', FAILED],
     ] as const)(
-      'that %s begins among the quick, also beside any number of strangers',
+      'that %s begins among the quick, also beside any number of unknown endpoints',
       async (_what, attempt) => {
         const { concurrency, learn, enter } = arrange({ maxUnknown: 1, slow: 0 });
         await learn(attempt);
@@ -253,7 +253,7 @@ describe('concurrency', () => {
       await learn(attempt);
       expect(concurrency.isSlow(HERE)).toBe(true);
       expect(await enter()).toMatchObject({ slot: { isSlow: true } });
-      expect(concurrency.freePlaces(HERE)).toBe(0);
+      expect(concurrency.freePermits(HERE)).toBe(0);
       expect(await enter()).toBe('no_slot');
     });
 
@@ -273,16 +273,16 @@ describe('concurrency', () => {
       expect(await enter(THERE, true)).toMatchObject({ slot: { isSlow: false } });
     });
 
-    it('that finds no slot leaves its place to another one', async () => {
+    it('that finds no slot leaves its permit to another one', async () => {
       const { concurrency, enter, leave } = arrange({ slow: 0, maxUnknown: 1 });
       await enter(THERE);
       expect(await enter(HERE)).toBe('no_slot');
       leave(DELIVERED);
-      expect(concurrency.freePlaces(HERE)).toBe(2);
+      expect(concurrency.freePermits(HERE)).toBe(2);
     });
   });
 
-  describe('strangers', () => {
+  describe('unknown endpoints', () => {
     it('begin among the quick up to their share, beyond it among the slow, and again as others leave', async () => {
       const { enter, leave } = arrange({ maxUnknown: 2 });
       await enter(uniqueEndpointId());
@@ -298,7 +298,7 @@ describe('concurrency', () => {
       const { concurrency, enter } = arrange({ maxUnknown: 1, slow: 0 });
       const unknownEndpoint = await enter(HERE);
       expect(await enter(THERE)).toBe('no_slot');
-      if (typeof unknownEndpoint === 'object') concurrency.leave(unknownEndpoint, DELIVERED);
+      if (typeof unknownEndpoint === 'object') concurrency.releasePermit(unknownEndpoint, DELIVERED);
       await enter(HERE);
       expect(await enter(THERE)).toMatchObject({ isOfUnknown: true });
     });
@@ -336,7 +336,7 @@ describe('concurrency', () => {
     /** One that is full ends as given, and others take its place until there is none. */
     async function replace(
       { leave, enterTimes }: Awaited<ReturnType<typeof arrangeFull>>,
-      attempt: Parameters<Concurrency['leave']>[1],
+      attempt: Parameters<Concurrency['releasePermit']>[1],
     ): Promise<number> {
       leave(attempt);
       return (await enterTimes(4)).filter(Boolean).length;
@@ -387,13 +387,13 @@ describe('concurrency', () => {
 
     it('an endpoint has no more than it has set for itself', async () => {
       const { concurrency } = arrange({ share: 4, maxPerEndpoint: 32 });
-      const enter = () => concurrency.enter({ id: HERE, maxConcurrency: 3 }, false, false);
+      const enter = () => concurrency.takePermit({ id: HERE, maxConcurrency: 3 }, false, false);
       for (let i = 0; i < 4; i += 1) {
-        const place = await enter();
-        if (typeof place === 'object') concurrency.leave(place, PATIENTLY);
+        const permit = await enter();
+        if (typeof permit === 'object') concurrency.releasePermit(permit, PATIENTLY);
       }
-      const places = await Promise.all(Array.from({ length: 5 }, enter));
-      expect(places.filter((place) => typeof place === 'object')).toHaveLength(3);
+      const permits = await Promise.all(Array.from({ length: 5 }, enter));
+      expect(permits.filter((permit) => typeof permit === 'object')).toHaveLength(3);
       expect(concurrency.limits()).toEqual([{ limit: 3, underWay: 3 }]);
     });
 
@@ -409,12 +409,13 @@ describe('concurrency', () => {
     });
   });
 
-  describe('the line for a place', () => {
+  describe('the line for a permit', () => {
     it('is as long as is done with while anybody waits', async () => {
       const { enter, enterTimes, concurrency } = arrange({ patienceMs: 100 });
       for (let i = 0; i < 2; i += 1) {
-        const place = await enter();
-        if (typeof place === 'object') concurrency.leave(place, { outcome: 'delivered', durationMs: 50 });
+        const permit = await enter();
+        if (typeof permit === 'object')
+          concurrency.releasePermit(permit, { outcome: 'delivered', durationMs: 50 });
       }
       await enterTimes(8);
       const waiting = Array.from({ length: 16 }, () => enter());
@@ -447,7 +448,7 @@ describe('waiting line', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  /** A line, and what it has told those in it: `1:place`, in the order in which they got to know. */
+  /** A line, and what it has told those in it: `1:permit`, in the order in which they got to know. */
   function arrange() {
     const line = new WaitingLine(PATIENCE_MS);
     const told: string[] = [];
@@ -455,13 +456,13 @@ describe('waiting line', () => {
       line,
       told,
       join(name: string, wasHeld = false): void {
-        void line.join(wasHeld).then((hasPlace) => told.push(`${name}:${hasPlace ? 'place' : 'none'}`));
+        void line.join(wasHeld).then((hasPermit) => told.push(`${name}:${hasPermit ? 'permit' : 'none'}`));
       },
       pass: async (ms: number) => await jest.advanceTimersByTimeAsync(ms),
     };
   }
 
-  it('gives places in the order in which they came, to those that were held before to those that were not', async () => {
+  it('gives permits in the order in which they came, to those that were held before to those that were not', async () => {
     const { line, join, told, pass } = arrange();
     join('new');
     join('newer');
@@ -469,11 +470,11 @@ describe('waiting line', () => {
     join('held later', true);
     for (let i = 0; i < 4; i += 1) expect(line.move()).toBe(true);
     await pass(0);
-    expect(told).toEqual(['held:place', 'held later:place', 'new:place', 'newer:place']);
+    expect(told).toEqual(['held:permit', 'held later:permit', 'new:permit', 'newer:permit']);
     expect(line.move()).toBe(false);
   });
 
-  it('keeps them for as long as places come free, however long that takes', async () => {
+  it('keeps them for as long as permits come free, however long that takes', async () => {
     const { line, join, told, pass } = arrange();
     for (let i = 0; i < 20; i += 1) join(String(i));
     for (let i = 0; i < 20; i += 1) {
@@ -482,7 +483,7 @@ describe('waiting line', () => {
       line.move();
     }
     await pass(0);
-    expect(told.every((each) => each.endsWith(':place'))).toBe(true);
+    expect(told.every((each) => each.endsWith(':permit'))).toBe(true);
   });
 
   it('sends them away when none has come free for a while', async () => {
@@ -496,7 +497,7 @@ describe('waiting line', () => {
     expect(line.length).toBe(0);
   });
 
-  it('lets nobody wait then who comes for the first time, until a place has come free', async () => {
+  it('lets nobody wait then who comes for the first time, until a permit has come free', async () => {
     const { line, join, told, pass } = arrange();
     join('one');
     await pass(PATIENCE_MS + 1);
@@ -526,7 +527,7 @@ describe('waiting line', () => {
     // The timer goes off first after a stand-still, and what has come meanwhile is heard of after it.
     setTimeout(() => line.move(), PATIENCE_MS);
     await pass(PATIENCE_MS + 1);
-    expect(told).toEqual(['one:place']);
+    expect(told).toEqual(['one:permit']);
     expect(line.length).toBe(1);
   });
 });

@@ -7,7 +7,7 @@ import type { Slot, Slots } from './slots';
 type EndedAttempt = Pick<Attempt, 'outcome' | 'durationMs'>;
 
 /** What an attempt holds at its endpoint while it is under way. */
-export interface Place {
+export interface Permit {
   readonly endpointId: EndpointId;
   readonly slot: Slot;
   /** Whether nothing was known of its endpoint when it began. */
@@ -18,8 +18,8 @@ export interface Place {
   readonly isBeyondShare: boolean;
 }
 
-/** Why there is no place: its endpoint has as many as it may, or there is no slot for one like it. */
-export type NoPlace = 'endpoint_full' | 'no_slot';
+/** Why there is no permit: its endpoint has as many as it may, or there is no slot for one like it. */
+export type NoPermit = 'endpoint_full' | 'no_slot';
 
 export interface ConcurrencyOptions {
   readonly slots: Slots;
@@ -31,7 +31,7 @@ export interface ConcurrencyOptions {
   readonly maxPerEndpoint: number;
   /** How many attempts at endpoints that nothing is known of may be under way, all together. */
   readonly maxUnknown: number;
-  /** When no place of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
+  /** When no permit of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -41,7 +41,7 @@ export interface EndpointLimit {
   readonly underWay: number;
 }
 
-/** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a place. */
+/** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a permit. */
 interface Limit {
   size: number;
   /** What the endpoint has set for itself. */
@@ -51,7 +51,7 @@ interface Limit {
   /** How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds. */
   usualMs: number | undefined;
   crowdedMs: number | undefined;
-  /** The quickest of its answers lately: what it takes by itself, without what our own load adds. Milliseconds. */
+  /** Its quickest response lately: what it takes by itself, without what our own load adds. Milliseconds. */
   bestMs: number | undefined;
 }
 
@@ -67,7 +67,7 @@ interface Known {
   readonly bound: number;
 }
 
-// Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
+// Few for an unknown endpoint, so that many that hang leave slots to the others. It gets twice as many after each success.
 const FIRST_SIZE = 2;
 /** For an endpoint whose last attempt failed. */
 const MIN_SIZE = 1;
@@ -77,7 +77,7 @@ const IDLE_SIZE = 8;
 
 // Of what is idle an endpoint takes two more at a time, so that it stops where others begin to need it.
 const STEP_BEYOND_SHARE = 2;
-// An answer counts a sixteenth: a receiver's usual spread is no change.
+// A response counts a sixteenth: a receiver's usual spread is no change.
 const SMOOTHING = 1 / 16;
 // So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
 const TOLERATED_SLOWDOWN = 1.5;
@@ -85,7 +85,7 @@ const TOLERATED_MS = 10;
 // Who takes so long at the best keeps no processor busy, however many attempts it has under way. To one that is quicker its
 // share is enough for more than a thousand a second: beyond it, attempts would only wait for the processor.
 const PATIENT_MS = 50;
-// A receiver that has become slower for good is known as such after some hundred answers.
+// A receiver that has become slower for good is known as such after some hundred responses.
 const FORGET_BEST = 1 / 128;
 // How long a wait is expected of one whose pace is not known.
 const UNKNOWN_MS = 20;
@@ -94,7 +94,7 @@ const UNKNOWN_MS = 20;
 export const SLOW_MS = 5_000;
 const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
 
-// Those that are not remembered any more are strangers again, which is what they are to every new worker.
+// An endpoint that is forgotten is unknown again, as every endpoint is to a new worker.
 const REMEMBERED_ENDPOINTS = 50_000;
 
 /**
@@ -102,7 +102,7 @@ const REMEMBERED_ENDPOINTS = 50_000;
  * each success and fewer with each failure, up to its share. A receiver that takes its time gets what is idle beyond its
  * share, for as long as it answers as fast as before. What would have to wait for longer than a moment is to be held.
  *
- * Endpoints whose last attempt here was slow begin among the slow attempts, and so do strangers beyond their share.
+ * Endpoints whose last attempt here was slow begin among the slow attempts, and so do unknown ones beyond their share.
  */
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
@@ -112,30 +112,33 @@ export class Concurrency {
   constructor(private readonly options: ConcurrencyOptions) {}
 
   /**
-   * A place for one attempt, or why there is none for it without waiting for long. Whoever got one has to `leave`.
+   * Gives a permit for one attempt, or why there is none without a long wait. `releasePermit` gives it back.
    *
    * @param endpoint its id, and the bound that it has set for itself.
-   * @param isFailing whether the endpoint's last attempt failed, be it another worker's: a stranger that fails is taken
-   *   for slow until it has shown otherwise.
+   * @param isFailing whether the endpoint's last attempt failed, be it another worker's: an unknown endpoint
+   *   that fails counts as slow until it has shown otherwise.
    * @param wasHeld whether this delivery was held before: then it is before those that come for the first time.
    */
-  async enter(
+  async takePermit(
     { id: endpointId, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
     isFailing: boolean,
     wasHeld: boolean,
-  ): Promise<Place | NoPlace> {
+  ): Promise<Permit | NoPermit> {
     this.#limitOf(endpointId).bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
     const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
     const hasEntered =
       this.#enterAtOnce(endpointId, isFailing) || (await this.#enterLater(endpointId, lastMs, wasHeld));
     if (!hasEntered) return 'endpoint_full';
-    const place = this.#takeSlot(endpointId, lastMs);
-    if (!place) this.#free(endpointId, undefined);
-    return place ?? 'no_slot';
+    const permit = this.#takeSlot(endpointId, lastMs);
+    if (!permit) this.#free(endpointId, undefined);
+    return permit ?? 'no_slot';
   }
 
   /** @param attempt what came of it; none if nothing did. */
-  leave({ endpointId, slot, isOfUnknown, isBeyondShare }: Place, attempt: EndedAttempt | undefined): void {
+  releasePermit(
+    { endpointId, slot, isOfUnknown, isBeyondShare }: Permit,
+    attempt: EndedAttempt | undefined,
+  ): void {
     if (isOfUnknown) this.#unknownEndpoints -= 1;
     this.options.slots.leave(slot);
     const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
@@ -147,16 +150,16 @@ export class Concurrency {
     if (isOfUnknown || slot.isSlow) this.options.onSlotFree();
   }
 
-  /** How many more may begin at an endpoint now, or will find a place within a moment. */
-  freePlaces(endpointId: EndpointId): number {
+  /** How many more may begin at an endpoint now, or will get a permit within a moment. */
+  freePermits(endpointId: EndpointId): number {
     const lastMs = this.#lastMsOf(endpointId);
     if (!this.#hasSlotFor(lastMs)) return 0;
     const limit = this.#limitOf(endpointId);
     const free = this.#mostOf(endpointId, limit) - limit.underWay;
     // Half of those that may wait: what is released needs a moment to get here, and none is to be idle meanwhile.
-    const places = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
+    const permits = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
-    return Math.max(places, 0);
+    return Math.max(permits, 0);
   }
 
   /** How many attempts an endpoint may have under way at the moment; `undefined`: nothing is known of it here. */
@@ -177,7 +180,7 @@ export class Concurrency {
     return (this.#lastMsOf(endpointId) ?? 0) > SLOW_MS;
   }
 
-  #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Place | undefined {
+  #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Permit | undefined {
     if (!this.#hasSlotFor(lastMs)) return undefined;
     const isUnknown = lastMs === undefined;
     const isOfUnknown = isUnknown && this.#hasRoomForUnknown;
@@ -294,8 +297,8 @@ function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHI
 }
 
 /**
- * A first answer may have waited for us, and so may all while the process is late: by those alone nobody is taken for
- * patient.
+ * A first response may have waited for us, and so may all while the process is late: by those alone no endpoint is taken
+ * for patient.
  */
 function bestOf(beforeMs: number | undefined, lastMs: number, isLate: boolean): number {
   if (beforeMs === undefined) return Math.min(lastMs, PATIENT_MS - 1);
@@ -316,26 +319,26 @@ function idleSizeOf({ outcome }: Pick<Attempt, 'outcome'>, size: number): number
   return outcome === 'delivered' ? Math.min(size, IDLE_SIZE) : FIRST_SIZE;
 }
 
-/** Whoever was held once waits longer: to hold it again costs more than a slot. */
+/** A delivery that was held once waits longer: to hold it again costs more than a slot. */
 const PATIENCE_OF_HELD = 4;
 
 interface Waiter {
-  readonly resolve: (hasPlace: boolean) => void;
+  readonly resolve: (hasPermit: boolean) => void;
   readonly wasHeld: boolean;
   /** How often it may find that nothing has moved. */
   patience: number;
 }
 
 /**
- * Those that wait for a place at one endpoint. As long as places come free they stay, however many are before them: whoever
- * is sent away has to be held, and to come again. When none has come free for a while they go, and so does who comes next,
- * until one does.
+ * Deliveries that wait for a permit of one endpoint. They stay for as long as permits come free, however many are before
+ * them: one that is sent away has to be held, and to come again. When none has come free for a while they go, and so does
+ * the next one that comes, until one does.
  */
 export class WaitingLine {
   #waiters: Waiter[] = [];
   #hasMoved = false;
   #isStuck = false;
-  #isWakingUp = false;
+  #isChecking = false;
 
   /** @param patienceMs how long is a while. */
   constructor(private readonly patienceMs: number) {}
@@ -344,18 +347,18 @@ export class WaitingLine {
     return this.#waiters.length;
   }
 
-  /** Whether there is a place, once it is known. Those that were held are before those that come for the first time. */
+  /** Whether there is a permit, once it is known. Those that were held are before those that come for the first time. */
   async join(wasHeld: boolean): Promise<boolean> {
     if (this.#isStuck && !wasHeld) return false;
     return await new Promise((resolve) => {
       const end = wasHeld ? this.#waiters.findIndex((waiter) => !waiter.wasHeld) : -1;
       const waiter = { resolve, wasHeld, patience: wasHeld ? PATIENCE_OF_HELD : 1 };
       this.#waiters.splice(end < 0 ? this.#waiters.length : end, 0, waiter);
-      if (!this.#isWakingUp) this.#lookLater();
+      if (!this.#isChecking) this.#checkLater();
     });
   }
 
-  /** A place has come free: tells whether the first one took it. */
+  /** A permit has come free: tells whether the first one took it. */
   move(): boolean {
     this.#hasMoved = true;
     this.#isStuck = false;
@@ -364,17 +367,17 @@ export class WaitingLine {
     return first !== undefined;
   }
 
-  // Behind the answers that have come while this process was not running.
-  #lookLater(): void {
-    this.#isWakingUp = true;
-    setTimeout(() => setImmediate(this.#lookAround), this.patienceMs);
+  // Behind the responses that have come while this process was not running.
+  #checkLater(): void {
+    this.#isChecking = true;
+    setTimeout(() => setImmediate(this.#check), this.patienceMs);
   }
 
-  readonly #lookAround = (): void => {
+  readonly #check = (): void => {
     if (!this.#hasMoved) this.#sendImpatientAway();
     this.#hasMoved = false;
-    this.#isWakingUp = false;
-    if (this.#waiters.length > 0) this.#lookLater();
+    this.#isChecking = false;
+    if (this.#waiters.length > 0) this.#checkLater();
   };
 
   #sendImpatientAway(): void {

@@ -1,7 +1,8 @@
 import type { EndpointAddress } from '../../domain/endpoint';
+import { buildEndpoint } from '../../testing/build-endpoint';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
-import { type Looked, Releaser } from './releaser';
+import { Releaser, type ReleaserContext } from './releaser';
 
 const NOW = 1_700_000_000_000;
 
@@ -9,40 +10,63 @@ beforeEach(() => jest.useFakeTimers({ now: NOW }));
 afterEach(() => jest.useRealTimers());
 
 interface Arrangement {
-  /** Endpoints whose look is due, as Redis has them. */
+  /** Endpoints whose wake-up is due, as Redis has them. */
   readonly due?: EndpointAddress[];
-  readonly freePlaces?: number;
+  readonly freePermits?: number;
   readonly isSlow?: boolean;
-  readonly look?: () => Promise<Looked>;
+  /** Until when its breaker is open. */
+  readonly openUntil?: number;
+  /** What a wake-up leaves held. */
+  readonly release?: () => Promise<number>;
 }
 
 function arrange({
   due = [],
-  freePlaces = 8,
+  freePermits = 8,
   isSlow = false,
-  look = async () => ({ left: 0, wakeUpAgainAt: NOW + 3_600_000 }),
+  openUntil = 0,
+  release = async () => 0,
 }: Arrangement = {}) {
-  const looks: { readonly endpointId: string; readonly places: number; readonly at: number }[] = [];
+  const wakeUps: { readonly endpointId: string; readonly permits: number; readonly at: number }[] = [];
   const signals = recordSignals();
-  const releaser = new Releaser({
+  const context: ReleaserContext = {
     heldDeliveries: {
       claimDueWakeUps: async (_now, most) => due.splice(0, most),
+      wakeUpDueAt: async () => undefined,
+      async release({ endpointId }, { most }) {
+        wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });
+        return { left: await release(), released: 0, isMissing: false };
+      },
     },
-    wakeUpEndpoint: async ({ endpointId }, places) => {
-      looks.push({ endpointId, places, at: Date.now() - NOW });
-      return await look();
+    endpointStore: { find: async (accountId, id) => buildEndpoint({ accountId, id }) },
+    admissionStore: {
+      stand: async () => ({
+        breaker: { failures: 0, openUntil },
+        rate: { free: Number.POSITIVE_INFINITY, nextInMs: 0 },
+        next: undefined,
+      }),
+      endRateWait: unexpected,
+      leaveOrder: unexpected,
     },
-    concurrency: { freePlaces: () => freePlaces, isSlow: () => isSlow },
+    oldestEvents: { hasOlder: unexpected },
+    deliveryStore: { readSummary: unexpected },
+    deliveryQueue: { addAll: unexpected },
+    concurrency: { freePermits: () => freePermits, isSlow: () => isSlow },
     clock: () => Date.now(),
     emit: signals.listen,
-  });
+  };
   return {
-    releaser,
-    looks,
+    releaser: new Releaser(context),
+    context,
+    wakeUps,
     signals,
     address: address(),
     pass: (ms: number) => jest.advanceTimersByTimeAsync(ms),
   };
+}
+
+function unexpected(): never {
+  throw new Error('The test does not expect this.');
 }
 
 function address(): EndpointAddress {
@@ -50,44 +74,44 @@ function address(): EndpointAddress {
 }
 
 describe('runOnce', () => {
-  it('looks at all endpoints whose look is due, each with a place or two', async () => {
+  it('wakes up all endpoints whose wake-up is due, each with a permit or two', async () => {
     const due = Array.from({ length: 120 }, address);
     const endpointIds = due.map(({ endpointId }) => endpointId);
-    const { releaser, looks } = arrange({ due });
+    const { releaser, wakeUps } = arrange({ due });
     await releaser.runOnce();
-    expect(looks.map(({ endpointId }) => endpointId)).toEqual(endpointIds);
-    expect(new Set(looks.map(({ places }) => places))).toEqual(new Set([2]));
+    expect(wakeUps.map(({ endpointId }) => endpointId)).toEqual(endpointIds);
+    expect(new Set(wakeUps.map(({ permits }) => permits))).toEqual(new Set([2]));
   });
 
   it.each([
     ['one at a slow endpoint', { isSlow: true }, 1],
-    ['none where there is no place here', { freePlaces: 0 }, 0],
-    ['no more than there are places', { freePlaces: 1 }, 1],
-  ])('lets go %s', async (_what, change, places) => {
-    const { releaser, looks } = arrange({ due: [address()], ...change });
+    ['none where there is no permit here', { freePermits: 0 }, 0],
+    ['no more than there are permits', { freePermits: 1 }, 1],
+  ])('lets go %s', async (_what, change, permits) => {
+    const { releaser, wakeUps } = arrange({ due: [address()], ...change });
     await releaser.runOnce();
-    expect(looks).toMatchObject([{ places }]);
+    expect(wakeUps).toMatchObject([{ permits }]);
   });
 });
 
 describe('started, it', () => {
-  it('looks at what is due every second, also at what dead processes have asked for', async () => {
+  it('wakes up what is due every second, also at what dead processes have asked for', async () => {
     const due: EndpointAddress[] = [];
-    const { releaser, looks, pass } = arrange({ due });
+    const { releaser, wakeUps, pass } = arrange({ due });
     releaser.start();
     await pass(1_000);
     due.push(address());
     await pass(1_000);
-    expect(looks).toHaveLength(1);
+    expect(wakeUps).toHaveLength(1);
     await releaser.stop();
   });
 
   it('goes on when a sweep fails, and says so', async () => {
-    const { releaser, signals, pass } = arrange();
+    const { context, signals, pass } = arrange();
     const claims = jest.fn().mockRejectedValueOnce(new Error('Redis is away.')).mockResolvedValue([]);
     const failing = new Releaser({
-      ...releaser['options'],
-      heldDeliveries: { claimDueWakeUps: claims, askForWakeUp: async () => {} },
+      ...context,
+      heldDeliveries: { ...context.heldDeliveries, claimDueWakeUps: claims },
     });
     failing.start();
     await pass(2_000);
@@ -96,10 +120,10 @@ describe('started, it', () => {
     await failing.stop();
   });
 
-  it('looks at an endpoint at the time for which it was asked, or at an earlier one', async () => {
+  it('wakes an endpoint up at the time for which it was asked, or at an earlier one', async () => {
     const {
       releaser,
-      looks,
+      wakeUps,
       address: { accountId, endpointId },
       pass,
     } = arrange();
@@ -108,77 +132,72 @@ describe('started, it', () => {
     releaser.wakeUpAt(accountId, endpointId, NOW + 700);
     releaser.wakeUpAt(accountId, endpointId, NOW + 300);
     await pass(900);
-    expect(looks).toEqual([{ endpointId, places: 2, at: 300 }]);
+    expect(wakeUps).toEqual([{ endpointId, permits: 2, at: 300 }]);
     await releaser.stop();
   });
 
-  it('gathers places that come free within a moment into one look', async () => {
+  it('gathers permits that come free within a moment into one wake-up', async () => {
     const {
       releaser,
-      looks,
+      wakeUps,
       address: { accountId, endpointId },
       pass,
     } = arrange();
     releaser.start();
-    for (const places of [2, 1, 2, 0]) releaser.grant(accountId, endpointId, places);
+    for (const permits of [2, 1, 2, 0]) releaser.grant(accountId, endpointId, permits);
     await pass(50);
-    expect(looks).toEqual([{ endpointId, places: 5, at: 25 }]);
+    expect(wakeUps).toEqual([{ endpointId, permits: 5, at: 25 }]);
     await releaser.stop();
   });
 
-  it('looks again when a look says so, and forgets the endpoint when nothing is held', async () => {
-    const results = [
-      { left: 1, wakeUpAgainAt: NOW + 400 },
-      { left: 0, wakeUpAgainAt: NOW + 3_600_000 },
-    ];
+  it('wakes up again when a wake-up says so, and forgets the endpoint when nothing is held', async () => {
+    const left = [1, 0];
     const {
       releaser,
-      looks,
+      wakeUps,
       address: { accountId, endpointId },
       pass,
-    } = arrange({
-      look: async () => results.shift() ?? { left: 0, wakeUpAgainAt: NOW + 3_600_000 },
-    });
+    } = arrange({ openUntil: NOW + 400, release: async () => left.shift() ?? 0 });
     releaser.start();
     releaser.wakeUpAt(accountId, endpointId, NOW + 100);
     await pass(200);
     expect(releaser.isWatching(endpointId)).toBe(true);
     await pass(600);
-    expect(looks.map(({ at }) => at)).toEqual([100, 400]);
+    expect(wakeUps.map(({ at }) => at)).toEqual([100, 400]);
     expect(releaser.isWatching(endpointId)).toBe(false);
     await releaser.stop();
   });
 
-  it('looks at one endpoint once at a time, and does not forget what was granted meanwhile', async () => {
-    let end = (_looked: Looked) => {};
+  it('wakes one endpoint up once at a time, and does not forget what was granted meanwhile', async () => {
+    let end = (_left: number) => {};
     const {
       releaser,
-      looks,
+      wakeUps,
       address: { accountId, endpointId },
       pass,
     } = arrange({
-      look: () => new Promise((resolve) => (end = resolve)),
+      release: () => new Promise((resolve) => (end = resolve)),
     });
     releaser.start();
     releaser.grant(accountId, endpointId, 1);
     await pass(25);
     releaser.grant(accountId, endpointId, 3);
     await pass(100);
-    expect(looks).toHaveLength(1);
-    end({ left: 4, wakeUpAgainAt: NOW + 3_600_000 });
+    expect(wakeUps).toHaveLength(1);
+    end(4);
     await pass(50);
-    expect(looks.map(({ places }) => places)).toEqual([1, 3]);
-    end({ left: 0, wakeUpAgainAt: NOW + 3_600_000 });
+    expect(wakeUps.map(({ permits }) => permits)).toEqual([1, 3]);
+    end(0);
     await releaser.stop();
   });
 
-  it('says so when a look fails, and leaves it to the sweep, for which it is due still', async () => {
+  it('says so when a wake-up fails, and leaves it to the sweep, for which it is due still', async () => {
     const {
       releaser,
       signals,
       address: { accountId, endpointId },
       pass,
-    } = arrange({ look: () => Promise.reject(new Error('no luck')) });
+    } = arrange({ release: () => Promise.reject(new Error('no luck')) });
     releaser.start();
     releaser.wakeUpAt(accountId, endpointId, NOW);
     await pass(1);
@@ -187,28 +206,28 @@ describe('started, it', () => {
   });
 
   it('gives a slot that comes free to those that wait for one, in the order in which they asked', async () => {
-    const { releaser, looks, pass } = arrange();
+    const { releaser, wakeUps, pass } = arrange();
     const waiting = [address(), address()];
     releaser.start();
     for (const { accountId, endpointId } of [...waiting, ...waiting])
       releaser.awaitSlot(accountId, endpointId);
     releaser.slotIsFree();
     await pass(30);
-    expect(looks).toMatchObject([{ endpointId: waiting[0]?.endpointId, places: 1 }]);
+    expect(wakeUps).toMatchObject([{ endpointId: waiting[0]?.endpointId, permits: 1 }]);
     releaser.slotIsFree();
     releaser.slotIsFree();
     await pass(30);
-    expect(looks.map(({ endpointId }) => endpointId)).toEqual(waiting.map(({ endpointId }) => endpointId));
+    expect(wakeUps.map(({ endpointId }) => endpointId)).toEqual(waiting.map(({ endpointId }) => endpointId));
     await releaser.stop();
   });
 });
 
 describe('stopped, it', () => {
-  it('looks at nothing any more, and may be stopped again', async () => {
+  it('wakes nothing up any more, and may be stopped again', async () => {
     const due = [address()];
     const {
       releaser,
-      looks,
+      wakeUps,
       address: { accountId, endpointId },
       pass,
     } = arrange({ due });
@@ -218,18 +237,18 @@ describe('stopped, it', () => {
     releaser.wakeUpAt(accountId, endpointId, NOW);
     releaser.grant(accountId, endpointId, 1);
     await pass(5_000);
-    expect(looks).toEqual([]);
+    expect(wakeUps).toEqual([]);
     await releaser.stop();
   });
 
-  it('has waited for the look that was under way', async () => {
-    let end = (_looked: Looked) => {};
+  it('has waited for the wake-up that was under way', async () => {
+    let end = (_left: number) => {};
     const {
       releaser,
       address: { accountId, endpointId },
       pass,
     } = arrange({
-      look: () => new Promise((resolve) => (end = resolve)),
+      release: () => new Promise((resolve) => (end = resolve)),
     });
     releaser.start();
     releaser.wakeUpAt(accountId, endpointId, NOW);
@@ -241,7 +260,7 @@ describe('stopped, it', () => {
     })();
     await pass(25);
     expect(hasStopped).toBe(false);
-    end({ left: 1, wakeUpAgainAt: NOW + 1 });
+    end(1);
     await stopping;
     expect(jest.getTimerCount()).toBe(0);
   });

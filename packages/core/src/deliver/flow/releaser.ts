@@ -13,11 +13,9 @@ import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliverie
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency } from './concurrency';
 
-export interface ReleaserOptions {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps'>;
-  readonly wakeUpEndpoint: WakeUpEndpoint;
-  readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
-  readonly clock: Clock;
+export interface ReleaserContext extends WakeUpContext {
+  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps' | 'release' | 'wakeUpDueAt'>;
+  readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
   readonly emit: Emit;
 }
 
@@ -27,25 +25,25 @@ interface Watched {
   /** When its timer goes off. Milliseconds since the Unix epoch. */
   timerAt: number;
   timer: NodeJS.Timeout | undefined;
-  /** Places that became free since the last look. */
-  places: number;
+  /** Permits that became free since the last wake-up. */
+  permits: number;
   isWakingUp: boolean;
 }
 
 /** The sweep: so often, whatever any process has in mind. */
 const SWEEP_EVERY_MS = 1_000;
 const SWEPT_AT_ONCE = 50;
-/** A look that says nothing else lets so many go; each that ends well lets more of them go. */
-const PLACES = 2;
-// Attempts end by the hundred within a moment: one look serves all of them. What it releases waits a little in this process,
-// so that no place is idle meanwhile.
+/** A wake-up for no other reason lets so many go; each that ends well lets more of them go. */
+const PERMITS = 2;
+// Attempts end by the hundred within a moment: one wake-up serves all of them. What it releases waits a little in this
+// process, so that no permit is idle meanwhile.
 const GATHERED_MS = 25;
 // Of those that are forgotten the sweep takes care.
 const WATCHED_ENDPOINTS = 10_000;
 
 /**
- * Looks at endpoints whose deliveries are held: at the moment for which a look was asked for, when places become free,
- * and by a sweep each second at whatever is due, also what was asked for by processes that are gone.
+ * Wakes up endpoints whose deliveries are held: at the time that was asked for, when permits become free, and by a sweep each
+ * second, which also finds what processes that are gone have asked for.
  */
 export class Releaser {
   readonly #watched = createLru<EndpointId, Watched>(WATCHED_ENDPOINTS, {
@@ -57,7 +55,7 @@ export class Releaser {
   #sweepTimer: NodeJS.Timeout | undefined;
   #isStopped = true;
 
-  constructor(private readonly options: ReleaserOptions) {}
+  constructor(private readonly context: ReleaserContext) {}
 
   start(): void {
     this.#isStopped = false;
@@ -71,12 +69,12 @@ export class Releaser {
     await Promise.all(this.#underWay);
   }
 
-  /** Looks at all endpoints whose look is due. */
+  /** Wakes up all endpoints whose wake-up is due. */
   async runOnce(): Promise<void> {
-    const { heldDeliveries, clock } = this.options;
+    const { heldDeliveries, clock } = this.context;
     for (;;) {
       const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
-      await Promise.all(due.map((address) => this.#look(this.#watch(address), this.#placesAt(address))));
+      await Promise.all(due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address))));
       if (due.length < SWEPT_AT_ONCE) return;
     }
   }
@@ -86,17 +84,17 @@ export class Releaser {
     return this.#watched.has(endpointId);
   }
 
-  /** Looks at an endpoint at a time, or before. */
+  /** Wakes an endpoint up at a time, or before. */
   wakeUpAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
     this.#setTimer(this.#watch({ accountId, endpointId }), at);
   }
 
   /** So many more of an endpoint's held deliveries may go; several are let go at once. */
-  grant(accountId: AccountId, endpointId: EndpointId, places: number): void {
-    if (this.#isStopped || places < 1) return;
+  grant(accountId: AccountId, endpointId: EndpointId, permits: number): void {
+    if (this.#isStopped || permits < 1) return;
     const watched = this.#watch({ accountId, endpointId });
-    watched.places += places;
-    this.#setTimer(watched, this.options.clock() + GATHERED_MS);
+    watched.permits += permits;
+    this.#setTimer(watched, this.context.clock() + GATHERED_MS);
   }
 
   /** The next slot that becomes free for those that find none is this endpoint's, after those that wait already. */
@@ -116,7 +114,7 @@ export class Releaser {
   #watch(address: EndpointAddress): Watched {
     const known = this.#watched.get(address.endpointId);
     if (known) return known;
-    const watched: Watched = { address, timerAt: 0, timer: undefined, places: 0, isWakingUp: false };
+    const watched: Watched = { address, timerAt: 0, timer: undefined, permits: 0, isWakingUp: false };
     this.#watched.set(address.endpointId, watched);
     return watched;
   }
@@ -126,37 +124,36 @@ export class Releaser {
     if (watched.timer !== undefined && watched.timerAt <= at) return;
     clearTimeout(watched.timer);
     watched.timerAt = at;
-    const delayMs = Math.max(at - this.options.clock(), 0);
+    const delayMs = Math.max(at - this.context.clock(), 0);
     watched.timer = setTimeout(() => {
       watched.timer = undefined;
-      this.#track(this.#look(watched, this.#placesNow(watched)));
+      this.#track(this.#wakeUp(watched, this.#permitsNow(watched)));
     }, delayMs);
   }
 
   // What was granted one by one may be more than there is room for by now.
-  #placesNow({ address, places }: Watched): number {
-    if (places === 0) return this.#placesAt(address);
-    return Math.min(places, this.options.concurrency.freePlaces(address.endpointId));
+  #permitsNow({ address, permits }: Watched): number {
+    if (permits === 0) return this.#permitsAt(address);
+    return Math.min(permits, this.context.concurrency.freePermits(address.endpointId));
   }
 
-  #placesAt({ endpointId }: EndpointAddress): number {
-    const { concurrency } = this.options;
-    return Math.min(concurrency.freePlaces(endpointId), concurrency.isSlow(endpointId) ? 1 : PLACES);
+  #permitsAt({ endpointId }: EndpointAddress): number {
+    const { concurrency } = this.context;
+    return Math.min(concurrency.freePermits(endpointId), concurrency.isSlow(endpointId) ? 1 : PERMITS);
   }
 
-  async #look(watched: Watched, places: number): Promise<void> {
-    const { wakeUpEndpoint, clock } = this.options;
+  async #wakeUp(watched: Watched, permits: number): Promise<void> {
     // One at a time: the next one knows what this one has let go.
-    if (watched.isWakingUp) return this.#setTimer(watched, clock() + GATHERED_MS);
+    if (watched.isWakingUp) return this.#setTimer(watched, this.context.clock() + GATHERED_MS);
     watched.isWakingUp = true;
-    watched.places = 0;
+    watched.permits = 0;
     try {
-      const { left, wakeUpAgainAt } = await wakeUpEndpoint(watched.address, places);
+      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.context, watched.address, permits);
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
       // It is due still, as far as Redis knows: a sweep comes back to it.
-      this.options.emit({ name: 'task.failed', task: 'look at endpoint', error });
+      this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
     } finally {
       watched.isWakingUp = false;
     }
@@ -172,7 +169,7 @@ export class Releaser {
       this.#track(
         this.runOnce()
           .catch((error: unknown) =>
-            this.options.emit({ name: 'task.failed', task: 'look at endpoint', error }),
+            this.context.emit({ name: 'task.failed', task: 'look at endpoint', error }),
           )
           .finally(() => this.#scheduleSweep()),
       );
@@ -185,117 +182,113 @@ export class Releaser {
   }
 }
 
-export interface WakeUpEndpointDeps {
+export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
+  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
-  readonly restoreDelivery: RestoreDelivery;
   readonly clock: Clock;
 }
 
-/** Sees to it that a delivery whose turn it is, and that has no job, gets one, or leaves the order if it has ended. */
-export type RestoreDelivery = (address: EndpointAddress, eventId: EventId) => Promise<void>;
-
-/** What came of a look, and when the next one is due, if some are held still. */
-export interface Looked extends Pick<Released, 'left'> {
+/** What came of a wake-up, and when the next one is due, if some are held still. */
+export interface WokenUp extends Pick<Released, 'left'> {
   readonly wakeUpAgainAt: number;
 }
 
-/** How many may go at once, and when to look again. */
+/** How many may go at once, and when the endpoint is to be woken up again. */
 interface Allowance {
   readonly most: number;
   readonly only?: EventId;
   readonly againInMs: number;
 }
 
-/** Those that wait for a place or a turn are released as others end. So much later there is a look in any case. */
+/** Those that wait for a permit or a turn are released as others end. So much later the endpoint wakes up in any case. */
 export const SAFETY_WAKE_UP_MS = 10_000;
 // Full is one process: another one may have room, and finds by its sweep what this one has held.
-const FULL_LOOK_MS = 1_000;
+const FULL_WAKE_UP_MS = 1_000;
 // Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
-const HORIZON_LOOK_MS = 100;
+const OLDER_EVENT_WAKE_UP_MS = 100;
 // There may be hundreds like it in a row, one behind the other.
-const RESTORED_LOOK_MS = 10;
+const RESTORED_WAKE_UP_MS = 10;
 // To a deleted endpoint nothing is sent: each one that is released ends as cancelled.
 const DELETED_AT_ONCE = 500;
-const DELETED_LOOK_MS = 100;
+const DELETED_WAKE_UP_MS = 100;
 
-// Whoever enables it asks for a look; this is for one that died before it came to that.
-const DISABLED_LOOK_MS = 600_000;
+// What enables it asks for a wake-up; this is for a process that died before it came to that.
+const DISABLED_WAKE_UP_MS = 600_000;
 
 /**
- * Releases as many of an endpoint's held deliveries as there are places, as far as it is enabled and its circuit breaker,
- * its rate limit and its ordering allow. Any process may look, at any time and as often as it likes: what is released is
+ * Releases as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its circuit breaker,
+ * its rate limit and its ordering allow. Any process may do so, at any time and as often as it likes: what is released is
  * asked once more when it runs.
  */
-export function createWakeUpEndpoint(deps: WakeUpEndpointDeps) {
-  const { endpointStore, admissionStore, heldDeliveries, oldestEvents, restoreDelivery, clock } = deps;
-
-  return async function wakeUpEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
-    const { accountId, endpointId } = address;
-    // When it is due is read first: what somebody asks for from here on is not overwritten.
-    const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
-    const endpoint = await endpointStore.find(accountId, endpointId);
-    const { most, only, againInMs } = await allowanceOf(endpoint, places);
-    const now = clock();
-    const wakeUpAgainAt = now + againInMs;
-    const request = { most, only, wakeUpWasDueAt, wakeUpAgainAt, now };
-    const { left, isMissing } = await heldDeliveries.release(address, request);
-    if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
-    if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
-    // After Redis has lost data, say: all behind it would wait for ever.
-    await restoreDelivery(address, only);
-    return { left, wakeUpAgainAt: clock() + RESTORED_LOOK_MS };
-  };
-
-  async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
-    if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_LOOK_MS };
-    if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_LOOK_MS };
-    const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
-    const { breaker, rate, next } = standing;
-    const now = clock();
-    const phase = phaseOf(breaker, now);
-    if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
-    const safetyMs = places === 0 ? FULL_LOOK_MS : SAFETY_WAKE_UP_MS;
-    const againInMs = Math.min(rate.free < places ? rate.nextInMs : safetyMs, safetyMs);
-    const most = Math.min(phase === 'half_open' ? 1 : places, rate.free);
-    if (endpoint.ordering === 'none') return { most, againInMs };
-    if (most < 1) return { most: 0, againInMs };
-    // Nobody is in the order: what was held before there was one joins it when it is asked again.
-    return next ? await allowanceInOrder(endpoint, next, againInMs) : { most: 1, againInMs };
-  }
-
-  async function allowanceInOrder(
-    { accountId }: Endpoint,
-    { eventId, acceptedAt, hasBegun }: OrderedDelivery,
-    againInMs: number,
-  ): Promise<Allowance> {
-    const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
-    return isOvertaking ? { most: 0, againInMs: HORIZON_LOOK_MS } : { most: 1, only: eventId, againInMs };
-  }
+export async function wakeUpEndpoint(
+  context: WakeUpContext,
+  address: EndpointAddress,
+  permits: number,
+): Promise<WokenUp> {
+  const { heldDeliveries, admissionStore, clock } = context;
+  const { accountId, endpointId } = address;
+  // When it is due is read first: what somebody asks for from here on is not overwritten.
+  const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
+  const endpoint = await context.endpointStore.find(accountId, endpointId);
+  const { most, only, againInMs } = await allowanceOf(context, endpoint, permits);
+  const now = clock();
+  const wakeUpAgainAt = now + againInMs;
+  const request = { most, only, wakeUpWasDueAt, wakeUpAgainAt, now };
+  const { left, isMissing } = await heldDeliveries.release(address, request);
+  if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
+  if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
+  // After Redis has lost data, say: all behind it would wait for ever.
+  await restoreDelivery(context, address, only);
+  return { left, wakeUpAgainAt: clock() + RESTORED_WAKE_UP_MS };
 }
 
-export type WakeUpEndpoint = ReturnType<typeof createWakeUpEndpoint>;
+async function allowanceOf(
+  context: WakeUpContext,
+  endpoint: Endpoint | undefined,
+  permits: number,
+): Promise<Allowance> {
+  if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_WAKE_UP_MS };
+  if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_WAKE_UP_MS };
+  const { breaker, rate, next } = await context.admissionStore.stand(endpoint.id, endpoint.rateLimit);
+  const now = context.clock();
+  const phase = phaseOf(breaker, now);
+  if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
+  const safetyMs = permits === 0 ? FULL_WAKE_UP_MS : SAFETY_WAKE_UP_MS;
+  const againInMs = Math.min(rate.free < permits ? rate.nextInMs : safetyMs, safetyMs);
+  const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
+  if (endpoint.ordering === 'none') return { most, againInMs };
+  if (most < 1) return { most: 0, againInMs };
+  // Nobody is in the order: what was held before there was one joins it when it is asked again.
+  return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };
+}
 
-export interface RestoreDeliveryDeps {
+async function allowanceInOrder(
+  { oldestEvents }: WakeUpContext,
+  { accountId }: Endpoint,
+  { eventId, acceptedAt, hasBegun }: OrderedDelivery,
+  againInMs: number,
+): Promise<Allowance> {
+  const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
+  return isOvertaking
+    ? { most: 0, againInMs: OLDER_EVENT_WAKE_UP_MS }
+    : { most: 1, only: eventId, againInMs };
+}
+
+export interface RestoreDeliveryContext {
   readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
 }
 
 /** Gives a delivery that all others of its endpoint wait for a job, or takes it out of their way if it has ended. */
-export function createRestoreDelivery({
-  deliveryStore,
-  deliveryQueue,
-  admissionStore,
-}: RestoreDeliveryDeps): RestoreDelivery {
-  return async function restoreDelivery({ accountId, endpointId }, eventId) {
-    const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
-    if (isOpen) {
-      await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
-    } else {
-      await admissionStore.leaveOrder(endpointId, eventId);
-    }
-  };
+async function restoreDelivery(
+  { deliveryStore, deliveryQueue, admissionStore }: RestoreDeliveryContext,
+  { accountId, endpointId }: EndpointAddress,
+  eventId: EventId,
+): Promise<void> {
+  const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
+  if (isOpen) await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+  else await admissionStore.leaveOrder(endpointId, eventId);
 }

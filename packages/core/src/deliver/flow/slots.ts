@@ -25,7 +25,7 @@ export type AttemptPace = 'quick' | 'patient' | 'slow';
 
 /** Longer than a receiver takes that is well, and short enough that those that hang are felt by nobody else. */
 export const SLOW_AFTER_MS = 250;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 // A turn of the event loop takes so much when there is more under way than the processor keeps up with. What is under way
 // beyond that waits in this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which
@@ -43,7 +43,7 @@ const LEAST_SLOTS = 8;
  * ones while the process is late with what it has, those aside that wait for their receivers.
  */
 export class Slots {
-  // In the order in which they were taken, so that the oldest are looked at first.
+  // In the order in which they were taken, so that the oldest are checked first.
   readonly #quick = new Set<Slot>();
   #slow = 0;
   #pace = 1;
@@ -93,7 +93,7 @@ export class Slots {
     else this.#quick.add(slot);
     if (pace === 'patient') this.#countAsWaiting(slot);
     this.#tellIfOther(before);
-    this.#keepLooking();
+    this.#keepChecking();
     return slot;
   }
 
@@ -110,13 +110,13 @@ export class Slots {
     this.#moveSlow(this.options.clock() - SLOW_AFTER_MS);
     this.#tellIfOther(before);
     this.options.measureTurn(this.#keepPace);
-    this.#keepLooking();
+    this.#keepChecking();
   };
 
-  #keepLooking(): void {
+  #keepChecking(): void {
     const isAtRest = this.#quick.size === 0 && this.#pace === 1;
     if (isAtRest || this.#timer !== undefined) return;
-    this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
+    this.#timer = setTimeout(this.#onTimer, CHECK_EVERY_MS);
   }
 
   readonly #keepPace = (turnMs: number): void => {

@@ -10,8 +10,8 @@ export interface Command {
   run(): Promise<void>;
 }
 
-export const ACCEPTED: SendResult = answered(204);
-export const REFUSED: SendResult = answered(500);
+export const ACCEPTED: SendResult = responded(204);
+export const REFUSED: SendResult = responded(500);
 
 const MAX_RUNS = 3;
 const MAX_LOOKS = 2;
@@ -144,6 +144,6 @@ function possible(...commands: readonly (Command | undefined)[]): Command[] {
   return commands.filter((command) => command !== undefined);
 }
 
-function answered(status: number): SendResult {
-  return { kind: 'answered', status, retryAfter: undefined, wish: undefined, body: '', timings: {} };
+function responded(status: number): SendResult {
+  return { kind: 'responded', status, retryAfter: undefined, wish: undefined, body: '', timings: {} };
 }

@@ -1,7 +1,6 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
-import { createDeliver, type DeliverResult } from '../../deliver/deliver';
-import { type Admit, createAdmit } from '../../deliver/flow/admit';
-import { Concurrency, type Place } from '../../deliver/flow/concurrency';
+import { type DeliverContext, type DeliverResult, deliver } from '../../deliver/deliver';
+import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import type { SendResult } from '../../deliver/transport';
 import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
@@ -16,7 +15,6 @@ type Admission = ReturnType<typeof buildAdmission>;
 export interface ModelProcess {
   readonly worker: Worker<DeliveryJob>;
   readonly concurrency: Concurrency;
-  readonly admit: Admit;
 }
 
 export interface ModelRun {
@@ -29,7 +27,7 @@ export interface ModelRun {
   /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
   hasLostLock: boolean;
   /** What it holds at the endpoint. */
-  place: Place | undefined;
+  permit: Permit | undefined;
 }
 
 /** Where a run stands while its request is under way. */
@@ -74,12 +72,12 @@ export function startProcess(admission: Admission, worker: Worker<DeliveryJob>):
     maxUnknown: SLOTS,
     patienceMs: 0,
   });
-  return { worker, concurrency, admit: createAdmit({ ...admission, concurrency }) };
+  return { worker, concurrency };
 }
 
 /** A run of a process that has died: nothing of it is left in memory. */
-export function dropRun({ process, place }: ModelRun): void {
-  if (place) process.concurrency.leave(place, undefined);
+export function dropRun({ process, permit }: ModelRun): void {
+  if (permit) process.concurrency.releasePermit(permit, undefined);
 }
 
 /** Lets a process take the next job, as BullMQ's own loop does, and stands still before it is worked on. */
@@ -100,7 +98,7 @@ export async function startRun(
     token,
     work: new Stepwise(),
     hasLostLock: false,
-    place: undefined,
+    permit: undefined,
   };
   await run.work.start(async () => {
     await run.work.pause('its job');
@@ -117,59 +115,73 @@ async function workOn(
   events: RunEvents,
 ): Promise<void> {
   const hold = { hasHeld: false };
-  const deliver = createDeliverStepwise(lane, run, events, hold);
-  const result = await deliver(readRun(run, job), new AbortController().signal);
+  const context = stepwiseContext(lane, run, events, hold);
+  const result = await deliver(context, readRun(run, job), new AbortController().signal);
   await run.work.pause('its end');
   const isStillOurs = await endRun(job, run.token, result);
   if (isStillOurs) events.onPutOff(run, putOffOf(result, hold.hasHeld));
 }
 
-function createDeliverStepwise(
+function stepwiseContext(
   { admission, eventStore }: ModelLane,
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
-) {
+): DeliverContext {
   const { work, process } = run;
-  const { deliveryStore, attemptStore } = admission;
-  return createDeliver({
+  const { deliveryStore, attemptStore, heldDeliveries } = admission;
+  return {
     ...admission,
     eventStore,
     concurrency: {
-      leave(place, attempt) {
-        run.place = undefined;
-        process.concurrency.leave(place, attempt);
+      async takePermit(...args) {
+        await work.pause('its admission');
+        const permit = await process.concurrency.takePermit(...args);
+        if (typeof permit === 'object') run.permit = permit;
+        return permit;
       },
+      releasePermit(permit, attempt) {
+        run.permit = undefined;
+        process.concurrency.releasePermit(permit, attempt);
+      },
+      freePermits: (endpointId) => process.concurrency.freePermits(endpointId),
+      isSlow: (endpointId) => process.concurrency.isSlow(endpointId),
     },
-    admit: work.before('its admission', async (input) => {
-      const answer = await process.admit(input);
-      if (answer.kind === 'admitted') run.place = answer.place;
-      return answer;
-    }),
-    hold: work.before('its entry', async (input) => {
-      hold.hasHeld = true;
-      return await admission.hold(input);
-    }),
+    heldDeliveries: {
+      async enter(...args) {
+        await work.pause('its entry');
+        hold.hasHeld = true;
+        return await heldDeliveries.enter(...args);
+      },
+      askForWakeUp: (...args) => heldDeliveries.askForWakeUp(...args),
+    },
     deliveryStore: {
       readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
-      append: (delivery, fact) => deliveryStore.append(delivery, fact),
-      appendIfUnchanged: (delivery, fact, length) => deliveryStore.appendIfUnchanged(delivery, fact, length),
-      readWithLength: work.before('a second look at its log', (endpointId, eventId) =>
-        deliveryStore.readWithLength(endpointId, eventId),
-      ),
+      append: (...args) => deliveryStore.append(...args),
+      appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
+      async readWithLength(...args) {
+        await work.pause('a second look at its log');
+        return await deliveryStore.readWithLength(...args);
+      },
     },
-    attemptStore: { record: work.before('its record', (input) => attemptStore.record(input)) },
-    settle: work.before('what follows', admission.settle),
+    attemptStore: {
+      async record(attempt) {
+        await work.pause('its record');
+        const effect = await attemptStore.record(attempt);
+        if (effect) await work.pause('what follows');
+        return effect;
+      },
+    },
     transport: async () => {
       await events.onRequest(run);
       return (await work.pause(SENDING)) as SendResult;
     },
     healthRecorder: { record: () => {} },
-    raise: () => {},
+    operationalEvents: { raise: () => {} },
     workerId: 'model',
     retrySchedule: RETRY_SCHEDULE,
     requestStyle: { userAgent: 'model', signatureHeader: { name: 'webhook-signature', prefix: '' } },
-  });
+  };
 }
 
 function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {

@@ -1,13 +1,15 @@
 import { AccountStore } from '../../accounts/redis-account-store';
-import { createRestoreDelivery, createWakeUpEndpoint } from '../../deliver/flow/releaser';
+import { wakeUpEndpoint } from '../../deliver/flow/releaser';
 import { deliveryIdOf } from '../../domain/delivery';
-import type { Endpoint } from '../../domain/endpoint';
+import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { createDisable } from '../../endpoints/disable';
 import { createManageEndpoints } from '../../endpoints/manage-endpoints';
+import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { oneByOne } from '../../platform/redis-script';
 import { createFanOutEvent } from '../../publish/fan-out-event';
+import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
 import { readHeld } from '../read-held';
@@ -167,23 +169,26 @@ export class ModelScene {
     const { admission } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
-    const wakeUpEndpoint = createWakeUpEndpoint({
+    const context = {
       ...admission,
-      endpointStore: { find: look.before('the endpoint', endpointStore.find) },
+      endpointStore: {
+        find: look.before('the endpoint', (...args: Parameters<EndpointStore['find']>) =>
+          endpointStore.find(...args),
+        ),
+      },
       heldDeliveries: {
-        wakeUpDueAt: (address) => heldDeliveries.wakeUpDueAt(address),
-        release: look.before('the release', async (address, request) => {
+        wakeUpDueAt: (address: EndpointAddress) => heldDeliveries.wakeUpDueAt(address),
+        release: look.before('the release', async (address: EndpointAddress, request: ReleaseRequest) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
           if (request.most > released.released && request.only === undefined) await this.#checkEntries();
           return released;
         }),
       },
-      restoreDelivery: createRestoreDelivery(admission),
-    });
+    };
     this.looks.push(look);
     await look.start(async () => {
-      await wakeUpEndpoint(this.address, places);
+      await wakeUpEndpoint(context, this.address, places);
     });
   }
 

@@ -1,30 +1,28 @@
-import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../../domain/breaker';
-import type { Endpoint } from '../../domain/endpoint';
-import { keys } from '../../domain/keys';
-import { createDisable, createDisableFailing } from '../../endpoints/disable';
-import { tallyOf } from '../../endpoints/health/attempt-tally';
-import { buildAdmission } from '../../testing/build-admission';
-import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';
-import { buildEndpoint } from '../../testing/build-endpoint';
-import { openTestRedis, type TestRedis } from '../../testing/test-redis';
-import { uniqueEventId } from '../../testing/unique-ids';
-import type { AttemptEffect } from './redis-attempt-store';
-import { createSettle, type SettleInput } from './settle';
+import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../domain/breaker';
+import type { DeliveryFact } from '../domain/delivery-log';
+import type { Endpoint } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import { createDisable, createDisableFailing } from '../endpoints/disable';
+import { tallyOf } from '../endpoints/health/attempt-tally';
+import { secretUnreadable } from '../endpoints/seal';
+import { DeliveryScene, HELD, NOW, refused, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
+import { buildAdmission } from '../testing/build-admission';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { uniqueEventId } from '../testing/unique-ids';
+import { type AfterAttemptInput, afterAttempt } from './after-attempt';
+import type { AttemptEffect } from './flow/redis-attempt-store';
 
-const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 
-let redis: TestRedis;
-const opened: { close(): Promise<void> }[] = [];
+let scene: DeliveryScene;
 beforeAll(async () => {
-  redis = await openTestRedis();
+  scene = await DeliveryScene.open();
 });
-afterAll(async () => {
-  await Promise.all(opened.map((each) => each.close()));
-  await redis.close();
-});
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
 
-interface AttemptChange extends Partial<SettleInput> {
+interface AttemptChange extends Partial<AfterAttemptInput> {
   /** Until when the breaker was open, as the attempt was admitted. */
   readonly openUntil?: number;
   readonly tellsOfFailing?: boolean;
@@ -33,19 +31,18 @@ interface AttemptChange extends Partial<SettleInput> {
 
 async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   const time = { now: NOW };
-  const admission = buildAdmission({ redis: redis.client, clock: () => time.now });
-  opened.push(admission);
+  const admission = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => time.now }));
   await admission.endpointStore.create(endpoint);
   const asked: string[] = [];
   const releaser = {
-    wakeUpAt: (_account: string, _endpoint: string, at: number) => asked.push(`look at ${at - NOW}`),
-    grant: (_account: string, _endpoint: string, places: number) => asked.push(`grant ${places}`),
+    wakeUpAt: (_account: string, _endpoint: string, at: number) => asked.push(`wake up at ${at - NOW}`),
+    grant: (_account: string, _endpoint: string, permits: number) => asked.push(`grant ${permits}`),
     isWatching: () => isWatched,
   };
   const disable = createDisable(admission);
   const policy = { afterMs: 5 * DAY_MS, failureSpanMs: DAY_MS / 2 };
   const disableFailing = createDisableFailing({ ...admission, disable, policy });
-  const settle = createSettle({ ...admission, disable, disableFailing, releaser });
+  const context = { ...admission, disable, disableFailing, releaser };
 
   /** What an attempt's record says of it, as `record-attempt` has it. */
   async function record(delivered: boolean, change: AttemptChange): Promise<AttemptEffect> {
@@ -72,7 +69,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   async function end(delivered: boolean, change: AttemptChange = {}) {
     const { openUntil: _open, tellsOfFailing: _tells, attemptKey: _key, ...input } = change;
     const effect = await record(delivered, change);
-    return await settle({
+    return await afterAttempt(context, {
       endpoint,
       effect,
       delivered,
@@ -98,7 +95,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     wakeUpDueAt: () =>
       admission.heldDeliveries.wakeUpDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
     isCountedAsOpen: async () =>
-      (await redis.client.zscore(keys.openBreakers, `${endpoint.accountId}/${endpoint.id}`)) !== null,
+      (await scene.redis.client.zscore(keys.openBreakers, `${endpoint.accountId}/${endpoint.id}`)) !== null,
     readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
     readEndpoint: () => admission.endpointStore.find(endpoint.accountId, endpoint.id),
   };
@@ -108,7 +105,7 @@ describe('a success', () => {
   it('means nothing at an endpoint that is well', async () => {
     const { succeed, endpoint, asked, wakeUpDueAt } = await arrange();
     expect(await succeed()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
-    expect(await redis.client.exists(keys.breaker(endpoint.id))).toBe(0);
+    expect(await scene.redis.client.exists(keys.breaker(endpoint.id))).toBe(0);
     expect(await wakeUpDueAt()).toBeUndefined();
     expect(asked).toEqual([]);
   });
@@ -122,7 +119,7 @@ describe('a success', () => {
     expect(signals.named('breaker.closed')).toEqual([]);
   });
 
-  it('closes a breaker that was open, says so, and has all processes look now', async () => {
+  it('closes a breaker that was open, says so, and has all processes wake it up now', async () => {
     const { fail, succeed, readBreaker, signals, wakeUpDueAt, endpoint } = await arrange();
     await fail(FAILURES_TO_OPEN);
     await succeed();
@@ -152,11 +149,11 @@ describe('a failure', () => {
     expect(signals.named('breaker.opened')).toEqual([]);
   });
 
-  it('that is one too many opens the breaker, is announced, and has it looked at when it half-opens', async () => {
+  it('that is one too many opens the breaker, is announced, and has it woken up when it half-opens', async () => {
     const { fail, readBreaker, signals, asked, endpoint } = await arrange();
     await fail(FAILURES_TO_OPEN);
     expect(await readBreaker()).toEqual({ failures: FAILURES_TO_OPEN, openUntil: NOW + MIN_OPEN_MS });
-    expect(asked).toEqual([`look at ${MIN_OPEN_MS}`]);
+    expect(asked).toEqual([`wake up at ${MIN_OPEN_MS}`]);
     expect(signals.named('breaker.opened')).toEqual([
       {
         name: 'breaker.opened',
@@ -244,22 +241,22 @@ describe('what is held', () => {
   it('waits when the failure has opened the breaker', async () => {
     const { fail, asked } = await arrange();
     await fail(FAILURES_TO_OPEN, { hasWaited: true });
-    expect(asked.at(-1)).toBe(`look at ${MIN_OPEN_MS}`);
+    expect(asked.at(-1)).toBe(`wake up at ${MIN_OPEN_MS}`);
   });
 
   it('waits for some seconds when an attempt at a slow endpoint has failed, and not when it ended well', async () => {
     const { failOnce, succeed, concurrency, endpoint, asked } = await arrange({ isWatched: true });
-    const place = await concurrency.enter(endpoint, false, false);
-    if (typeof place === 'object') {
-      concurrency.leave(place, { outcome: 'response_timeout', durationMs: 15_000 });
+    const permit = await concurrency.takePermit(endpoint, false, false);
+    if (typeof permit === 'object') {
+      concurrency.releasePermit(permit, { outcome: 'response_timeout', durationMs: 15_000 });
     }
     await failOnce();
     await succeed();
-    expect(asked).toEqual(['look at 5000', 'grant 2']);
+    expect(asked).toEqual(['wake up at 5000', 'grant 2']);
   });
 
   it.each([
-    [true, ['look at 0']],
+    [true, ['wake up at 0']],
     [false, []],
   ])('goes one at a time where there is an order, when one has ended: %s', async (hasEnded, expected) => {
     const { failOnce, asked } = await arrange({ endpoint: buildEndpoint({ ordering: 'strict' }) });
@@ -267,14 +264,14 @@ describe('what is held', () => {
     expect(asked).toEqual(expected);
   });
 
-  it('for the rate limit is looked at when the attempt does not count any more', async () => {
+  it('for the rate limit is woken up when the attempt does not count any more', async () => {
     const endpoint = buildEndpoint({ rateLimit: 1 });
     const { succeed, asked } = await arrange({ endpoint });
     await succeed({ attemptKey: 'a' });
     expect(asked).toEqual([]);
-    await redis.client.set(keys.rateWaiting(endpoint.id), '1');
+    await scene.redis.client.set(keys.rateWaiting(endpoint.id), '1');
     await succeed({ attemptKey: 'b' });
-    expect(asked).toEqual(['look at 1001']);
+    expect(asked).toEqual(['wake up at 1001']);
   });
 });
 
@@ -282,7 +279,7 @@ describe('an endpoint that has failed for too long', () => {
   // Created in days long past, and failing for a day.
   async function arrangeFailing(change: Partial<Endpoint> = {}) {
     const arranged = await arrange({ endpoint: buildEndpoint({ createdAt: NOW - 50 * DAY_MS, ...change }) });
-    await redis.client.set(keys.breaker(arranged.endpoint.id), `1 0 ${NOW - DAY_MS} 0`);
+    await scene.redis.client.set(keys.breaker(arranged.endpoint.id), `1 0 ${NOW - DAY_MS} 0`);
     return arranged;
   }
 
@@ -294,8 +291,8 @@ describe('an endpoint that has failed for too long', () => {
 
   it('is disabled once, however many attempts fail at the same time', async () => {
     const { failOnce, signals } = await arrangeFailing();
-    const settled = await Promise.all(Array.from({ length: 8 }, () => failOnce()));
-    expect(settled.filter(({ disabledAs }) => disabledAs === 'failing')).toHaveLength(1);
+    const ends = await Promise.all(Array.from({ length: 8 }, () => failOnce()));
+    expect(ends.filter(({ disabledAs }) => disabledAs === 'failing')).toHaveLength(1);
     expect(signals.named('endpoint.disabled')).toHaveLength(1);
   });
 
@@ -331,8 +328,8 @@ describe('trouble of which the account was told', () => {
     await failOnce();
     await failOnce({ tellsOfFailing: true });
     await fail(FAILURES_TO_OPEN);
-    const settled = await Promise.all([succeed(), succeed()]);
-    expect(settled.map(({ recoveredFrom }) => recoveredFrom).toSorted()).toEqual([NOW, undefined]);
+    const ends = await Promise.all([succeed(), succeed()]);
+    expect(ends.map(({ recoveredFrom }) => recoveredFrom).toSorted()).toEqual([NOW, undefined]);
   });
 
   it('is none where the account was told of nothing', async () => {
@@ -342,7 +339,7 @@ describe('trouble of which the account was told', () => {
   });
 });
 
-it('leaves a place in the order to the next one with the attempt’s record', async () => {
+it('leaves its position in the order to the next one with the attempt’s record', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const { attemptStore, admissionStore } = await arrange({ endpoint });
   const delivery = { eventId: uniqueEventId(), endpointId: endpoint.id };
@@ -360,3 +357,164 @@ it('leaves a place in the order to the next one with the attempt’s record', as
   await attemptStore.record({ ...attempt, hasEnded: true });
   expect((await admissionStore.stand(endpoint.id, undefined)).next).toBeUndefined();
 });
+
+describe('a receiver that asks to be disabled', () => {
+  const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
+
+  it('gets nothing any more, and what it did not accept is held', async () => {
+    const { deliver, isHeld, moveClock, readEndpoint } = await scene.arrange({
+      results: [responded(500, { wish: 'disable' })],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await readEndpoint()).toMatchObject(DISABLED);
+    moveClock(SCHEDULE[0]);
+    expect(await deliver()).toEqual(HELD);
+    expect(await isHeld()).toBe(true);
+  });
+
+  it('is disabled also when it accepts', async () => {
+    const { deliver, readRecord, readEndpoint } = await scene.arrange({
+      results: [responded(200, { wish: 'disable' })],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+    expect(await readEndpoint()).toMatchObject(DISABLED);
+  });
+});
+
+describe('its account', () => {
+  const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
+    kind: 'attempted',
+    attempt: buildAttempt({ number }),
+    nextAttemptAt: NOW,
+  }));
+
+  it('is told nothing of an attempt that goes well', async () => {
+    const { deliver, raised } = await scene.arrange({ results: [responded(204)] });
+    await deliver();
+    expect(raised.events).toEqual([]);
+  });
+
+  it('is told of the fourth failure, and of the last', async () => {
+    const { deliver, raised, endpoint } = await scene.arrange({ results: [refused], log: failedThrice });
+    await deliver();
+    expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
+    expect(await readTold(endpoint)).toEqual({ failingSince: NOW + SEND_MS, wasTold: true });
+  });
+
+  it('is told when the receiver says that it is gone', async () => {
+    const { deliver, raised, endpoint } = await scene.arrange({ results: [responded(410)] });
+    await deliver();
+    expect(raised.events).toMatchObject([
+      { type: 'webhook.disabled', accountId: endpoint.accountId, data: { reason: 'gone' } },
+    ]);
+  });
+
+  it('is told when what it was told of is over', async () => {
+    const { deliver, raised, endpoint } = await scene.arrange({ results: [responded(204)] });
+    await scene.redis.client.set(keys.breaker(endpoint.id), `1 0 ${NOW - 1} 1`);
+    await deliver();
+    expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
+  });
+
+  it('is told nothing of a delivery that was to tell it something', async () => {
+    const { deliver, raised, endpoint } = await scene.arrange({
+      results: [responded(410)],
+      log: failedThrice,
+      type: 'webhook.failing',
+    });
+    await deliver();
+    expect(raised.events).toEqual([]);
+    expect(await readTold(endpoint)).toMatchObject({ wasTold: false });
+  });
+});
+
+describe('its endpoint', () => {
+  it('gets the next one after one that had waited', async () => {
+    const arranged = await scene.arrange({ results: [responded(204)], job: { hasWaited: true } });
+    const { untilReleased } = await scene.holdNext(arranged);
+    arranged.admission.releaser.start();
+    await arranged.deliver();
+    await untilReleased();
+    expect(await arranged.admission.heldDeliveries.count(arranged.run.endpointId)).toBe(0);
+  });
+
+  it('gets nothing any more, until somebody enables it, when the receiver says that it is gone', async () => {
+    const { deliver, isHeld, readRecord, moveClock, readEndpoint } = await scene.arrange({
+      results: [responded(410)],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await readEndpoint()).toMatchObject({
+      status: 'disabled',
+      disabledReason: 'gone',
+    });
+    moveClock(SCHEDULE[0]);
+    expect(await deliver()).toEqual(HELD);
+    expect(await isHeld()).toBe(true);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
+  });
+});
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  it('the next one goes once this one is delivered', async () => {
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results: [responded(204)] });
+    const { untilReleased } = await scene.giveTurn(arranged);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    await untilReleased();
+  });
+
+  it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
+    const arranged = await scene.arrange({
+      endpoint: strictEndpoint(),
+      results: [responded(500), responded(500), responded(500)],
+    });
+    const { stays, untilReleased } = await scene.giveTurn(arranged);
+    for (const delayMs of SCHEDULE) {
+      await arranged.deliver();
+      expect(await stays()).toBe(true);
+      arranged.moveClock(delayMs);
+    }
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    await untilReleased();
+  });
+
+  it('the next one goes when the receiver asks for the end of this one', async () => {
+    const results = [responded(422, { wish: 'abort' })];
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results });
+    const { untilReleased } = await scene.giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'aborted' });
+    await untilReleased();
+  });
+});
+
+describe('what follows from an attempt on record', () => {
+  it('keeps no slot waiting for secrets that can not be read, and the attempt is not made again', async () => {
+    const { deliver, requests } = await scene.arrange({
+      results: [responded(500)],
+      refusals: 1,
+      refusal: secretUnreadable(),
+    });
+    await expect(deliver()).rejects.toMatchObject({ code: 'secret_unreadable' });
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: SCHEDULE[0] });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
+    const { deliver, signals, readEndpoint } = await scene.arrange({
+      results: [responded(410)],
+      refusals: 1,
+    });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_4xx' });
+    expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
+    expect(await readEndpoint()).toMatchObject({ status: 'disabled' });
+  });
+});
+
+/** Of the breaker's record. */
+async function readTold({ id }: Endpoint) {
+  const [, , since, told] = ((await scene.redis.client.get(keys.breaker(id))) ?? '').split(' ');
+  return { failingSince: Number(since), wasTold: told === '1' };
+}

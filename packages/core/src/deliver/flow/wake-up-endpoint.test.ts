@@ -2,12 +2,14 @@ import { FAILURES_TO_OPEN } from '../../domain/breaker';
 import type { Endpoint } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
+import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { buildAdmission } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
 import { readHeld } from '../../testing/read-held';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEventId } from '../../testing/unique-ids';
 import { takeFromWaiting } from '../../testing/waiting-jobs';
+import { wakeUpEndpoint } from './releaser';
 
 const NOW = 1_700_000_000_000;
 const jobs = { toKey: (name: string) => `bull:deliveries:${name}` };
@@ -65,72 +67,73 @@ async function arrange({
     address,
     partsOf,
     eventIds: deliveries.map(({ eventId }) => eventId),
-    look: (places: number) => admission.wakeUpEndpoint(address, places),
+    wakeUp: (permits: number) => wakeUpEndpoint(admission, address, permits),
     stillHeld: () => readHeld(heldDeliveries, endpoint.id),
     wakeUpDueAt: () => heldDeliveries.wakeUpDueAt(address),
   };
 }
 
 it('finds nothing to do where nothing is held', async () => {
-  const { look, wakeUpDueAt } = await arrange();
-  expect(await look(2)).toMatchObject({ left: 0 });
+  const { wakeUp, wakeUpDueAt } = await arrange();
+  expect(await wakeUp(2)).toMatchObject({ left: 0 });
   expect(await wakeUpDueAt()).toBeUndefined();
 });
 
 it('keeps the one that is held until its job is put off: a worker is at it', async () => {
-  const { look, eventIds, stillHeld, wakeUpDueAt, address } = await arrange({ held: 1 });
+  const { wakeUp, eventIds, stillHeld, wakeUpDueAt, address } = await arrange({ held: 1 });
   const jobId = `${eventIds[0]}.${address.endpointId}`;
   await takeFromWaiting(redis.client, jobs, jobId);
   await redis.client.lpush('bull:deliveries:active', jobId);
-  await look(2);
+  await wakeUp(2);
   expect(await stillHeld()).toEqual(eventIds);
   expect(await wakeUpDueAt()).toBe(NOW + 100);
   await redis.client.lrem('bull:deliveries:active', 1, jobId);
 });
 
-it('does nothing at a disabled endpoint, and looks again much later, should whoever enables it die before asking', async () => {
+it('does nothing at a disabled endpoint, and wakes up again much later, should the process that enables it die before asking', async () => {
   const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
-  const { look, eventIds, stillHeld, wakeUpDueAt } = await arrange({ endpoint, held: 2 });
-  expect(await look(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 600_000 });
+  const { wakeUp, eventIds, stillHeld, wakeUpDueAt } = await arrange({ endpoint, held: 2 });
+  expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 600_000 });
   expect(await stillHeld()).toEqual(eventIds);
   expect(await wakeUpDueAt()).toBe(NOW + 600_000);
 });
 
 it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {
-  const { look, endpointStore, address, stillHeld, wakeUpDueAt } = await arrange({ held: 3 });
+  const { wakeUp, endpointStore, address, stillHeld, wakeUpDueAt } = await arrange({ held: 3 });
   await endpointStore.remove(address.accountId, address.endpointId);
-  expect(await look(0)).toMatchObject({ left: 0 });
+  expect(await wakeUp(0)).toMatchObject({ left: 0 });
   expect(await stillHeld()).toEqual([]);
   expect(await wakeUpDueAt()).toBeUndefined();
 });
 
-it('releases nothing while the breaker is open, and looks again at its time', async () => {
-  const { look, eventIds, stillHeld, wakeUpDueAt } = await arrange({ held: 2, openUntil: NOW + 700 });
-  await look(8);
+it('releases nothing while the breaker is open, and wakes up again at its time', async () => {
+  const { wakeUp, eventIds, stillHeld, wakeUpDueAt } = await arrange({ held: 2, openUntil: NOW + 700 });
+  await wakeUp(8);
   expect(await stillHeld()).toEqual(eventIds);
   expect(await wakeUpDueAt()).toBe(NOW + 700);
 });
 
-it('does not take a look away that is asked for while it has the endpoint in hand', async () => {
+it('does not take a wake-up away that is asked for while it has the endpoint in hand', async () => {
   const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
-  const { endpointStore, heldDeliveries, address, wakeUpDueAt, ...rest } = await arrange({
+  const { endpointStore, heldDeliveries, address, wakeUpDueAt, ...admission } = await arrange({
     endpoint,
     held: 1,
   });
-  const find = endpointStore.find;
-  endpointStore.find = async (...args) => {
-    const found = await find(...args);
-    // Somebody enables it now.
-    await heldDeliveries.askForWakeUp(address, NOW);
-    return found;
+  const store: Pick<EndpointStore, 'find'> = {
+    async find(...args) {
+      const found = await endpointStore.find(...args);
+      // Somebody enables it now.
+      await heldDeliveries.askForWakeUp(address, NOW);
+      return found;
+    },
   };
-  await rest.look(2);
+  await wakeUpEndpoint({ ...admission, heldDeliveries, endpointStore: store }, address, 2);
   expect(await wakeUpDueAt()).toBeLessThanOrEqual(NOW);
 });
 
-it('looks again soon when this process has no room: another one may have some', async () => {
-  const { look, wakeUpDueAt } = await arrange({ held: 2 });
-  expect(await look(0)).toEqual({ left: 2, wakeUpAgainAt: NOW + 1_000 });
+it('wakes up again soon when this process has no room: another one may have some', async () => {
+  const { wakeUp, wakeUpDueAt } = await arrange({ held: 2 });
+  expect(await wakeUp(0)).toEqual({ left: 2, wakeUpAgainAt: NOW + 1_000 });
   expect(await wakeUpDueAt()).toBe(NOW + 1_000);
 });
 
@@ -155,57 +158,57 @@ describe('with jobs that are put off', () => {
     return arranged;
   }
 
-  it('releases as many as there are places, those that were accepted first', async () => {
-    const { look, eventIds, stillHeld } = await arrangePutOff({ held: 5 });
-    await look(2);
+  it('releases as many as there are permits, those that were accepted first', async () => {
+    const { wakeUp, eventIds, stillHeld } = await arrangePutOff({ held: 5 });
+    await wakeUp(2);
     expect(await stillHeld()).toEqual(eventIds.slice(2));
   });
 
-  it('looks again later while some are held, whatever becomes of those that were released', async () => {
-    const { look, wakeUpDueAt } = await arrangePutOff({ held: 2 });
-    expect(await look(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10_000 });
+  it('wakes up again later while some are held, whatever becomes of those that were released', async () => {
+    const { wakeUp, wakeUpDueAt } = await arrangePutOff({ held: 2 });
+    expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10_000 });
     expect(await wakeUpDueAt()).toBe(NOW + 10_000);
   });
 
-  it('loses none and releases none twice, however many look at once', async () => {
-    const { look, stillHeld } = await arrangePutOff({ held: 6 });
-    const looks = await Promise.all([1, 2, 3].map(() => look(2)));
-    expect(looks.map(({ left }) => left).toSorted()).toEqual([0, 2, 4]);
+  it('loses none and releases none twice, however many wake it up at once', async () => {
+    const { wakeUp, stillHeld } = await arrangePutOff({ held: 6 });
+    const wokenUp = await Promise.all([1, 2, 3].map(() => wakeUp(2)));
+    expect(wokenUp.map(({ left }) => left).toSorted()).toEqual([0, 2, 4]);
     expect(await stillHeld()).toEqual([]);
   });
 
   it('releases one while the breaker is half-open: the probe', async () => {
-    const { look, eventIds, stillHeld } = await arrangePutOff({ held: 3, openUntil: NOW });
-    await look(2);
+    const { wakeUp, eventIds, stillHeld } = await arrangePutOff({ held: 3, openUntil: NOW });
+    await wakeUp(2);
     expect(await stillHeld()).toEqual(eventIds.slice(1));
   });
 
   it('releases no more than the rate limit allows', async () => {
-    const { look, eventIds, stillHeld, endpoint } = await arrangePutOff({
+    const { wakeUp, eventIds, stillHeld, endpoint } = await arrangePutOff({
       endpoint: buildEndpoint({ rateLimit: 2 }),
       held: 4,
     });
     await redis.client.zadd(keys.recentAttempts(endpoint.id), Date.now() + 500, 'another one');
-    const { wakeUpAgainAt } = await look(8);
+    const { wakeUpAgainAt } = await wakeUp(8);
     expect(await stillHeld()).toEqual(eventIds.slice(1));
     expect(wakeUpAgainAt).toBeLessThanOrEqual(NOW + 501);
   });
 
   it('ends the wait for the rate limit with the last that is held', async () => {
-    const { look, endpoint } = await arrangePutOff({ endpoint: buildEndpoint({ rateLimit: 2 }), held: 3 });
+    const { wakeUp, endpoint } = await arrangePutOff({ endpoint: buildEndpoint({ rateLimit: 2 }), held: 3 });
     await redis.client.set(keys.rateWaiting(endpoint.id), '1');
-    await look(2);
+    await wakeUp(2);
     expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(1);
-    await look(2);
+    await wakeUp(2);
     expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(0);
   });
 
   describe('at an endpoint with strict ordering', () => {
     const endpoint = () => buildEndpoint({ ordering: 'strict' });
 
-    it('releases one, whatever places there are, and no other until that has ended', async () => {
+    it('releases one, whatever permits there are, and no other until that has ended', async () => {
       const {
-        look,
+        wakeUp,
         eventIds,
         stillHeld,
         admissionStore,
@@ -215,28 +218,28 @@ describe('with jobs that are put off', () => {
         held: 3,
       });
       const [first = uniqueEventId()] = eventIds;
-      await look(8);
-      await look(8);
+      await wakeUp(8);
+      await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
       await admissionStore.leaveOrder(at.id, first);
-      await look(8);
+      await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(2));
     });
 
-    it('lets nobody overtake an event that is not fanned out yet, and looks again soon', async () => {
-      const { look, eventIds, stillHeld, wakeUpDueAt } = await arrangePutOff({
+    it('lets nobody overtake an event that is not fanned out yet, and wakes up again soon', async () => {
+      const { wakeUp, eventIds, stillHeld, wakeUpDueAt } = await arrangePutOff({
         endpoint: endpoint(),
         held: 2,
         hasOlderEvents: true,
       });
-      await look(8);
+      await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds);
       expect(await wakeUpDueAt()).toBe(NOW + 100);
     });
 
     it('releases one that has begun, whatever is not fanned out yet', async () => {
       const {
-        look,
+        wakeUp,
         eventIds,
         stillHeld,
         endpoint: at,
@@ -246,13 +249,13 @@ describe('with jobs that are put off', () => {
         hasOlderEvents: true,
       });
       await redis.client.set(keys.turn(at.id), eventIds[0] ?? '');
-      await look(8);
+      await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
     });
 
     it('gives the one whose turn it is a job again when it has lost it, or all others would wait for ever', async () => {
       const {
-        look,
+        wakeUp,
         admissionStore,
         endpoint: at,
         deliveryQueue,
@@ -263,13 +266,13 @@ describe('with jobs that are put off', () => {
       });
       const lost = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await admissionStore.joinOrder(at.id, [lost]);
-      await look(1);
+      await wakeUp(1);
       expect(await deliveryQueue.requestOf(partsOf(lost.eventId))).not.toBe('no_job');
     });
 
-    it('takes one that has ended out of the order, and looks again at once: there may be many like it', async () => {
+    it('takes one that has ended out of the order, and wakes up again at once: there may be many like it', async () => {
       const {
-        look,
+        wakeUp,
         admissionStore,
         deliveryStore,
         endpoint: at,
@@ -280,16 +283,16 @@ describe('with jobs that are put off', () => {
       const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
       await admissionStore.joinOrder(at.id, [ended]);
-      expect(await look(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
+      expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
       expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
-      await look(1);
+      await wakeUp(1);
       expect(await stillHeld()).toEqual([]);
     });
 
     // The model found it: they would have been held until their jobs came back by themselves, an hour or two later.
     it('releases what was held before there was an order, one at a time', async () => {
       const {
-        look,
+        wakeUp,
         admissionStore,
         endpoint: at,
         stillHeld,
@@ -299,7 +302,7 @@ describe('with jobs that are put off', () => {
         held: 3,
       });
       await admissionStore.clearOrder(at.id);
-      await look(8);
+      await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
     });
   });

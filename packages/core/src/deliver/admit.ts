@@ -1,0 +1,159 @@
+import { PROBE_MS, phaseOf } from '../domain/breaker';
+import type { HoldReason } from '../domain/delivery';
+import type { Endpoint } from '../domain/endpoint';
+import type { Emit } from '../domain/signal';
+import type { AdmissionAnswer, AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { Clock } from '../platform/clock';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../queue/bullmq-oldest-events';
+import type { Concurrency, Permit } from './flow/concurrency';
+import { type Releaser, SAFETY_WAKE_UP_MS } from './flow/releaser';
+import type { ReadyDelivery } from './load-delivery';
+
+export type Admission = Admitted | Refused;
+
+/** An attempt may begin. Its permit has to be released, and the attempt recorded or withdrawn. */
+export interface Admitted {
+  readonly kind: 'admitted';
+  readonly permit: Permit;
+  /** What it is counted by at an endpoint with a rate limit. */
+  readonly attemptKey: string | undefined;
+  /** Whether it is the one attempt that a half-open breaker lets through. */
+  readonly isProbe: boolean;
+}
+
+export interface Refused {
+  readonly kind: 'refused';
+  readonly reason: HoldReason;
+  /** When to ask again. Milliseconds since the Unix epoch. */
+  readonly wakeUpAt: number;
+  /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
+  readonly awaitsSlot?: boolean;
+}
+
+export interface AdmitContext {
+  readonly admissionStore: Pick<AdmissionStore, 'admit'>;
+  readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
+  readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
+  /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
+  readonly attemptTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+// For what is before and after the request: long enough that no attempt stops counting within a second of its arrival.
+const LEASE_MARGIN_MS = 5_000;
+// What it waits for may come while its job is on its way to being delayed, unseen: so it asks soon after.
+const SOON_MS = 100;
+
+/**
+ * Whether an attempt may begin now. For an endpoint that is enabled, well, not busy and without a rate limit or strict
+ * ordering this costs no more than a look into memory; for others, one script that takes all of it or nothing.
+ */
+export async function admit(context: AdmitContext, ready: ReadyDelivery): Promise<Admission> {
+  const { concurrency, clock } = context;
+  const { endpoint, breaker, run } = ready;
+  const now = clock();
+  if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
+  if (phaseOf(breaker, now) === 'open') return refused('breaker_open', breaker.openUntil);
+  const permit = await concurrency.takePermit(endpoint, breaker.failures > 0, run.hasWaited);
+  if (permit === 'no_slot') return { ...refused('busy', now + SAFETY_WAKE_UP_MS), awaitsSlot: true };
+  if (permit === 'endpoint_full') return refused('busy', now + SOON_MS);
+  if (!isLimited(ready)) return { kind: 'admitted', permit, attemptKey: undefined, isProbe: false };
+  let admission: Admission | undefined;
+  try {
+    admission = await ask(context, ready, permit);
+    return admission;
+  } finally {
+    // Also when Redis could not be asked.
+    if (admission?.kind !== 'admitted') concurrency.releasePermit(permit, undefined);
+  }
+}
+
+function isLimited({ endpoint, breaker }: ReadyDelivery): boolean {
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering === 'strict';
+}
+
+function refused(reason: HoldReason, wakeUpAt: number): Refused {
+  return { kind: 'refused', reason, wakeUpAt };
+}
+
+async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit): Promise<Admission> {
+  const attemptKey = `${ready.run.eventId} ${context.clock()}`;
+  const response = await askInOrder(context, ready, attemptKey);
+  const now = context.clock();
+  switch (response.kind) {
+    case 'admitted':
+      return { kind: 'admitted', permit, attemptKey, isProbe: response.isProbe };
+    case 'breaker_open':
+      return refused('breaker_open', Math.min(response.openUntil, now + PROBE_MS));
+    case 'rate_limited':
+      return refused('rate_limited', now + Math.min(response.nextInMs, SAFETY_WAKE_UP_MS));
+    case 'out_of_turn':
+    case 'first':
+      return refused('out_of_turn', now + SOON_MS);
+  }
+}
+
+// The first one in the order may still be overtaken by what it would overtake: an event on its way from the queue.
+async function askInOrder(
+  { admissionStore, oldestEvents, attemptTimeoutMs, clock }: AdmitContext,
+  { endpoint, event: { acceptedAt }, run: { eventId, hasWaited } }: ReadyDelivery,
+  attemptKey: string,
+): Promise<AdmissionAnswer> {
+  const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
+  const leaseMs = timeoutMs + LEASE_MARGIN_MS;
+  const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited };
+  if (endpoint.ordering === 'none') {
+    return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
+  }
+  const response = await admissionStore.admit(id, { ...request, ordering: 'look' }, clock());
+  if (response.kind !== 'first') return response;
+  if (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt })) return response;
+  return await admissionStore.admit(id, { ...request, ordering: 'begin' }, clock());
+}
+
+export interface HoldContext {
+  readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'awaitSlot'>;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly emit: Emit;
+}
+
+/**
+ * A held delivery's job comes back to be asked again after this, whatever was forgotten; and that its event is gone
+ * meanwhile is noticed then. Nothing waits for it as a rule: wake-ups release what may go.
+ */
+const BOUND_MS = 3_600_000;
+
+/**
+ * Enters a delivery among the held ones. Waiting uses no attempt. Others of the endpoint that would be taken next only to be
+ * refused are held along with it.
+ *
+ * @returns for how long its job is to be delayed, in milliseconds: between one hour and two, so that what was held together
+ *   does not come back together.
+ */
+export async function hold(
+  { heldDeliveries, releaser, random, emit }: HoldContext,
+  { run: { accountId, endpointId, eventId }, endpoint, event: { acceptedAt, trace } }: ReadyDelivery,
+  refusal: Refused,
+): Promise<number> {
+  const { reason, wakeUpAt, awaitsSlot } = refusal;
+  const address = { accountId, endpointId };
+  const alongForMs = isRefusedForAll(endpoint, refusal) ? BOUND_MS : undefined;
+  const along = await heldDeliveries.enter(address, { eventId, acceptedAt }, wakeUpAt, reason, alongForMs);
+  releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
+  if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
+  const traced = trace && { traceId: trace.traceId };
+  emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
+  for (const each of along) emit({ name: 'delivery.held', ...address, eventId: each, reason });
+  return Math.round(BOUND_MS * (1 + random()));
+}
+
+/**
+ * Whether the endpoint's next deliveries would be refused as well. In strict order each one has to be asked, which gives it
+ * its position; and a rate limit has room again before the next ones are taken.
+ */
+function isRefusedForAll({ ordering }: Endpoint, { reason, awaitsSlot }: Refused): boolean {
+  return ordering === 'none' && !awaitsSlot && reason !== 'rate_limited';
+}

@@ -1,0 +1,115 @@
+import type { DisabledReason, Endpoint } from '../domain/endpoint';
+import type { Emit } from '../domain/signal';
+import { type Disable, type DisableFailing, wasNotEnabledSince } from '../endpoints/disable';
+import { RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
+import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
+import type { Clock } from '../platform/clock';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { Concurrency } from './flow/concurrency';
+import type { AttemptEffect } from './flow/redis-attempt-store';
+import type { Releaser } from './flow/releaser';
+
+export interface AfterAttemptContext {
+  readonly disable: Disable;
+  readonly disableFailing: DisableFailing;
+  readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+  readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'grant' | 'isWatching'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export interface AfterAttemptInput {
+  readonly endpoint: Endpoint;
+  /** What the attempt's record has meant for the endpoint. */
+  readonly effect: AttemptEffect;
+  readonly delivered: boolean;
+  /** Whether the receiver wants nothing any more, and how it said so. */
+  readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
+  /** Whether the delivery has come to its end. */
+  readonly hasEnded: boolean;
+  /** Whether the delivery had been held or tried before: then others may be held behind it. */
+  readonly hasWaited: boolean;
+}
+
+/** What followed for the endpoint. */
+export interface Aftermath {
+  /** Why this attempt has disabled it, if it did. */
+  readonly disabledAs: DisabledReason | undefined;
+  /** When the trouble began that its account was told of and this success has ended. */
+  readonly recoveredFrom: number | undefined;
+}
+
+// Endpoints that hang often began together, and time out together. So their next attempts are spread over some seconds:
+// all of them at once would be felt by the others.
+const SLOW_PAUSE_MS = 5_000;
+// For each delivery that has ended well, as many go as make the number under way twice as large, until there is no permit.
+const GROWTH = 2;
+
+/** Does what a recorded attempt means for its endpoint, and for what is held there. At a healthy endpoint: nothing. */
+export async function afterAttempt(
+  context: AfterAttemptContext,
+  input: AfterAttemptInput,
+): Promise<Aftermath> {
+  const { disableFailing, heldDeliveries, clock } = context;
+  const { endpoint, effect } = input;
+  const { failingSince, hasClosed, recoveredFrom } = effect;
+  const disabledAs = await disableByReceiver(context, input);
+  const isGivenUp = failingSince !== undefined && (await disableFailing(endpoint, failingSince));
+  if (hasClosed) await heldDeliveries.askForWakeUp(addressOf(endpoint), clock());
+  await countBreaker(context, endpoint, effect);
+  announceBreaker(context, endpoint, effect);
+  letOthersGo(context, input);
+  return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom };
+}
+
+async function disableByReceiver(
+  { disable }: AfterAttemptContext,
+  { endpoint, disabledBy }: AfterAttemptInput,
+): Promise<DisabledReason | undefined> {
+  if (disabledBy === undefined) return undefined;
+  const { accountId, id } = endpoint;
+  const { hasChanged } = await disable(accountId, id, disabledBy, wasNotEnabledSince(endpoint));
+  return hasChanged ? disabledBy : undefined;
+}
+
+async function countBreaker(
+  { openBreakers, clock }: AfterAttemptContext,
+  endpoint: Endpoint,
+  { openedUntil, hasClosed }: AttemptEffect,
+): Promise<void> {
+  if (openedUntil !== undefined) await openBreakers.enter(addressOf(endpoint), openedUntil, clock());
+  if (hasClosed) await openBreakers.leave(addressOf(endpoint));
+}
+
+function announceBreaker(
+  { clock, emit }: AfterAttemptContext,
+  endpoint: Endpoint,
+  { failures, openedUntil, hasClosed }: AttemptEffect,
+): void {
+  if (hasClosed) emit({ name: 'breaker.closed', ...addressOf(endpoint) });
+  if (openedUntil === undefined) return;
+  emit({ name: 'breaker.opened', ...addressOf(endpoint), failures, openForMs: openedUntil - clock() });
+}
+
+// By memory alone: what another process knows of, it lets go itself, and its sweep finds the rest.
+function letOthersGo(
+  { releaser, concurrency, clock }: AfterAttemptContext,
+  { endpoint, effect, delivered, hasEnded, hasWaited }: AfterAttemptInput,
+): void {
+  const { accountId, id, ordering } = endpoint;
+  if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
+  if (effect.isRateWaitedFor) releaser.wakeUpAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
+  if (ordering === 'strict') {
+    if (hasEnded) releaser.wakeUpAt(accountId, id, clock());
+    return;
+  }
+  if (!hasWaited && !releaser.isWatching(id)) return;
+  if (!delivered && concurrency.isSlow(id)) releaser.wakeUpAt(accountId, id, clock() + SLOW_PAUSE_MS);
+  else releaser.grant(accountId, id, Math.min(concurrency.freePermits(id), delivered ? GROWTH : 1));
+}
+
+function addressOf({ accountId, id: endpointId }: Endpoint) {
+  return { accountId, endpointId };
+}

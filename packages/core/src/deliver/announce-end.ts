@@ -1,0 +1,40 @@
+import type { AccountId } from '../domain/account';
+import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
+import type { EndStatus } from '../domain/delivery-log';
+import type { Emit } from '../domain/signal';
+import type { TraceContext } from '../domain/trace';
+import type { Clock } from '../platform/clock';
+
+export interface AnnounceEndContext {
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export interface EndedDelivery extends DeliveryParts {
+  /** Absent where it is not known. */
+  readonly accountId?: AccountId | undefined;
+}
+
+/**
+ * Says that a delivery has come to its end, and how long after it began.
+ *
+ * @param begunAt when its event was accepted or somebody requested it, if known.
+ */
+export function announceEnd(
+  { clock, emit }: AnnounceEndContext,
+  { accountId, eventId, endpointId }: EndedDelivery,
+  status: EndStatus,
+  begunAt: number | undefined,
+  trace?: TraceContext,
+): void {
+  emit({
+    name: 'delivery.ended',
+    deliveryId: deliveryIdOf({ eventId, endpointId }),
+    ...(accountId === undefined ? {} : { accountId }),
+    eventId,
+    endpointId,
+    status,
+    lagMs: begunAt === undefined ? 0 : clock() - begunAt,
+    ...(trace === undefined ? {} : { traceId: trace.traceId }),
+  });
+}

@@ -1,0 +1,210 @@
+import type { DeliveryFact } from '../domain/delivery-log';
+import { EventStore } from '../events/redis-event-store';
+import { DeliveryScene, NOW, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { testRetention } from '../testing/test-retention';
+
+let scene: DeliveryScene;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
+});
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
+
+describe('further attempts', () => {
+  it('are not made before their time, should the job run again after a crash or an error', async () => {
+    const { deliver, requests, readRecord, moveClock } = await scene.arrange({
+      results: [responded(500), responded(204)],
+    });
+    await deliver();
+    moveClock(1_000);
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: 4_000 });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
+
+    moveClock(4_000);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+});
+
+describe('a delivery that can not be tried any more', () => {
+  it('is cancelled when its endpoint was deleted', async () => {
+    const { deliver, requests, readRecord, signals } = await scene.arrange({ endpoint: 'deleted' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [] });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 1_000 }]);
+  });
+
+  it('is cancelled when its event has outlived the retention', async () => {
+    const { deliver, requests, readRecord, signals } = await scene.arrange({ event: 'expired' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled' });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 0 }]);
+  });
+
+  it("is cancelled when its event's payload was erased, a retry too", async () => {
+    const { deliver, requests, event, readRecord, log } = await scene.arrange({
+      event: 'expired',
+      log: [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW - 1 }],
+    });
+    // By another process, so that it is in no memory here.
+    const other = new EventStore(scene.redis.client, testRetention);
+    await other.save(event);
+    await other.erasePayload(event.accountId, event.id, NOW);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await log()).toMatch(/{"c":"payload_erased"}\n$/);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [{}] });
+  });
+
+  it('leaves nothing behind when neither its endpoint nor its event is there, as after the erasure of its account', async () => {
+    const { deliver, requests, log, signals } = await scene.arrange({
+      endpoint: 'deleted',
+      event: 'expired',
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await log()).toBeNull();
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
+  });
+});
+
+describe('a delivery that has come to its end before', () => {
+  it.each<[string, DeliveryFact]>([
+    ['delivered', { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }],
+    ['exhausted', { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined }],
+    ['cancelled', { kind: 'cancelled', reason: 'endpoint_deleted' }],
+  ])('is not sent again, and stays %s', async (status, fact) => {
+    const { deliver, requests, readRecord, signals } = await scene.arrange({ log: [fact] });
+    const before = await readRecord();
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toEqual(before);
+    expect(before).toMatchObject({ status });
+    expect([...signals.named('delivery.attempted'), ...signals.named('delivery.ended')]).toEqual([]);
+  });
+});
+
+describe('a delivery that has to wait', () => {
+  it('is cancelled rather than held when its endpoint was deleted', async () => {
+    const { deliver, admission, run } = await scene.arrange({ endpoint: 'deleted' });
+    await deliver();
+    expect(await admission.heldDeliveries.count(run.endpointId)).toBe(0);
+  });
+});
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  it('the next one goes when this one was over before its worker died', async () => {
+    const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), log });
+    const { untilReleased } = await scene.giveTurn(arranged);
+    await arranged.deliver();
+    expect(arranged.requests).toEqual([]);
+    await untilReleased();
+  });
+
+  it('the next one goes when the event of this one is no longer kept', async () => {
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), event: 'expired' });
+    const { untilReleased } = await scene.giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'cancelled' });
+    await untilReleased();
+  });
+});
+
+describe('a delivery that somebody requested once more', () => {
+  const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+  const exhausted = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
+  const accepted = { ...exhausted, attempt: buildAcceptedAttempt() } as const;
+
+  it('is sent, goes on counting its attempts, and begins its schedule anew', async () => {
+    const { deliver, requests, readRecord } = await scene.arrange({
+      log: [exhausted, requested],
+      results: [responded(500)],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: SCHEDULE[0] });
+    expect(requests).toMatchObject([{ headers: { 'x-service-attempt': '2' } }]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', isOpen: true });
+  });
+
+  it('is not late, however old its event is', async () => {
+    const { deliver, signals } = await scene.arrange({
+      log: [exhausted, requested],
+      results: [responded(204)],
+    });
+    await deliver();
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'delivered', lagMs: SEND_MS }]);
+  });
+
+  it('is sent once and stays delivered if it was, whatever comes of that; nobody is told of its end', async () => {
+    const { deliver, requests, readRecord, signals, raised } = await scene.arrange({
+      log: [accepted, requested],
+      results: [responded(500)],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({
+      status: 'delivered',
+      isOpen: false,
+      attempts: [{ outcome: 'delivered' }, { outcome: 'http_5xx' }],
+    });
+    expect(signals.named('delivery.ended')).toEqual([]);
+    expect(raised.events.map((event) => event.type)).not.toContain('delivery.exhausted');
+  });
+
+  describe('whose job came before the record, and nothing after it', () => {
+    const { kind: _kind, ...request } = requested;
+
+    it('is sent, and has the request on record', async () => {
+      const { deliver, requests, readRecord } = await scene.arrange({
+        log: [exhausted],
+        job: { request },
+        results: [responded(204)],
+      });
+      expect(await deliver()).toEqual({ kind: 'done' });
+      expect(requests).toMatchObject([{ headers: { 'x-service-attempt': '2' } }]);
+      expect(await readRecord()).toMatchObject({ status: 'delivered', requestIds: [request.requestId] });
+    });
+
+    it('is sent once, however often its job runs', async () => {
+      const { deliver, requests, readRecord } = await scene.arrange({
+        log: [accepted],
+        job: { request },
+        results: [responded(500)],
+      });
+      expect(await deliver()).toEqual({ kind: 'done' });
+      expect(await deliver()).toEqual({ kind: 'done' });
+      expect(requests).toHaveLength(1);
+      expect(await readRecord()).toMatchObject({ requestIds: [request.requestId], isOpen: false });
+    });
+
+    it('goes on by its schedule when it fails, without being asked for again', async () => {
+      const { deliver, readRecord, moveClock } = await scene.arrange({
+        log: [exhausted],
+        job: { request },
+        results: [responded(500), responded(204)],
+      });
+      expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: SCHEDULE[0] });
+      expect(await deliver()).toEqual({ kind: 'later', delayMs: SCHEDULE[0] });
+      moveClock(SCHEDULE[0]);
+      expect(await deliver()).toEqual({ kind: 'done' });
+      expect(await readRecord()).toMatchObject({ attempts: [{}, {}, {}], requestIds: [request.requestId] });
+    });
+
+    it('leaves nothing behind when its account was erased meanwhile', async () => {
+      const { deliver, log } = await scene.arrange({
+        endpoint: 'deleted',
+        event: 'expired',
+        job: { request },
+      });
+      expect(await deliver()).toEqual({ kind: 'done' });
+      expect(await log()).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,136 @@
+import { keys } from '../domain/keys';
+import type { ArchiveRecord } from '../events/archive/redis-archive-stream';
+import { DeliveryScene, responded } from '../testing/arrange-delivery';
+import { persist } from './persist';
+
+let scene: DeliveryScene;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
+});
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
+
+describe('persist', () => {
+  function failing(times: number) {
+    const failures: unknown[] = [];
+    let calls = 0;
+    const action = async () => {
+      calls += 1;
+      if (calls <= times) throw new Error(`failure ${calls}`);
+    };
+    return { action, failures, onFailure: (error: unknown) => failures.push(error), calls: () => calls };
+  }
+
+  it('does what succeeds once', async () => {
+    const { action, failures, onFailure, calls } = failing(0);
+    await persist(action, { everyMs: 1, abortSignal: new AbortController().signal, onFailure });
+    expect({ calls: calls(), failures }).toEqual({ calls: 1, failures: [] });
+  });
+
+  it('does what fails again until it succeeds, and tells of each failure', async () => {
+    const { action, failures, onFailure, calls } = failing(3);
+    await persist(action, { everyMs: 1, abortSignal: new AbortController().signal, onFailure });
+    expect(calls()).toBe(4);
+    expect(failures.map(String)).toEqual(['Error: failure 1', 'Error: failure 2', 'Error: failure 3']);
+  });
+
+  it('gives up at once after a failure that is final', async () => {
+    const { action, failures, onFailure } = failing(3);
+    const isFinal = (error: unknown) => String(error).includes('failure 2');
+    const persisted = persist(action, {
+      everyMs: 1,
+      abortSignal: new AbortController().signal,
+      onFailure,
+      isFinal,
+    });
+    await expect(persisted).rejects.toThrow('failure 2');
+    expect(failures).toHaveLength(2);
+  });
+
+  it('gives up when it is told to, with what went wrong last', async () => {
+    const stop = new AbortController();
+    const { action, failures, onFailure } = failing(Number.POSITIVE_INFINITY);
+    const persisted = persist(action, {
+      everyMs: 1,
+      abortSignal: stop.signal,
+      onFailure(error) {
+        onFailure(error);
+        if (failures.length === 3) stop.abort();
+      },
+    });
+    await expect(persisted).rejects.toThrow('failure 3');
+  });
+
+  it('does not wait any longer once it is told to give up', async () => {
+    const stop = new AbortController();
+    const { action, onFailure, calls } = failing(1);
+    const persisted = persist(action, { everyMs: 3_600_000, abortSignal: stop.signal, onFailure });
+    setImmediate(() => stop.abort());
+    await persisted;
+    expect(calls()).toBe(2);
+  });
+});
+
+describe('an attempt on record that could not be handed on to the archive', () => {
+  it('is handed on once that can be, and all that follows from it does not wait for that', async () => {
+    const archived: ArchiveRecord[] = [];
+    let refusals = 0;
+    let isAway = true;
+    const { deliver, run, signals, requests, raised } = await scene.arrange({
+      results: [responded(410)],
+      archiveStream: {
+        async add(record) {
+          if (isAway) refusals += 1;
+          if (isAway) throw new Error('OOM');
+          archived.push(record);
+        },
+      },
+    });
+    const delivered = deliver();
+    await signals.first('delivery.attempted');
+    await signals.first('delivery.follow_up_failed');
+    while (raised.events.length === 0) await scene.redis.client.ping();
+    expect(raised.events.map((event) => event.type)).toContain('webhook.disabled');
+    expect(archived).toEqual([]);
+    expect(refusals).toBeGreaterThanOrEqual(2);
+    isAway = false;
+    expect(await delivered).toMatchObject({ kind: 'retry' });
+    expect(archived).toMatchObject([{ eventId: run.eventId, fact: { attempt: { number: 1 } } }]);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('an attempt that was responded to while Redis takes nothing', () => {
+  it('is not made again, but on record once it can be', async () => {
+    const { deliver, requests, readRecord, signals } = await scene.arrange({
+      results: [responded(204)],
+      recordRefusals: 2,
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(signals.named('delivery.follow_up_failed')).toHaveLength(2);
+    expect(signals.named('delivery.attempted')).toHaveLength(1);
+  });
+
+  it('is let go of when this process has to end before it could be recorded', async () => {
+    const stop = new AbortController();
+    const { deliver, readRecord } = await scene.arrange({
+      results: [responded(204)],
+      recordRefusals: 1,
+      whileSending: () => stop.abort(),
+    });
+    await expect(deliver(stop.signal)).rejects.toMatchObject({ code: 'storage_unavailable' });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+  });
+
+  it('rejects when its record can not be written, so that the attempt is made again', async () => {
+    const { deliver } = await scene.arrange({
+      results: [responded(204)],
+      // To a key that holds something else than a log, nothing can be appended.
+      whileSending: ({ endpointId, eventId }) =>
+        scene.redis.client.rpush(keys.delivery(endpointId, eventId), 'x'),
+    });
+    await expect(deliver()).rejects.toThrow('WRONGTYPE');
+  });
+});

@@ -1,0 +1,321 @@
+import { type DeliverResult, deliver } from '../deliver/deliver';
+import type { Concurrency, Permit } from '../deliver/flow/concurrency';
+import { wakeUpEndpoint } from '../deliver/flow/releaser';
+import type { DeliveryRequest, SendResult, SentResult } from '../deliver/transport';
+import type { Attempt } from '../domain/attempt';
+import { FAILURES_TO_OPEN } from '../domain/breaker';
+import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import type { DeliveryFact } from '../domain/delivery-log';
+import type { Endpoint, EndpointId } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
+import { keys } from '../domain/keys';
+import { DELIVERIES_QUEUE } from '../domain/queues';
+import { createDisable } from '../endpoints/disable';
+import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { ArchiveStream } from '../events/archive/redis-archive-stream';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
+import { storageUnavailable } from '../platform/redis-connect';
+import { openQueue } from '../queue/bullmq-on-demand-queue';
+import { buildAdmission } from './build-admission';
+import { buildAttempt } from './build-attempt';
+import { buildEndpoint } from './build-endpoint';
+import { buildEvent } from './build-event';
+import { type Closable, createClosables } from './closables';
+import { recordRaised } from './record-raised';
+import { recordSignals } from './record-signals';
+import { openTestRedis, type TestRedis } from './test-redis';
+import { testRetention } from './test-retention';
+import { testSealer } from './test-sealer';
+
+export const NOW = 1_700_000_060_000;
+export const SEND_MS = 40;
+export const SCHEDULE = [5_000, 300_000] as const;
+export const HELD_FOR_MS = 3_600_000;
+export const HELD = { kind: 'later', delayMs: HELD_FOR_MS } as const;
+
+type Responded = Extract<SentResult, { kind: 'responded' }>;
+
+export function responded(status: number, change: Partial<Responded> = {}): SentResult {
+  return {
+    kind: 'responded',
+    status,
+    retryAfter: undefined,
+    wish: undefined,
+    body: '',
+    timings: {},
+    ...change,
+  };
+}
+
+export const refused: SentResult = {
+  kind: 'failed',
+  reason: 'connect_refused',
+  error: 'connect ECONNREFUSED',
+  timings: {},
+};
+
+export const unsent: Extract<SendResult, { kind: 'unsent' }> = {
+  kind: 'unsent',
+  error: 'The proxy could not be used (ECONNREFUSED).',
+};
+
+export interface Arrangement {
+  /** What the receiver gives to one request after the other. */
+  readonly results?: SendResult[];
+  readonly endpoint?: Endpoint | 'deleted';
+  readonly event?: 'expired';
+  /** The event's type. */
+  readonly type?: string;
+  /** What is on record of the delivery already. */
+  readonly log?: readonly DeliveryFact[];
+  readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
+  readonly random?: number;
+  /** How often a change of the endpoint is refused, and how. */
+  readonly refusals?: number;
+  readonly refusal?: Error;
+  /** Where attempts go on their way to the archive, if there is one. */
+  readonly archiveStream?: Pick<ArchiveStream, 'add'>;
+  /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
+  readonly recordRefusals?: number;
+  /** Happens between reading the record and sending. */
+  readonly whileAdmitting?: (run: DeliveryRun) => unknown;
+  /** Happens while a request is under way. */
+  readonly whileSending?: (run: DeliveryRun) => unknown;
+}
+
+export type ArrangedDelivery = Awaited<ReturnType<DeliveryScene['arrange']>>;
+
+/** Deliveries that are ready to go, over one Redis for a test file. */
+export class DeliveryScene {
+  readonly #closables = createClosables();
+
+  private constructor(
+    readonly redis: TestRedis,
+    readonly endpointStore: EndpointStore,
+    readonly eventStore: EventStore,
+    readonly deliveryStore: DeliveryStore,
+  ) {}
+
+  static async open(): Promise<DeliveryScene> {
+    const redis = await openTestRedis();
+    return new DeliveryScene(
+      redis,
+      createRedisEndpointStore(redis.client, testSealer),
+      new EventStore(redis.client, testRetention),
+      new DeliveryStore(redis.client, testRetention),
+    );
+  }
+
+  /** Gives what the test has opened back, and closes it at its end. */
+  willClose<Resource extends Closable>(resource: Resource): Resource {
+    return this.#closables.willClose(resource);
+  }
+
+  /** Closes what a test has opened. */
+  readonly clear = (): Promise<void> => this.#closables.closeAll();
+
+  async close(): Promise<void> {
+    await this.clear();
+    await this.redis.close();
+  }
+
+  /** A delivery that is ready to go, and a receiver that remembers its requests. */
+  async arrange({
+    results = [],
+    log = [],
+    random = 0,
+    job = {},
+    type = 'keyword.quick_win',
+    refusals = 0,
+    refusal = storageUnavailable(new Error('OOM')),
+    recordRefusals = 0,
+    archiveStream,
+    whileAdmitting,
+    whileSending,
+    ...given
+  }: Arrangement = {}) {
+    const { redis, endpointStore, eventStore, deliveryStore } = this;
+    const endpoint =
+      given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
+    const { accountId } = endpoint;
+    const event: AcceptedEvent = buildEvent({ accountId, acceptedAt: NOW - 1_000, type });
+    const run: DeliveryRun = {
+      accountId,
+      eventId: event.id,
+      endpointId: endpoint.id,
+      hasWaited: false,
+      wasTakenOver: false,
+      ownedUntil: Number.POSITIVE_INFINITY,
+      ...job,
+    };
+    if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
+    if (given.event !== 'expired') await eventStore.save(event);
+    await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+    for (const fact of log) await deliveryStore.append(run, fact);
+
+    let now = NOW;
+    const clock = () => now;
+    const requests: DeliveryRequest[] = [];
+    const signals = recordSignals();
+    const raised = recordRaised();
+    const recorded: [EndpointId, EndedAttempt][] = [];
+    const admission = this.#closables.willClose(buildAdmission({ redis: redis.client, clock, signals }));
+    const { concurrency, attemptStore } = admission;
+    let updates = 0;
+    let recordings = 0;
+    let admissions = 0;
+    const changingStore: Pick<EndpointStore, 'find' | 'update'> = {
+      find: (...args) => endpointStore.find(...args),
+      async update(...args) {
+        updates += 1;
+        if (updates <= refusals) throw refusal;
+        return await endpointStore.update(...args);
+      },
+    };
+    const context = {
+      ...admission,
+      endpointStore: changingStore,
+      disable: createDisable({ endpointStore: changingStore, clock, emit: signals.listen }),
+      eventStore,
+      deliveryStore,
+      concurrency: {
+        async takePermit(...args: Parameters<Concurrency['takePermit']>) {
+          admissions += 1;
+          if (admissions === 1) await whileAdmitting?.(run);
+          return await concurrency.takePermit(...args);
+        },
+        releasePermit: (...args: Parameters<Concurrency['releasePermit']>) =>
+          concurrency.releasePermit(...args),
+        freePermits: (endpointId: EndpointId) => concurrency.freePermits(endpointId),
+        isSlow: (endpointId: EndpointId) => concurrency.isSlow(endpointId),
+      },
+      attemptStore: {
+        async record(attempt: Parameters<typeof attemptStore.record>[0]) {
+          recordings += 1;
+          if (recordings <= recordRefusals) throw storageUnavailable(new Error('OOM'));
+          return await attemptStore.record(attempt);
+        },
+      },
+      archiveStream,
+      operationalEvents: { raise: raised.raise },
+      healthRecorder: {
+        record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),
+      },
+      retrySchedule: SCHEDULE,
+      workerId: 'f00d42',
+      requestStyle: {
+        userAgent: 'hooks/1.2',
+        signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
+      },
+      random: () => random,
+      async transport(request: DeliveryRequest) {
+        requests.push(request);
+        now += SEND_MS;
+        await whileSending?.(run);
+        const result = results.shift();
+        if (!result) throw new Error('A request that the test does not expect.');
+        return result;
+      },
+    };
+    return {
+      endpoint,
+      event,
+      run,
+      requests,
+      signals,
+      recorded,
+      raised,
+      admission,
+      moveClock(ms: number) {
+        now += ms;
+      },
+      deliver: (abortSignal: AbortSignal = new AbortController().signal): Promise<DeliverResult> =>
+        deliver(context, run, abortSignal),
+      freePermits: () => concurrency.freePermits(endpoint.id),
+      readRecord: () => deliveryStore.find(run),
+      readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
+      readEndpoint: () => endpointStore.find(endpoint.accountId, endpoint.id),
+      isHeld: () => admission.heldDeliveries.isHeld(endpoint.id, event.id),
+      log: () => redis.client.get(keys.delivery(endpoint.id, event.id)),
+    };
+  }
+
+  /** As it is after the failures that open it. */
+  async openBreaker(endpointId: EndpointId, openUntil: number): Promise<void> {
+    const record = `${FAILURES_TO_OPEN} ${openUntil} ${NOW - 1_000} 0`;
+    await this.redis.client.set(keys.breaker(endpointId), record);
+  }
+
+  /** Holds another delivery behind this one, that only those wake up who make room for it. */
+  async holdNext({ admission, run, event }: ArrangedDelivery) {
+    const { client } = this.redis;
+    const { accountId, endpointId } = run;
+    const next = { eventId: buildEvent().id, endpointId };
+    const queue = this.#closables.willClose(openQueue(DELIVERIES_QUEUE, { redis: client, prefix: 'bull' }));
+    const jobId = deliveryIdOf(next);
+    await queue.add('d', { account_id: accountId }, { jobId, delay: HELD_FOR_MS });
+    const entry = { eventId: next.eventId, acceptedAt: event.acceptedAt + 1 };
+    await admission.heldDeliveries.enter(run, entry, NOW + HELD_FOR_MS, 'busy');
+    return {
+      entry,
+      async untilReleased(): Promise<void> {
+        while (!['waiting', 'prioritized'].includes(await queue.getJobState(jobId)));
+      },
+      /** Whether it stays, also when its endpoint is woken up. */
+      async stays(): Promise<boolean> {
+        await wakeUpEndpoint(admission, run, 1);
+        return (await queue.getJobState(jobId)) === 'delayed';
+      },
+    };
+  }
+
+  /** Gives a delivery of a strict order its turn, and has another one wait behind it. */
+  async giveTurn(arranged: ArrangedDelivery) {
+    const { admission, run, event } = arranged;
+    const { admissionStore, releaser } = admission;
+    const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
+    const next = await this.holdNext(arranged);
+    await admissionStore.joinOrder(run.endpointId, [own, next.entry]);
+    await admissionStore.admit(
+      run.endpointId,
+      { ...own, rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false, ordering: 'begin' },
+      NOW,
+    );
+    releaser.start();
+    return {
+      ...next,
+      isTurnKept: async () => {
+        const { next: first } = await admissionStore.stand(run.endpointId, undefined);
+        return first?.eventId === run.eventId && first.hasBegun;
+      },
+    };
+  }
+
+  async takeEveryPermit({ concurrency }: Admission, endpointId: EndpointId): Promise<void> {
+    while (concurrency.freePermits(endpointId) > 0) {
+      const permit = await takePermit(concurrency, endpointId);
+      this.#closables.willClose({ close: () => concurrency.releasePermit(permit, undefined) });
+    }
+  }
+}
+
+type Admission = ReturnType<typeof buildAdmission>;
+
+export async function takePermit(concurrency: Concurrency, id: EndpointId): Promise<Permit> {
+  const permit = await concurrency.takePermit({ id }, false, false);
+  if (typeof permit === 'string') throw new Error(`There is no permit: ${permit}.`);
+  return permit;
+}
+
+/** Makes an endpoint known by an attempt of that kind. */
+export async function learn(
+  { concurrency }: Admission,
+  endpointId: EndpointId,
+  attempt: Partial<Attempt>,
+): Promise<void> {
+  concurrency.releasePermit(await takePermit(concurrency, endpointId), buildAttempt(attempt));
+}
+
+export const disabledEndpoint = () => buildEndpoint({ status: 'disabled', disabledReason: 'client' });
