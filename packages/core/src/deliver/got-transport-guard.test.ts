@@ -11,7 +11,7 @@ import { GotTransport } from './got-transport';
 import type { SendResult } from './transport';
 
 const BLOCKED = { kind: 'failed', reason: 'blocked_address' };
-const ANSWERED = { kind: 'answered', status: 204 };
+const ANSWERED = { kind: 'responded', status: 204 };
 
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -253,7 +253,7 @@ describe('what could lead a delivery astray', () => {
         return resolved('127.0.0.1');
       },
     });
-    expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({ kind: 'answered', status: 302 });
+    expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({ kind: 'responded', status: 302 });
     // Neither tried nor stopped on the way.
     expect([...asked, ...signals.named('delivery.blocked')]).toEqual([]);
   });

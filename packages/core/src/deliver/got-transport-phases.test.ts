@@ -135,7 +135,7 @@ describe('the time for connecting', () => {
     const url = `http://127.0.0.1:${port}/`;
     const onNewConnection = await send(url);
     const onKeptConnection = await send(url);
-    const answered = { kind: 'answered', status: 200 };
+    const answered = { kind: 'responded', status: 200 };
     expect([onNewConnection, onKeptConnection]).toMatchObject([answered, answered]);
   });
 
@@ -181,7 +181,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
     const url = `http://127.0.0.1:${server.port}/`;
     expect(await send(url)).toMatchObject({ status: 204 });
     expect(await send(url)).toMatchObject({
-      kind: 'answered',
+      kind: 'responded',
       status: 204,
       timings: { connectMs: MS, firstByteMs: MS },
     });

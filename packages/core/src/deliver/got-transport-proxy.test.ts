@@ -48,7 +48,7 @@ describe('a delivery by a proxy', () => {
     const receiver = await startReceiver();
     const proxy = await startProxy();
     const result = await sender(at(proxy.port))(`http://hooks.example.com:${receiver.port}/`);
-    expect(result).toMatchObject({ kind: 'answered', status: 204 });
+    expect(result).toMatchObject({ kind: 'responded', status: 204 });
     expect(result).toHaveProperty('timings', { connectMs: MS, firstByteMs: MS });
     expect(proxy.asked).toEqual([`hooks.example.com:${receiver.port}`]);
   });
@@ -234,7 +234,7 @@ describeTls('TLS by a proxy', () => {
     const result = await sender(at(proxy.port), { tls: { ca: authority.cert } })(
       `https://hooks.example.com:${receiver.port}/`,
     );
-    expect(result).toMatchObject({ kind: 'answered', status: 204 });
+    expect(result).toMatchObject({ kind: 'responded', status: 204 });
     expect(result).toHaveProperty('timings', { connectMs: MS, tlsMs: MS, firstByteMs: MS });
   });
 

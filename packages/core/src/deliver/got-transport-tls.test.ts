@@ -60,7 +60,7 @@ describeTls("an endpoint's own TLS", () => {
   it('trusts the authority that is named, and says how long the handshake took', async () => {
     const { url } = await startReceiver();
     const result = await openSender()(url, trusting());
-    expect(result).toMatchObject({ kind: 'answered', status: 204 });
+    expect(result).toMatchObject({ kind: 'responded', status: 204 });
     expect(result).toHaveProperty('timings', {
       connectMs: expect.any(Number),
       tlsMs: expect.any(Number),

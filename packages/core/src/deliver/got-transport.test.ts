@@ -92,7 +92,7 @@ describe('what the receiver gets', () => {
 describe('an answer', () => {
   it.each([200, 204, 299, 400, 404, 410, 500, 503])('with status %d is passed on', async (status) => {
     const { port } = await startReceiver((_request, response) => response.writeHead(status).end());
-    expect(await send(port)).toMatchObject({ kind: 'answered', status, retryAfter: undefined, body: '' });
+    expect(await send(port)).toMatchObject({ kind: 'responded', status, retryAfter: undefined, body: '' });
   });
 
   it('comes with its Retry-After, as it is', async () => {
@@ -134,7 +134,7 @@ describe('an answer', () => {
     const { port } = await startReceiver((_request, response) =>
       response.writeHead(status, { location: `http://127.0.0.1:${elsewhere.port}/` }).end(),
     );
-    expect(await send(port)).toMatchObject({ kind: 'answered', status });
+    expect(await send(port)).toMatchObject({ kind: 'responded', status });
     expect(elsewhere.connectionCount()).toBe(0);
   });
 
@@ -154,12 +154,12 @@ describe('an answer', () => {
     ['1500 headers', `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(1_500)}Content-Length: 0\r\n\r\n`, 200],
   ])('of %s has the last status', async (_what, answer, status) => {
     const { port } = await startRawReceiver(answer);
-    expect(await send(port)).toMatchObject({ kind: 'answered', status });
+    expect(await send(port)).toMatchObject({ kind: 'responded', status });
   });
 
   it('without a length ends with its connection, as in HTTP/1.0', async () => {
     const { port } = await startRawReceiver('HTTP/1.0 200 OK\r\n\r\nthanks', finish);
-    expect(await send(port)).toMatchObject({ kind: 'answered', status: 200, body: 'thanks' });
+    expect(await send(port)).toMatchObject({ kind: 'responded', status: 200, body: 'thanks' });
   });
 
   it('of 101 is the last one: the protocol is not switched, and the connection is closed', async () => {
@@ -172,7 +172,7 @@ describe('an answer', () => {
     );
     const transport = openTransport();
     const result = await transport.send(requestTo(port), new AbortController().signal);
-    expect(result).toMatchObject({ kind: 'answered', status: 101 });
+    expect(result).toMatchObject({ kind: 'responded', status: 101 });
     await disconnected;
   });
 
@@ -181,7 +181,7 @@ describe('an answer', () => {
       `HTTP/1.1 ${status} Whatever\r\nContent-Length: 100\r\n\r\npart`,
       hangUp,
     );
-    expect(await send(port)).toMatchObject({ kind: 'answered', status, body: 'part' });
+    expect(await send(port)).toMatchObject({ kind: 'responded', status, body: 'part' });
   });
 });
 
@@ -195,7 +195,7 @@ describe('a body without end', () => {
       Readable.from(endlessChunks()).pipe(response);
     });
     const result = await send(port);
-    expect(result).toMatchObject({ kind: 'answered', status: 200, body: 'x'.repeat(4_096) });
+    expect(result).toMatchObject({ kind: 'responded', status: 200, body: 'x'.repeat(4_096) });
     // What the two sockets' buffers hold goes out in any case.
     expect(await sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
@@ -210,7 +210,7 @@ describe('a body without end', () => {
       });
     });
     willClose(server);
-    expect(await send(server.port)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await send(server.port)).toMatchObject({ kind: 'responded', status: 200 });
     expect(await sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 
@@ -220,7 +220,7 @@ describe('a body without end', () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
     );
     const result = await send(port);
-    expect(result).toMatchObject({ kind: 'answered', status: 200 });
+    expect(result).toMatchObject({ kind: 'responded', status: 200 });
     expect(result).not.toMatchObject({ body: expect.stringMatching(/^\0/) });
   });
 });

@@ -22,11 +22,11 @@ import { recordAttempt } from './record-attempt';
 import type { SendResult } from './transport';
 
 let scene: DeliveryScene;
-beforeAll(async () => {
+// What goes to the archive is in one stream of the whole Redis.
+beforeEach(async () => {
   scene = await DeliveryScene.open();
 });
-afterEach(() => scene.clear());
-afterAll(() => scene.close());
+afterEach(() => scene.close());
 
 /** As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch. */
 function arrange({ isArchived = true } = {}) {
