@@ -8,7 +8,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { readHeld } from '../testing/read-held';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type Admitted, admit, hold, type Refused } from './admit';
+import { type Admitted, admit as admitDelivery, hold as holdDelivery, type Refused } from './admit';
 import type { ReadyDelivery } from './load-delivery';
 
 const SOON = NOW + 100;
@@ -85,12 +85,12 @@ async function arrange({
     await scene.redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
   const admitOne = (change: AdmitChange = {}) =>
-    admit(admission, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
+    admitDelivery(admission, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
 
   async function admitted(change: AdmitChange = {}): Promise<Admitted> {
-    const admission = await admitOne(change);
-    if (admission.kind === 'refused') throw new Error(`It was refused: ${admission.reason}.`);
-    return admission;
+    const answer = await admitOne(change);
+    if (answer.kind === 'refused') throw new Error(`It was refused: ${answer.reason}.`);
+    return answer;
   }
 
   return {
@@ -100,9 +100,9 @@ async function arrange({
     admit: admitOne,
     admitted,
     /** Ends it as an attempt of which nothing came. */
-    async breakOff(admitted: Admitted): Promise<void> {
-      admission.concurrency.releasePermit(admitted.permit, undefined);
-      await admission.admissionStore.withdraw(endpoint.id, admitted, breaker, NOW);
+    async breakOff(given: Admitted): Promise<void> {
+      admission.concurrency.releasePermit(given.permit, undefined);
+      await admission.admissionStore.withdraw(endpoint.id, given, breaker, NOW);
     },
     freePermits: () => admission.concurrency.freePermits(endpoint.id),
     async countUnknownLetIn(): Promise<number> {
@@ -303,7 +303,7 @@ describe('hold', () => {
     return {
       ...admission,
       context,
-      hold: (held = ready) => hold(context, held, refusal),
+      hold: (held = ready) => holdDelivery(context, held, refusal),
       ready,
       run: ready.run,
       asked,
@@ -366,7 +366,7 @@ describe('hold', () => {
     const { ready, signals, context } = arrangeHold();
     const heldDeliveries = { enter: () => Promise.reject(new Error('OOM')) };
     const refusal: Refused = { kind: 'refused', reason: 'busy', wakeUpAt: NOW + 100 };
-    await expect(hold({ ...context, heldDeliveries }, ready, refusal)).rejects.toThrow('OOM');
+    await expect(holdDelivery({ ...context, heldDeliveries }, ready, refusal)).rejects.toThrow('OOM');
     expect(signals.named('delivery.held')).toEqual([]);
   });
 });
