@@ -233,7 +233,7 @@ type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 
 /** The use cases that are objects still, and what else has a state in memory. */
 function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, quota, allowanceStore, clock, emit } = stores;
+  const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
   const context = stores;
   const requireKnownFilters = createRequireKnownFilters(context.eventTypeStore);
   const eventTypes = createEventTypes(context);
@@ -251,7 +251,6 @@ function openUseCases(stores: StoresContext) {
       ...context,
       routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...context, inOrder: createInOrder(redis) }),
-      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),
     lookUpEndpoints: createLookUpEndpoints(context.endpointStore),
     validateEvent: createValidateEvent({ ...context, maxBytes: config.MAX_EVENT_BYTES }),

@@ -344,7 +344,6 @@ describe('dispatch events', () => {
         routeEvent: createRouteEvent(),
         fanOutEvent: createFanOutEvent({ ...deps, ...change }),
         eventQueue,
-        requireRoom: async () => {},
         clock: () => 0,
         emit: signals.listen,
       });

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { AccountId } from '../domain/account';
 import type { NewDelivery } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf, type EventId } from '../domain/event';
@@ -20,8 +19,6 @@ export interface DispatchEventsDeps {
   readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
-  /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
-  readonly requireRoom: (accountId: AccountId) => Promise<void>;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly clock: Clock;
@@ -41,10 +38,9 @@ const MOST_FILTERED_CHARACTERS = 16 * 1024;
  * where a worker does the same. Resolves once Redis has all that is needed; doing it again is harmless.
  *
  * @param version of the account's endpoints, if it was read since the events came in.
- * @throws AppError `quota_exceeded`; then none of them is on its way.
  */
 export function createDispatchEvents(deps: DispatchEventsDeps) {
-  const { subscriptions, routeEvent, fanOutEvent, eventQueue, requireRoom, beginSpan, clock, emit } = deps;
+  const { subscriptions, routeEvent, fanOutEvent, eventQueue, beginSpan, clock, emit } = deps;
 
   return async function dispatchEvents(
     events: readonly AcceptedEvent[],
@@ -54,7 +50,6 @@ export function createDispatchEvents(deps: DispatchEventsDeps) {
     const [first] = events;
     if (first === undefined) return;
     const ofAccount = await subscriptions.current(first.accountId, version);
-    await requireRoom(first.accountId);
     const { here, elsewhere } = await divide(events, ofAccount);
     await Promise.all([
       here.length > 0 ? fanOutEvent(here) : undefined,
