@@ -3,8 +3,9 @@ import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
-import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { Sealer } from '@hookferry/core/endpoints/seal';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -58,9 +59,10 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     accountStore,
     apiKeyStore: new ApiKeyStore(redis),
     remainsStore: new RemainsStore(redis, shards),
-    removeEndpoints: createRedisRemoveEndpoints(redis),
+    // It opens no record.
+    endpointStore: new EndpointStore(redis, new Sealer([])),
     deliveryStore: new DeliveryStore(redis, retention),
-    admissionStore: createRedisAdmissionStore(redis),
+    admissionStore: new AdmissionStore(redis),
     heldDeliveries: new HeldDeliveries(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),

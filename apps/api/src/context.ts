@@ -27,29 +27,16 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
-import { createCountDisabled, createDisable } from '@hookferry/core/endpoints/disable';
-import {
-  createRemoveEventType,
-  createRequireKnownFilters,
-} from '@hookferry/core/endpoints/filters/event-filters';
-import { createTryFilter } from '@hookferry/core/endpoints/filters/try-filter';
-import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import { createRedisOpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
-import { createReadHealth } from '@hookferry/core/endpoints/health/read-health';
-import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import { createManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
+import { countDisabled } from '@hookferry/core/endpoints/disable';
+import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
+import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
-import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
-import {
-  createRedisEndpointStore,
-  createRedisRemoveEndpoints,
-} from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
-import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
+import { DisabledEndpoints } from '@hookferry/core/endpoints/redis-troubled-endpoints';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
-import { createSubscriptions } from '@hookferry/core/endpoints/subscriptions';
-import { createEventTypes } from '@hookferry/core/event-types/event-types';
-import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
@@ -136,8 +123,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
   const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
-  const subscriptions = createSubscriptions(endpointStore);
+  const endpointStore = new EndpointStore(redis, sealer, quota.note);
+  const subscriptions = new Subscriptions(endpointStore);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
     usageRecorder,
@@ -188,7 +175,7 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),
     allowanceStore: createRedisAllowanceStore(redis),
-    eventTypeStore: createRedisEventTypeStore(redis),
+    eventTypeStore: new EventTypeStore(redis),
     eventStore,
     eventClaims: new EventClaimStore(redis, config.RETENTION),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
@@ -198,22 +185,22 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     deliveryCounter: new DeliveryCounter({ eventStore, deliveryStore, heldDeliveries }),
     changeStore: createRedisChangeStore(redis),
     listenerStore: createRedisListenerStore(redis),
-    healthStore: createRedisHealthStore(redis, config.RETENTION),
-    admissionStore: createRedisAdmissionStore(redis),
+    healthStore: new HealthStore(redis, config.RETENTION),
+    admissionStore: new AdmissionStore(redis),
     remainsStore: new RemainsStore(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
     heldDeliveries,
     heldCounts: new HeldCounts(redis, shards),
-    openBreakers: createRedisOpenBreakers(redis),
-    disabledEndpoints: createRedisDisabledEndpoints(redis),
+    openBreakers: new OpenBreakers(redis),
+    disabledEndpoints: new DisabledEndpoints(redis),
     workerReports: new WorkerReports(redis),
     knownAccounts: new KnownAccounts(),
-    removeEndpoints: createRedisRemoveEndpoints(redis),
     longAnswers: new LongAnswers(),
     wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
     heavyTurns: new HeavyTurns(),
     urlRules: urlRulesOf(config),
+    maxEndpoints: config.MAX_WEBHOOKS,
   };
   return { stores, parts };
 }
@@ -235,16 +222,6 @@ type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 function openUseCases(stores: StoresContext) {
   const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
   const context = stores;
-  const requireKnownFilters = createRequireKnownFilters(context.eventTypeStore);
-  const eventTypes = createEventTypes(context);
-  const endpoints = createManageEndpoints({
-    ...context,
-    requireKnownFilters,
-    newSecret,
-    maxEndpoints: config.MAX_WEBHOOKS,
-    disable: createDisable(context),
-    raise: context.operationalEvents.raise,
-  });
   const acceptEvents = createAcceptEvents({
     ...context,
     dispatchEvents: createDispatchEvents({
@@ -252,7 +229,6 @@ function openUseCases(stores: StoresContext) {
       routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...context, inOrder: createInOrder(redis) }),
     }),
-    lookUpEndpoints: createLookUpEndpoints(context.endpointStore),
     validateEvent: createValidateEvent({ ...context, maxBytes: config.MAX_EVENT_BYTES }),
   });
   const mailbox = new RedisMailbox({
@@ -268,7 +244,7 @@ function openUseCases(stores: StoresContext) {
       }),
     emit,
   });
-  const listeners = createManageListeners({ ...context, endpoints });
+  const listeners = createManageListeners(context);
   const watchListeners = new WatchListeners({ ...context, listeners });
   watchListeners.start();
   return {
@@ -279,19 +255,14 @@ function openUseCases(stores: StoresContext) {
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,
     }),
-    endpoints,
-    readHealth: createReadHealth(context),
     listeners,
     listenerStreams: new ListenerStreams({ ...context, listeners, mailbox }),
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
     acceptEvents,
-    testEndpoint: createTestEndpoint({ ...context, endpoints, eventTypes, acceptEvents }),
-    tryFilter: createTryFilter({ ...context, eventTypes, requireKnownFilters }),
-    eventTypes,
-    removeEventType: createRemoveEventType({ ...context, eventTypes }),
-    operationsReader: new OperationsReader({ ...context, countDisabled: createCountDisabled(context) }),
+    testEndpoint: createTestEndpoint({ ...context, acceptEvents }),
+    operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
   };
 }
 

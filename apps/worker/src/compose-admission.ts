@@ -2,9 +2,9 @@ import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import { Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
 import type { Emit } from '@hookferry/core/domain/signal';
-import { createDisable, createDisableFailing, type DisablePolicy } from '@hookferry/core/endpoints/disable';
+import type { DisablePolicy } from '@hookferry/core/endpoints/disable';
 import type { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import type { OpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
+import type { OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import type { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import type { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
@@ -58,15 +58,12 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     patienceMs: PERMIT_PATIENCE_MS,
   });
   const releaser = new Releaser({ ...deps, concurrency });
-  const disable = createDisable(deps);
-  const disableFailing = createDisableFailing({ ...deps, disable, policy: disablePolicyOf(config) });
   return {
     slots,
     concurrency,
     releaser,
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
-    disable,
-    disableFailing,
+    disablePolicy: disablePolicyOf(config),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { QueueShard } from '@hookferry/core/domain/queues';
-import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { stepErasure } from '@hookferry/core/operations/erase-account';
 import { stepReplay } from '@hookferry/core/replays/step-replay';
@@ -55,10 +54,9 @@ function composeReplays(deps: ConsumerDeps) {
 }
 
 function composeErasures(deps: ConsumerDeps) {
-  const context = { ...deps, removeEndpoints: createRedisRemoveEndpoints(deps.redis) };
   return createErasureConsumer({
     ...backgroundOf(deps),
     capacity: new SharedCapacity(ERASURE_CONCURRENCY),
-    stepErasure: (accountId, cursor) => stepErasure(context, accountId, cursor),
+    stepErasure: (accountId, cursor) => stepErasure(deps, accountId, cursor),
   });
 }

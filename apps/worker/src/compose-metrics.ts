@@ -1,7 +1,7 @@
 import type { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import type { Slots } from '@hookferry/core/deliver/flow/slots';
 import type { SignalListener } from '@hookferry/core/domain/signal';
-import { createCountDisabled } from '@hookferry/core/endpoints/disable';
+import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { createKeepFor } from '@hookferry/core/platform/timers';
@@ -68,7 +68,7 @@ function composeReadings(deps: GaugesDeps): SharedReadings<SharedSources> {
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(systemClock()),
     readHeld: () => heldCounts.read(),
-    countDisabledEndpoints: createCountDisabled(deps),
+    countDisabledEndpoints: () => countDisabled(deps),
     countOpenBreakers: () => openBreakers.count(systemClock()),
     readRedisLoads: createKeepFor(KEPT_MS, () => readRedisLoads(redis), steadyClock),
     archive: archiveStream,

@@ -2,7 +2,6 @@ import { createTakesEvents } from '@hookferry/core/accounts/resolve-account';
 import type { DeliverContext } from '@hookferry/core/deliver/deliver';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
 import type { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { ConnectOptions } from '@hookferry/core/platform/redis-connect';
@@ -80,7 +79,7 @@ function composeFanOut(deps: ConsumerDeps) {
     capacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     readEventJob: createReadEventJob({
       validateEvent: createValidateEvent({ ...deps, maxBytes: config.MAX_EVENT_BYTES }),
-      lookUpEndpoints: createLookUpEndpoints(endpointStore),
+      endpointStore,
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
       clock,
     }),

@@ -2,13 +2,13 @@ import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
-import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import { createRedisOpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
+import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
-import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
-import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
-import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { DisabledEndpoints } from '@hookferry/core/endpoints/redis-troubled-endpoints';
+import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -44,7 +44,7 @@ export type Stores = ReturnType<typeof openStores>;
 export function openStores(context: StoresContext) {
   const { config, redis, shards, servedShards, workerId, limitOf, clock, emit } = context;
   const records = openRecords(config, { redis, clock, emit });
-  const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
+  const healthStore = new HealthStore(redis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, workerId, limitOf, clock, emit });
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const eventQueue = new EventQueue(redis, shards);
@@ -62,11 +62,11 @@ export function openStores(context: StoresContext) {
     healthStore,
     healthRecorder,
     attemptStore: new AttemptStore(redis, records.retention),
-    admissionStore: createRedisAdmissionStore(redis),
-    openBreakers: createRedisOpenBreakers(redis),
+    admissionStore: new AdmissionStore(redis),
+    openBreakers: new OpenBreakers(redis),
     heldCounts: new HeldCounts(redis, shards),
-    disabledEndpoints: createRedisDisabledEndpoints(redis),
-    eventTypeStore: createRedisEventTypeStore(redis),
+    disabledEndpoints: new DisabledEndpoints(redis),
+    eventTypeStore: new EventTypeStore(redis),
     replayStore: new ReplayStore(redis, config.RETENTION),
     remainsStore: new RemainsStore(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards, servedShards),

@@ -2,8 +2,8 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
-import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -42,12 +42,12 @@ export async function fill(filling: Filling): Promise<void> {
   await new LayoutStore(redis, firstPrefix).look(count, []);
   const shards = shardsOf(createQueueLayout(count, firstPrefix));
   const deliveryQueue = new DeliveryQueue(redis, shards);
-  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  const endpointStore = new EndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);
   const fanOutEvent = createFanOutEvent({
     eventStore: new EventStore(redis, RETENTION),
     deliveryStore: new DeliveryStore(redis, RETENTION),
-    admissionStore: createRedisAdmissionStore(redis),
+    admissionStore: new AdmissionStore(redis),
     deliveryQueue,
     inOrder: createInOrder(redis),
     clock: systemClock,
@@ -80,7 +80,7 @@ export async function fill(filling: Filling): Promise<void> {
 }
 
 async function createEndpoints(
-  endpointStore: ReturnType<typeof createRedisEndpointStore>,
+  endpointStore: EndpointStore,
   { endpoints, perAccount = PER_ACCOUNT, receiverUrl }: Filling,
 ): Promise<readonly Endpoint[]> {
   const subscribers: Endpoint[] = [];

@@ -2,7 +2,7 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import type { Attempt } from '@hookferry/core/domain/attempt';
 import type { DeliveryParts } from '@hookferry/core/domain/delivery';
 import type { EventId } from '@hookferry/core/domain/event';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -46,7 +46,7 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
   const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
-  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  const endpointStore = new EndpointStore(redis, testSealer);
   for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);
 
   const start = Date.now() - DAY_MS / 2;
@@ -113,7 +113,7 @@ export interface FanOutOptions {
 /** Puts one event on record that went to all endpoints of an account, and was accepted by each. */
 export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutOptions): Promise<void> {
   const retention = { ageMs: DAY_MS, count };
-  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  const endpointStore = new EndpointStore(redis, testSealer);
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
   const event = buildEvent({ accountId, acceptedAt: Date.now() });

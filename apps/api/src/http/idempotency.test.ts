@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { openQueue } from '@hookferry/core/queue/bullmq-on-demand-queue';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
@@ -238,7 +238,7 @@ describe('idempotency', () => {
       const remote = willClose(await startApi({ REDIS_URL: proxy.url }));
       await untilReady(remote.url);
       const endpoint = buildEndpoint({ accountId });
-      await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+      await new EndpointStore(api.redis.client, testSealer).create(endpoint);
       // What is held is the event and the job of its delivery, which has this id at its end, and all behind it.
       const held = proxy.hold(`.${endpoint.id}`);
       const [failed] = await Promise.all([post('order-1', event, { url: remote.url }), held]);

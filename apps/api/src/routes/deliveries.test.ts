@@ -2,7 +2,7 @@ import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { DeliveryFact } from '@hookferry/core/domain/delivery-log';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
@@ -25,7 +25,7 @@ beforeEach(async () => {
   const issued = await api.issueKey();
   key = issued.key;
   endpoint = buildEndpoint({ accountId: issued.accountId });
-  await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+  await new EndpointStore(api.redis.client, testSealer).create(endpoint);
 });
 afterAll(() => api.close());
 
@@ -254,7 +254,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   it('shows those of this webhook only', async () => {
     await saved();
     endpoint = buildEndpoint({ accountId: endpoint.accountId });
-    await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+    await new EndpointStore(api.redis.client, testSealer).create(endpoint);
     expect((await get(path())).body.data).toEqual([]);
   });
 });

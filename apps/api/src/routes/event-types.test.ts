@@ -1,6 +1,6 @@
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { catalogue, operationalTypes } from '@hookferry/core/event-types/built-in';
-import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import request, { type Response } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
@@ -247,7 +247,7 @@ describe('a type that an operator added', () => {
   });
 
   it('stands back behind one of the same name that a later version of the service has built in', async () => {
-    const store = createRedisEventTypeStore(api.redis.client);
+    const store = new EventTypeStore(api.redis.client);
     await store.replace({ ...paid, name: 'keyword.quick_win', deprecated: true, updatedAt: 0 });
     expect((await call('get', '/v1/event-types/keyword.quick_win')).body.origin).toBe('built_in');
   });

@@ -1,9 +1,15 @@
+import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
 import {
   EVENT_TYPE_NAME_FORM,
   eventTypeInputSchema,
   eventTypeNameSchema,
 } from '@hookferry/core/event-types/custom-event-type';
-import { eventTypeViewSchema } from '@hookferry/core/event-types/event-types';
+import {
+  eventTypeViewSchema,
+  listEventTypes as listAll,
+  putEventType as put,
+  readEventType as read,
+} from '@hookferry/core/event-types/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
@@ -21,7 +27,7 @@ export const listEventTypes = defineRoute({
     200: { description: 'Every event type.', schema: eventTypesSchema },
   },
   async handle(_request, context) {
-    return { status: 200, body: { data: await context.eventTypes.list() } };
+    return { status: 200, body: { data: await listAll(context) } };
   },
 });
 
@@ -36,7 +42,7 @@ export const readEventType = defineRoute({
     200: { description: 'The event type.', schema: eventTypeViewSchema },
   },
   async handle({ params }, context) {
-    return { status: 200, body: await context.eventTypes.read(params.name) };
+    return { status: 200, body: await read(context, params.name) };
   },
 });
 
@@ -61,7 +67,7 @@ export const putEventType = defineRoute({
   },
   problems: ['conflict', 'limit_reached'],
   async handle({ params, body }, context) {
-    return { status: 200, body: await context.eventTypes.put(params.name, body) };
+    return { status: 200, body: await put(context, params.name, body) };
   },
 });
 
@@ -79,7 +85,7 @@ export const deleteEventType = defineRoute({
   },
   problems: ['conflict'],
   async handle({ params }, context) {
-    await context.removeEventType(params.name);
+    await remove(context, params.name);
     return { status: 204 };
   },
 });

@@ -2,7 +2,7 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointUidSchema } from '@hookferry/core/domain/endpoint';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import {
   keywordQuickWin,
   publishableTypeNames,
@@ -184,7 +184,7 @@ describe('POST /v1/events', () => {
 
   it('has its deliveries on their queue when it is accepted', async () => {
     const endpoint = buildEndpoint({ accountId });
-    await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+    await new EndpointStore(api.redis.client, testSealer).create(endpoint);
     const { body } = await publish({ type, data });
     const job = await jobs.getJob(deliveryIdOf({ eventId: body.id, endpointId: endpoint.id }));
     expect(job?.data).toEqual({ account_id: accountId });
@@ -206,7 +206,7 @@ describe('POST /v1/events', () => {
       events: ['brief.created'],
     });
     const foreign = buildEndpoint();
-    const store = createRedisEndpointStore(api.redis.client, testSealer);
+    const store = new EndpointStore(api.redis.client, testSealer);
     await Promise.all([store.create(endpoint), store.create(foreign)]);
     expect((await publish({ type, data, webhook_ids: [endpoint.id] })).status).toBe(202);
     expect((await publish({ type, data, webhook_ids: ['main', endpoint.id] })).status).toBe(202);

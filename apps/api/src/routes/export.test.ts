@@ -8,7 +8,7 @@ import {
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -41,7 +41,7 @@ beforeEach(async () => {
   const issued = await api.issueKey();
   key = issued.key;
   endpoint = buildEndpoint({ accountId: issued.accountId });
-  await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+  await new EndpointStore(api.redis.client, testSealer).create(endpoint);
 });
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -116,7 +116,7 @@ it.each([
   ['?webhook_id=crm', ['first', 'second', 'now']],
 ])('gives with %j what is asked for', async (query, expected) => {
   endpoint = { ...endpoint, id: uniqueEndpointId(), uid: 'crm' as never };
-  await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+  await new EndpointStore(api.redis.client, testSealer).create(endpoint);
   const names = new Map<string, string>([
     [await saved(), 'first'],
     [await saved(ACCEPTED_AT + 1), 'second'],
@@ -146,7 +146,7 @@ it.each([
 
 it("refuses a webhook that is not the account's with 404", async () => {
   const foreign = buildEndpoint();
-  await createRedisEndpointStore(api.redis.client, testSealer).create(foreign);
+  await new EndpointStore(api.redis.client, testSealer).create(foreign);
   for (const id of [foreign.id, uniqueEndpointId()]) {
     expect((await ask(`?webhook_id=${id}`)).status).toBe(404);
   }
@@ -176,7 +176,7 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
 function contextOf(recheck: ApiContext['recheck']) {
   const { client } = api.redis;
   return {
-    endpointStore: createRedisEndpointStore(client, testSealer),
+    endpointStore: new EndpointStore(client, testSealer),
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),

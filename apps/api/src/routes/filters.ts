@@ -5,7 +5,11 @@ import {
   type Explained,
   payloadFilterSchema,
 } from '@hookferry/core/endpoints/filters/payload-filter';
-import type { Trial, TrySource } from '@hookferry/core/endpoints/filters/try-filter';
+import {
+  type Trial,
+  type TrySource,
+  tryFilter as tryOut,
+} from '@hookferry/core/endpoints/filters/try-filter';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
@@ -96,7 +100,7 @@ export const tryFilter = defineRoute({
     const source = sourceOf(body);
     // The answer shows parts of what was published.
     if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
-    const trials = await context.tryFilter(apiKey.accountId, compilePayloadFilter(body.filter), source);
+    const trials = await tryOut(context, apiKey.accountId, compilePayloadFilter(body.filter), source);
     return { status: 200, body: presentTrials(trials) };
   },
 });

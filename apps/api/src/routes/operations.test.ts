@@ -1,7 +1,7 @@
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
-import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -100,7 +100,7 @@ describe('lists with more', () => {
     const id = await createWebhook();
     const now = Date.now();
     const tally = tallyOf({ delivered: true, at: now, durationMs: 40 });
-    await createRedisHealthStore(api.redis.client, 60_000).add(id, tally, now);
+    await new HealthStore(api.redis.client, 60_000).add(id, tally, now);
     const { body } = await get('/v1/webhooks?include=health&limit=1', customerKey).expect(200);
     const [webhook] = body.data;
     expect(webhook).toMatchObject({ id, health: { attempts_24h: 1, success_rate: 1, breaker: 'closed' } });

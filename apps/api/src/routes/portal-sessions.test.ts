@@ -8,7 +8,7 @@ import {
   type Scope,
 } from '@hookferry/core/domain/account';
 import { newestSecret } from '@hookferry/core/domain/endpoint';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -371,7 +371,7 @@ describe('what a session may do', () => {
     const token = await signIn({ capabilities: operate }, operatorKey);
     const own = await saveBelongings(api.redis, DEFAULT_ACCOUNT);
     const listener = await call('post', '/v1/listeners', operatorKey).send({ name: 'laptop' });
-    const store = createRedisEndpointStore(api.redis.client, testSealer);
+    const store = new EndpointStore(api.redis.client, testSealer);
     const stored = await store.list(DEFAULT_ACCOUNT, 200);
     const secrets = stored.endpoints.map((endpoint) => newestSecret(endpoint).secret);
     expect(secrets).toContain(listener.body.secret);

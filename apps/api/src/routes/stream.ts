@@ -1,3 +1,4 @@
+import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { streamEnds } from '@hookferry/core/domain/signal';
@@ -98,7 +99,7 @@ export const streamChanges = defineRoute({
     const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
     const credentials = credentialsIn(header, SCOPE);
     const options = {
-      endpointId: ref === undefined ? undefined : (await context.endpoints.read(accountId, ref)).id,
+      endpointId: ref === undefined ? undefined : (await readEndpoint(context, accountId, ref)).id,
       // A browser that comes back sends it beside the query that it began with.
       after: placeIn(header('last-event-id')) ?? query.last_event_id,
       maxMs: seconds * 1_000,

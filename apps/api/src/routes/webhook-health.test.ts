@@ -4,10 +4,7 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
-import {
-  createRedisHealthStore,
-  type HealthStore,
-} from '@hookferry/core/endpoints/health/redis-health-store';
+import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
@@ -22,7 +19,7 @@ let accountId: AccountId;
 let id: EndpointId;
 beforeAll(async () => {
   api = await startTestApi();
-  healthStore = createRedisHealthStore(api.redis.client, 60_000);
+  healthStore = new HealthStore(api.redis.client, 60_000);
 });
 beforeEach(async () => {
   ({ key, accountId } = await api.issueKey());

@@ -1,6 +1,6 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -117,7 +117,7 @@ describe('POST /v1/webhooks', () => {
     const { id, ...shown } = await created({ secret });
     expect(shown.secret).toBe(secret);
     expect(
-      await createRedisEndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
+      await new EndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
     ).toMatchObject({
       secrets: [{ secret }],
     });
@@ -340,7 +340,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     const { id, secret } = await created();
     await call('patch', path(id), { url: 'https://new.example.com/' });
     expect(
-      await createRedisEndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
+      await new EndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
     ).toMatchObject({
       secrets: [{ secret }],
     });

@@ -8,6 +8,17 @@ import {
   newestSecret,
 } from '@hookferry/core/domain/endpoint';
 import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
+import { readHealth } from '@hookferry/core/endpoints/health/read-health';
+import {
+  createEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  listEndpoints,
+  readEndpoint,
+  removeEndpoint,
+  rotateEndpointSecret,
+  updateEndpoint,
+} from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
@@ -43,7 +54,7 @@ export const createWebhook = defineRoute({
   problems: ['conflict', 'limit_reached'],
   async handle({ apiKey, body, newId }, context) {
     const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
-    const endpoint = await context.endpoints.create(apiKey.accountId, body, id);
+    const endpoint = await createEndpoint(context, apiKey.accountId, body, id);
     return {
       status: 201,
       headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
@@ -77,12 +88,12 @@ export const listWebhooks = defineRoute({
   },
   async handle({ apiKey, query }, context) {
     const filter = { status: query.status, eventType: query.event_type };
-    const page = await context.endpoints.list(apiKey.accountId, filter, query.limit, query.cursor);
+    const page = await listEndpoints(context, apiKey.accountId, filter, query.limit, query.cursor);
     const webhooks = await Promise.all(
       page.endpoints.map(async (endpoint) => {
         const webhook = presentWebhook(endpoint);
         if (query.include !== 'health') return webhook;
-        return { ...webhook, health: presentHealth(await context.readHealth(endpoint)) };
+        return { ...webhook, health: presentHealth(await readHealth(context, endpoint)) };
       }),
     );
     return { status: 200, body: presentPage(webhooks, page.nextCursor) };
@@ -105,8 +116,8 @@ export const readWebhook = defineRoute({
     200: { description: 'The webhook.', schema: webhookWithHealthSchema },
   },
   async handle({ apiKey, params }, context) {
-    const endpoint = await context.endpoints.read(apiKey.accountId, params.id);
-    const health = presentHealth(await context.readHealth(endpoint));
+    const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
+    const health = presentHealth(await readHealth(context, endpoint));
     return { status: 200, headers: tagOf(endpoint), body: { ...presentWebhook(endpoint), health } };
   },
 });
@@ -124,7 +135,7 @@ export const updateWebhook = defineRoute({
   },
   problems: ['conflict', 'precondition_failed'],
   async handle({ apiKey, params, body, header }, context) {
-    const endpoint = await context.endpoints.update(apiKey.accountId, params.id, body, {
+    const endpoint = await updateEndpoint(context, apiKey.accountId, params.id, body, {
       versions: versionsOf(header('if-match')),
       mayMoveSecrets: maySeeSecrets(apiKey),
     });
@@ -143,7 +154,7 @@ export const deleteWebhook = defineRoute({
     204: { description: 'It is gone, and what was pending for it is cancelled.' },
   },
   async handle({ apiKey, params }, context) {
-    await context.endpoints.remove(apiKey.accountId, params.id);
+    await removeEndpoint(context, apiKey.accountId, params.id);
     return { status: 204 };
   },
 });
@@ -160,7 +171,7 @@ export const enableWebhook = defineRoute({
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
   async handle({ apiKey, params }, context) {
-    const endpoint = await context.endpoints.enable(apiKey.accountId, params.id);
+    const endpoint = await enableEndpoint(context, apiKey.accountId, params.id);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -177,7 +188,7 @@ export const disableWebhook = defineRoute({
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
   async handle({ apiKey, params }, context) {
-    const endpoint = await context.endpoints.disable(apiKey.accountId, params.id);
+    const endpoint = await disableEndpoint(context, apiKey.accountId, params.id);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -233,7 +244,7 @@ export const readWebhookSecret = defineRoute({
     200: { description: 'The newest secret that signs.', schema: secretViewSchema },
   },
   async handle({ apiKey, params }, context) {
-    const endpoint = await context.endpoints.read(apiKey.accountId, params.id);
+    const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
     return {
       status: 200,
       headers: { 'cache-control': 'no-store' },
@@ -264,7 +275,8 @@ export const rotateWebhookSecret = defineRoute({
   },
   problems: ['conflict'],
   async handle({ apiKey, params, body, newId }, context) {
-    const { secret, previousExpiresAt } = await context.endpoints.rotateSecret(
+    const { secret, previousExpiresAt } = await rotateEndpointSecret(
+      context,
       apiKey.accountId,
       params.id,
       body,

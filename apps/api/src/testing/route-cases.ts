@@ -5,9 +5,9 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
-import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
-import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -390,12 +390,12 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new AccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
     new ApiKeyStore(client).save(apiKey),
     new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
-    createRedisEndpointStore(client, testSealer).create(endpoint),
-    createRedisEndpointStore(client, testSealer).create(listener),
+    new EndpointStore(client, testSealer).create(endpoint),
+    new EndpointStore(client, testSealer).create(listener),
     createRedisListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
-    createRedisEventTypeStore(client).replace(CUSTOM_TYPE),
+    new EventTypeStore(client).replace(CUSTOM_TYPE),
     deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
     new ReplayStore(client, 60_000).create(replay),
   ]);

@@ -21,7 +21,7 @@ const queueKeys = queueKeysOf('bull');
 /** Nobody has asked for anything. */
 const subscriptions = {
   current: async () => ({
-    askersOf: () => ({ subscribers: [], filterLength: 0 }),
+    subscribedTo: () => ({ subscribers: [], filterLength: 0 }),
     presentOf: () => [],
     compiled: compilePayloadFilter,
   }),

@@ -8,7 +8,7 @@ import {
   lapseOfSession,
   WEBHOOK_BYTES,
 } from '../domain/usage';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { EventStore } from '../events/redis-event-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -35,7 +35,7 @@ function build() {
   const standings: Standing[] = [];
   const usageStore = new UsageStore(redis.client);
   const eventStore = new EventStore(redis.client, { ageMs: DAY, count: 100 });
-  const endpointStore = createRedisEndpointStore(redis.client, testSealer, (_id, standing) =>
+  const endpointStore = new EndpointStore(redis.client, testSealer, (_id, standing) =>
     standings.push(standing),
   );
   return {
@@ -176,7 +176,7 @@ it('adds no command to those that publishing an event needs anyway', async () =>
       };
     },
   });
-  await createRedisEndpointStore(noted, testSealer).version(accountId);
+  await new EndpointStore(noted, testSealer).version(accountId);
   await new EventStore(noted, { ageMs: DAY, count: 100 }).enlist(buildEvent({ accountId }), 1);
   expect(commands).toEqual(['mget', 'evalsha']);
 });

@@ -2,7 +2,6 @@ import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../domain/br
 import type { DeliveryFact } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { createDisable, createDisableFailing } from '../endpoints/disable';
 import { tallyOf } from '../endpoints/health/attempt-tally';
 import { secretUnreadable } from '../endpoints/seal';
 import { DeliveryScene, HELD, NOW, refused, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
@@ -39,10 +38,8 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     grant: (_account: string, _endpoint: string, permits: number) => asked.push(`grant ${permits}`),
     isWatching: () => isWatched,
   };
-  const disable = createDisable(admission);
-  const policy = { afterMs: 5 * DAY_MS, failureSpanMs: DAY_MS / 2 };
-  const disableFailing = createDisableFailing({ ...admission, disable, policy });
-  const context = { ...admission, disable, disableFailing, releaser };
+  const disablePolicy = { afterMs: 5 * DAY_MS, failureSpanMs: DAY_MS / 2 };
+  const context = { ...admission, disablePolicy, releaser };
 
   /** What an attempt's record says of it, as `record-attempt` has it. */
   async function record(delivered: boolean, change: AttemptChange): Promise<AttemptEffect> {

@@ -1,17 +1,20 @@
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
-import { type Disable, type DisableFailing, wasNotEnabledSince } from '../endpoints/disable';
+import {
+  type DisableFailingContext,
+  disable,
+  disableFailing,
+  wasNotEnabledSince,
+} from '../endpoints/disable';
 import { RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
-import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
+import type { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
 import type { Clock } from '../platform/clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { Concurrency } from './flow/concurrency';
 import type { AttemptEffect } from './flow/redis-attempt-store';
 import type { Releaser } from './flow/releaser';
 
-export interface AfterAttemptContext {
-  readonly disable: Disable;
-  readonly disableFailing: DisableFailing;
+export interface AfterAttemptContext extends DisableFailingContext {
   readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
@@ -52,11 +55,11 @@ export async function afterAttempt(
   context: AfterAttemptContext,
   input: AfterAttemptInput,
 ): Promise<Aftermath> {
-  const { disableFailing, heldDeliveries, clock } = context;
+  const { heldDeliveries, clock } = context;
   const { endpoint, effect } = input;
   const { failingSince, hasClosed, recoveredFrom } = effect;
   const disabledAs = await disableByReceiver(context, input);
-  const isGivenUp = failingSince !== undefined && (await disableFailing(endpoint, failingSince));
+  const isGivenUp = failingSince !== undefined && (await disableFailing(context, endpoint, failingSince));
   if (hasClosed) await heldDeliveries.askForWakeUp(addressOf(endpoint), clock());
   await countBreaker(context, endpoint, effect);
   announceBreaker(context, endpoint, effect);
@@ -65,12 +68,12 @@ export async function afterAttempt(
 }
 
 async function disableByReceiver(
-  { disable }: AfterAttemptContext,
+  context: AfterAttemptContext,
   { endpoint, disabledBy }: AfterAttemptInput,
 ): Promise<DisabledReason | undefined> {
   if (disabledBy === undefined) return undefined;
   const { accountId, id } = endpoint;
-  const { hasChanged } = await disable(accountId, id, disabledBy, wasNotEnabledSince(endpoint));
+  const { hasChanged } = await disable(context, accountId, id, disabledBy, wasNotEnabledSince(endpoint));
   return hasChanged ? disabledBy : undefined;
 }
 

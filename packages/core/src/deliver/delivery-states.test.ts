@@ -10,8 +10,8 @@ import {
 import { deliveryIdOf } from '../domain/delivery';
 import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { Delivery, ShownStatus } from '../history/delivery-standings';
@@ -46,7 +46,7 @@ type Step = AsyncCommand<Model, Real>;
 /** A delivery, and what two workers and its readers do with it. */
 async function arrange() {
   const stores = {
-    endpointStore: createRedisEndpointStore(redis.client, testSealer),
+    endpointStore: new EndpointStore(redis.client, testSealer),
     eventStore: new EventStore(redis.client, testRetention),
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
@@ -61,7 +61,7 @@ async function arrange() {
   await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   const context = {
     ...stores,
-    admissionStore: createRedisAdmissionStore(redis.client),
+    admissionStore: new AdmissionStore(redis.client),
     clock: systemClock,
   };
   const deliveryCounter = new DeliveryCounter(stores);

@@ -5,16 +5,10 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import {
-  createCountDisabled,
-  disableEndpoint,
-  enableEndpoint,
-  hasFailedForTooLong,
-  updateTime,
-} from './disable';
-import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
-import { createRedisEndpointStore } from './redis-endpoint-store';
-import { createSealer } from './seal';
+import { asDisabled, asEnabled, countDisabled, hasFailedForTooLong, updateTime } from './disable';
+import { DisabledEndpoints } from './redis-troubled-endpoints';
+import { EndpointStore } from './redis-endpoint-store';
+import { Sealer } from './seal';
 
 describe('disable policy', () => {
   const HOUR = 3_600_000;
@@ -72,10 +66,10 @@ describe('disable policy', () => {
 describe('change status', () => {
   const NOW = 1_700_000_060_000;
 
-  describe('disableEndpoint', () => {
+  describe('asDisabled', () => {
     it.each(disabledReasons)('says why: %s', (reason) => {
       const endpoint = buildEndpoint();
-      expect(disableEndpoint(endpoint, reason, NOW)).toEqual({
+      expect(asDisabled(endpoint, reason, NOW)).toEqual({
         ...endpoint,
         status: 'disabled',
         disabledReason: reason,
@@ -85,15 +79,15 @@ describe('change status', () => {
 
     it('changes nothing of one that is disabled, so that it keeps its first reason', () => {
       const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'gone' });
-      expect(disableEndpoint(endpoint, 'client', NOW)).toEqual(endpoint);
+      expect(asDisabled(endpoint, 'client', NOW)).toEqual(endpoint);
     });
   });
 
-  describe('enableEndpoint', () => {
+  describe('asEnabled', () => {
     it('leaves no reason behind, and says since when', () => {
       const endpoint = buildEndpoint();
-      const disabled = disableEndpoint(endpoint, 'gone', NOW);
-      expect(enableEndpoint(disabled, NOW + 5)).toEqual({
+      const disabled = asDisabled(endpoint, 'gone', NOW);
+      expect(asEnabled(disabled, NOW + 5)).toEqual({
         ...endpoint,
         enabledAt: NOW + 5,
         updatedAt: NOW + 5,
@@ -102,7 +96,7 @@ describe('change status', () => {
 
     it('changes nothing of one that is enabled', () => {
       const endpoint = buildEndpoint();
-      expect(enableEndpoint(endpoint, NOW)).toEqual(endpoint);
+      expect(asEnabled(endpoint, NOW)).toEqual(endpoint);
     });
   });
 
@@ -123,8 +117,8 @@ describe('count disabled', () => {
 
   async function arrange() {
     const redis = willClose(await openTestRedis());
-    const endpointStore = createRedisEndpointStore(redis.client, testSealer);
-    const disabledEndpoints = createRedisDisabledEndpoints(redis.client);
+    const endpointStore = new EndpointStore(redis.client, testSealer);
+    const disabledEndpoints = new DisabledEndpoints(redis.client);
     const endpoint = buildEndpoint();
     const { accountId, id } = endpoint;
     await endpointStore.create(endpoint);
@@ -134,9 +128,9 @@ describe('count disabled', () => {
       endpointStore,
       disabledEndpoints,
       endpoint,
-      count: createCountDisabled({ disabledEndpoints, endpointStore }),
-      disable: () => change((each) => disableEndpoint(each, 'client', systemClock())),
-      enable: () => change((each) => enableEndpoint(each, systemClock())),
+      count: () => countDisabled({ disabledEndpoints, endpointStore }),
+      disable: () => change((each) => asDisabled(each, 'client', systemClock())),
+      enable: () => change((each) => asEnabled(each, systemClock())),
       rename: () => change((each) => ({ ...each, description: 'new', updatedAt: each.updatedAt + 10 })),
       remove: () => endpointStore.remove(accountId, id),
     };
@@ -172,9 +166,9 @@ describe('count disabled', () => {
   it('goes on counting one whose secrets nobody can read, and the others with it', async () => {
     const { disable, redis, disabledEndpoints } = await arrange();
     await disable();
-    const other = createSealer(sealingKeysSchema.parse(Buffer.alloc(32, 'other').toString('base64')));
-    const endpointStore = createRedisEndpointStore(redis.client, other);
-    expect(await createCountDisabled({ disabledEndpoints, endpointStore })()).toBe(1);
+    const other = new Sealer(sealingKeysSchema.parse(Buffer.alloc(32, 'other').toString('base64')));
+    const endpointStore = new EndpointStore(redis.client, other);
+    expect(await countDisabled({ disabledEndpoints, endpointStore })).toBe(1);
   });
 
   it('goes on counting one that was disabled again by the time that another process has counted it as enabled', async () => {

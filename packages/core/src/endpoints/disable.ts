@@ -3,11 +3,11 @@ import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import type { HealthStore } from './health/redis-health-store';
-import type { DisabledEndpoints } from './redis-disabled-endpoints';
+import type { DisabledEndpoints } from './redis-troubled-endpoints';
 import type { EndpointStore } from './redis-endpoint-store';
 import { isUnreadableSecret } from './seal';
 
-export interface DisableDeps {
+export interface DisableContext {
   readonly endpointStore: Pick<EndpointStore, 'update'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -20,57 +20,56 @@ export interface Disabling {
   readonly hasChanged: boolean;
 }
 
-/** Disables an endpoint, unless it is disabled already. */
-export function createDisable({ endpointStore, clock, emit }: DisableDeps) {
-  /** @param applies has the last word, over the endpoint as it is by now. */
-  return async function disable(
-    accountId: AccountId,
-    id: EndpointId,
-    reason: DisabledReason,
-    applies: (current: Endpoint) => boolean = () => true,
-  ): Promise<Disabling> {
-    let hasChanged = false;
-    const endpoint = await endpointStore.update(accountId, id, (current) => {
-      hasChanged = current.status === 'enabled' && applies(current);
-      return hasChanged ? disableEndpoint(current, reason, clock()) : current;
-    });
-    if (hasChanged) emit({ name: 'endpoint.disabled', accountId, endpointId: id, reason });
-    return { endpoint, hasChanged };
-  };
+/**
+ * Disable an endpoint, unless it is disabled already.
+ *
+ * @param applies has the last word, over the endpoint as it is by now.
+ */
+export async function disable(
+  { endpointStore, clock, emit }: DisableContext,
+  accountId: AccountId,
+  id: EndpointId,
+  reason: DisabledReason,
+  applies: (current: Endpoint) => boolean = () => true,
+): Promise<Disabling> {
+  let hasChanged = false;
+  const endpoint = await endpointStore.update(accountId, id, (current) => {
+    hasChanged = current.status === 'enabled' && applies(current);
+    return hasChanged ? asDisabled(current, reason, clock()) : current;
+  });
+  if (hasChanged) emit({ name: 'endpoint.disabled', accountId, endpointId: id, reason });
+  return { endpoint, hasChanged };
 }
-
-export type Disable = ReturnType<typeof createDisable>;
 
 /** What an attempt has shown says nothing of an endpoint that was enabled again meanwhile. */
 export function wasNotEnabledSince({ enabledAt }: Endpoint): (current: Endpoint) => boolean {
   return (current) => current.enabledAt === enabledAt;
 }
 
-export interface DisableFailingDeps {
+export interface DisableFailingContext extends DisableContext {
   readonly healthStore: Pick<HealthStore, 'readLastSuccess'>;
-  readonly disable: Disable;
   /** `never`: such endpoints are tried without end. */
-  readonly policy: DisablePolicy | 'never';
-  readonly clock: Clock;
+  readonly disablePolicy: DisablePolicy | 'never';
 }
 
 /**
- * Gives an endpoint up whose attempt has just failed, if it has failed for too long; gives whether it did. Costs
+ * Give an endpoint up whose attempt has just failed, if it has failed for too long; gives whether it did. Costs
  * nothing at an endpoint that began to fail a short while ago.
  */
-export function createDisableFailing({ healthStore, disable, policy, clock }: DisableFailingDeps) {
-  return async function disableFailing(endpoint: Endpoint, failingSince: number): Promise<boolean> {
-    const now = clock();
-    if (policy === 'never' || !isSpanOver(policy, { failingSince, now })) return false;
-    const lastSuccessAt = await healthStore.readLastSuccess(endpoint.id);
-    const enabledAt = endpoint.enabledAt ?? endpoint.createdAt;
-    if (!hasFailedForTooLong(policy, { failingSince, lastSuccessAt, enabledAt, now })) return false;
-    const { accountId, id } = endpoint;
-    return (await disable(accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
-  };
+export async function disableFailing(
+  context: DisableFailingContext,
+  endpoint: Endpoint,
+  failingSince: number,
+): Promise<boolean> {
+  const { healthStore, disablePolicy, clock } = context;
+  const now = clock();
+  if (disablePolicy === 'never' || !isSpanOver(disablePolicy, { failingSince, now })) return false;
+  const lastSuccessAt = await healthStore.readLastSuccess(endpoint.id);
+  const enabledAt = endpoint.enabledAt ?? endpoint.createdAt;
+  if (!hasFailedForTooLong(disablePolicy, { failingSince, lastSuccessAt, enabledAt, now })) return false;
+  const { accountId, id } = endpoint;
+  return (await disable(context, accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
 }
-
-export type DisableFailing = ReturnType<typeof createDisableFailing>;
 
 /** When an endpoint that only fails is given up. */
 export interface DisablePolicy {
@@ -113,12 +112,12 @@ export function hasFailedForTooLong(policy: DisablePolicy, history: FailureHisto
 }
 
 /** The endpoint, disabled. One that is disabled already keeps its reason. */
-export function disableEndpoint(endpoint: Endpoint, reason: DisabledReason, now: number): Endpoint {
+export function asDisabled(endpoint: Endpoint, reason: DisabledReason, now: number): Endpoint {
   if (endpoint.status === 'disabled') return endpoint;
   return { ...endpoint, status: 'disabled', disabledReason: reason, updatedAt: updateTime(endpoint, now) };
 }
 
-export function enableEndpoint(endpoint: Endpoint, now: number): Endpoint {
+export function asEnabled(endpoint: Endpoint, now: number): Endpoint {
   if (endpoint.status === 'enabled') return endpoint;
   const { disabledReason: _reason, ...rest } = endpoint;
   return { ...rest, status: 'enabled', enabledAt: now, updatedAt: updateTime(endpoint, now) };
@@ -129,7 +128,7 @@ export function updateTime({ updatedAt }: Endpoint, now: number): number {
   return Math.max(now, updatedAt + 1);
 }
 
-export interface CountDisabledDeps {
+export interface CountDisabledContext {
   readonly disabledEndpoints: Pick<DisabledEndpoints, 'count' | 'some' | 'leave'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
 }
@@ -138,19 +137,20 @@ export interface CountDisabledDeps {
 const CHECKED_AT_ONCE = 5;
 
 /** How many endpoints are disabled. Each time some are looked at, and those that are wrongly counted leave. */
-export function createCountDisabled({ disabledEndpoints, endpointStore }: CountDisabledDeps) {
-  return async function countDisabled(): Promise<number> {
-    const some = await disabledEndpoints.some(CHECKED_AT_ONCE);
-    await Promise.all(
-      some.map(async ({ accountId, endpointId, since }) => {
-        const isDisabled = await endpointStore
-          .find(accountId, endpointId)
-          .then((endpoint) => endpoint?.status === 'disabled', staysCounted);
-        if (!isDisabled) await disabledEndpoints.leave(accountId, endpointId, since);
-      }),
-    );
-    return await disabledEndpoints.count();
-  };
+export async function countDisabled({
+  disabledEndpoints,
+  endpointStore,
+}: CountDisabledContext): Promise<number> {
+  const some = await disabledEndpoints.some(CHECKED_AT_ONCE);
+  await Promise.all(
+    some.map(async ({ accountId, endpointId, since }) => {
+      const isDisabled = await endpointStore
+        .find(accountId, endpointId)
+        .then((endpoint) => endpoint?.status === 'disabled', staysCounted);
+      if (!isDisabled) await disabledEndpoints.leave(accountId, endpointId, since);
+    }),
+  );
+  return await disabledEndpoints.count();
 }
 
 /** One whose secrets nobody can read may well be disabled, and must not keep all others from being counted. */

@@ -3,7 +3,7 @@ import { CLOSED } from '../domain/breaker';
 import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
+import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
@@ -25,14 +25,21 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createDisable } from './disable';
 import type { EndpointPatch } from './endpoint-input';
-import { createRequireKnownFilters } from './filters/event-filters';
-import { createRedisAdmissionStore } from './flow/redis-admission-store';
+import { AdmissionStore } from './flow/redis-admission-store';
 import { tallyOf } from './health/attempt-tally';
-import { createRedisHealthStore } from './health/redis-health-store';
-import { createManageEndpoints } from './manage-endpoints';
-import { createRedisEndpointStore } from './redis-endpoint-store';
+import { HealthStore } from './health/redis-health-store';
+import {
+  createEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  listEndpoints,
+  readEndpoint,
+  removeEndpoint,
+  rotateEndpointSecret,
+  updateEndpoint,
+} from './manage-endpoints';
+import { EndpointStore } from './redis-endpoint-store';
 import { newSecret } from './rotate-secret';
 import { summarizeCertificate } from './tls/certificate';
 
@@ -48,35 +55,48 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
+/** The same functions, without their context. */
+function bind<Context, Args extends readonly unknown[], Result>(
+  context: Context,
+  use: (context: Context, ...args: Args) => Result,
+) {
+  return (...args: Args) => use(context, ...args);
+}
+
 async function build(clock: Clock = () => NOW) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
-  const healthStore = createRedisHealthStore(redis.client, 60_000);
-  const admissionStore = createRedisAdmissionStore(redis.client);
+  const healthStore = new HealthStore(redis.client, 60_000);
+  const admissionStore = new AdmissionStore(redis.client);
   const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
   const raised = recordRaised();
   const signals = recordSignals();
-  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const endpointStore = new EndpointStore(redis.client, testSealer);
   const accountStore = new AccountStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: NOW });
-  const manage = createManageEndpoints({
+  const context = {
     endpointStore,
     accountStore,
     deliveryStore,
     healthStore,
     admissionStore,
     heldDeliveries,
-    requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
+    eventTypeStore: new EventTypeStore(redis.client),
     newId: createNewId(clock),
-    newSecret,
     emit: signals.listen,
     maxEndpoints: MAX_ENDPOINTS,
     clock,
-    disable: createDisable({ endpointStore, clock, emit: signals.listen }),
-    raise: raised.raise,
-  });
+    operationalEvents: raised,
+  };
   return {
-    ...manage,
+    create: bind(context, createEndpoint),
+    read: bind(context, readEndpoint),
+    list: bind(context, listEndpoints),
+    update: bind(context, updateEndpoint),
+    rotateSecret: bind(context, rotateEndpointSecret),
+    disable: bind(context, disableEndpoint),
+    enable: bind(context, enableEndpoint),
+    remove: bind(context, removeEndpoint),
     endpointStore,
     deliveryStore,
     admissionStore,
@@ -190,7 +210,7 @@ describe('the size of an endpoint', () => {
   it('does not stand in the way of changes to one that is larger already, but for those that add to it', async () => {
     const { update, accountId } = await build();
     const large = buildEndpoint({ accountId, metadata: notes(50, 400), description: 'old' });
-    await createRedisEndpointStore(redis.client, testSealer).create(large);
+    await new EndpointStore(redis.client, testSealer).create(large);
     const url = 'https://x.example.com/';
     expect(await update(accountId, large.id, { url, description: null })).toMatchObject({ url });
     await expect(update(accountId, large.id, { description: 'd'.repeat(500) })).rejects.toMatchObject({

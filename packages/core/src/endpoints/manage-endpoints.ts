@@ -15,7 +15,7 @@ import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { type Disable, enableEndpoint, updateTime } from './disable';
+import { asEnabled, type DisableContext, disable, updateTime } from './disable';
 import {
   type EndpointPatch,
   mergeEndpoint,
@@ -23,31 +23,88 @@ import {
   type NewEndpoint,
   requireVersion,
 } from './endpoint-input';
-import { matchesType, type RequireKnownFilters } from './filters/event-filters';
+import { type KnownFiltersContext, matchesType, requireKnownFilters } from './filters/event-filters';
 import type { AdmissionStore } from './flow/redis-admission-store';
 import type { HealthStore } from './health/redis-health-store';
-import { type RaiseEvents, webhookDisabledEvent } from './operational-events';
+import { type OperationalEvents, webhookDisabledEvent } from './operational-events';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
-import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
-import type { Subscriber } from './stored-endpoint';
+import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
+import type { Subscriber } from './redis-subscriptions';
 
-export interface ManageEndpointsDeps {
-  readonly endpointStore: EndpointStore;
+interface EndpointRecords {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export interface CreateEndpointContext extends KnownFiltersContext {
+  readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'takeBack'>;
   readonly accountStore: Pick<AccountStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
-  readonly healthStore: Pick<HealthStore, 'remove'>;
-  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'joinOrder' | 'remove'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
-  readonly requireKnownFilters: RequireKnownFilters;
   readonly newId: NewId;
-  readonly newSecret: () => string;
   /** Endpoints that an account may have. */
   readonly maxEndpoints: number;
   readonly clock: Clock;
-  readonly disable: Disable;
-  readonly raise: RaiseEvents;
   readonly emit: Emit;
 }
+
+/**
+ * Creating one under the same id again gives the one that is there. Like each change, it is in force once the promise
+ * has resolved.
+ *
+ * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
+ *   are none of, and for TLS material that doesn't go together; `not_found` when the account is gone, or being erased.
+ */
+export async function createEndpoint(
+  context: CreateEndpointContext,
+  accountId: AccountId,
+  input: NewEndpoint & Pick<Endpoint, 'listener'>,
+  id = context.newId(ENDPOINT_ID_PREFIX) as EndpointId,
+): Promise<Endpoint> {
+  const { endpointStore, accountStore, maxEndpoints, clock, emit } = context;
+  await requireKnownFilters(context, input.events);
+  const now = clock();
+  const { secret = newSecret(), status, ...rest } = input;
+  const disabledReason = input.listener ? 'disconnected' : 'client';
+  const endpoint = mergeEndpoint(
+    {
+      id,
+      accountId,
+      enabledAt: now,
+      ...(status === 'disabled' ? { status, disabledReason } : {}),
+      secrets: [{ secret, createdAt: now }],
+      createdAt: now,
+      updatedAt: now,
+    },
+    rest,
+    now,
+  );
+  const isNew = await endpointStore.create(endpoint, maxEndpoints);
+  // Only now: an erasure first marks the account and then removes its endpoints, so one of both sees this one.
+  // Of a slow request the account may be long gone.
+  if (!isThere(await accountStore.find(accountId))) {
+    await endpointStore.takeBack(accountId, id);
+    throw accountNotFound();
+  }
+  if (!isNew) return mustExist(await endpointStore.find(accountId, id));
+  emit({ name: 'endpoint.created', accountId, endpointId: id });
+  return endpoint;
+}
+
+export interface ReadEndpointContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
+}
+
+/** @throws AppError `not_found`, also for another account's endpoint. */
+export async function readEndpoint(
+  { endpointStore }: ReadEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<Endpoint> {
+  const id = await endpointStore.idOf(accountId, ref);
+  return mustExist(id && (await endpointStore.find(accountId, id)));
+}
+
+export interface UpdateEndpointContext extends EndpointRecords, KnownFiltersContext, LimitsContext {}
 
 /** What a change is bound to. */
 export interface UpdateBounds {
@@ -57,183 +114,169 @@ export interface UpdateBounds {
   readonly mayMoveSecrets?: boolean;
 }
 
+/**
+ * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above,
+ *   and for secrets that it may not move.
+ */
+export async function updateEndpoint(
+  context: UpdateEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  patch: EndpointPatch,
+  bounds: UpdateBounds = {},
+): Promise<Endpoint> {
+  if (patch.events) await requireKnownFilters(context, patch.events);
+  let before: Endpoint | undefined;
+  const after = await change(context, accountId, ref, (endpoint) => {
+    before = endpoint;
+    return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, context.clock());
+  });
+  if (before && !hasSameLimits(before, after)) await applyLimits(context, before, after);
+  context.emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
+  return after;
+}
+
 export interface Rotated {
   readonly secret: string;
   readonly previousExpiresAt: number;
 }
 
+export interface RotateEndpointSecretContext extends EndpointRecords {
+  readonly newId: NewId;
+}
+
+/**
+ * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
+ * the secret that it made.
+ *
+ * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
+ */
+export async function rotateEndpointSecret(
+  context: RotateEndpointSecretContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  { secret = newSecret(), overlapMs }: SecretRotation,
+  rotation = context.newId(ROTATION_ID_PREFIX),
+): Promise<Rotated> {
+  const rotated = await change(context, accountId, ref, (endpoint) =>
+    rotateSecret(endpoint, { secret, overlapMs, rotation }, context.clock()),
+  );
+  context.emit({ name: 'endpoint.updated', accountId, endpointId: rotated.id });
+  const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
+  return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
+}
+
+export interface DisableEndpointContext extends DisableContext {
+  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'update'>;
+  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
+}
+
+/** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
+export async function disableEndpoint(
+  context: DisableEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<Endpoint> {
+  const { endpointStore, operationalEvents, clock } = context;
+  const id = await endpointStore.idOf(accountId, ref);
+  if (id === undefined) throw endpointNotFound();
+  const { endpoint, hasChanged } = await disable(context, accountId, id, 'client');
+  const disabled = mustExist(endpoint);
+  if (hasChanged) operationalEvents.raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
+  return disabled;
+}
+
+export interface EnableEndpointContext extends EndpointRecords {
+  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+}
+
 // So long may it take to change an endpoint's record.
 const CHANGE_MS = 3_000;
 
-/** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
-export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, accountStore, deliveryStore, healthStore, admissionStore, heldDeliveries } = deps;
-  const { requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
-  const { disable, raise, emit } = deps;
-
-  // An order from before has no meaning any more, and what is held may go by other rules now.
-  async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
-    if (before.ordering !== ordering) await changeOrder(id, ordering);
-    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
-  }
-
-  // What is held takes its place; what is under way, or waits for its next attempt, does when it is asked again.
-  async function changeOrder(id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
-    await admissionStore.clearOrder(id);
-    if (ordering !== 'strict') return;
-    for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
-  }
-
-  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
-    const id = await endpointStore.idOf(accountId, ref);
-    if (id === undefined) throw endpointNotFound();
-    return id;
-  }
-
-  async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
-    const id = await idOf(accountId, ref);
-    return mustExist(await endpointStore.update(accountId, id, (endpoint) => how(mustExist(endpoint))));
-  }
-
-  return {
-    /**
-     * Creating one under the same id again gives the one that is there.
-     *
-     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
-     *   are none of, and for TLS material that doesn't go together; `not_found` when the account is gone, or being erased.
-     */
-    async create(
-      accountId: AccountId,
-      input: NewEndpoint & Pick<Endpoint, 'listener'>,
-      id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
-    ): Promise<Endpoint> {
-      await requireKnownFilters(input.events);
-      const now = clock();
-      const { secret = newSecret(), status, ...rest } = input;
-      const endpoint = mergeEndpoint(
-        {
-          id,
-          accountId,
-          enabledAt: now,
-          ...(status === 'disabled'
-            ? { status, disabledReason: input.listener ? 'disconnected' : 'client' }
-            : {}),
-          secrets: [{ secret, createdAt: now }],
-          createdAt: now,
-          updatedAt: now,
-        },
-        rest,
-        now,
-      );
-      const isNew = await endpointStore.create(endpoint, maxEndpoints);
-      // Only now: whoever erases the account first marks it and then removes its endpoints, so one of both sees this one.
-      // Of a slow request it may be long gone.
-      if (!isThere(await accountStore.find(accountId))) {
-        await endpointStore.takeBack(accountId, id);
-        throw accountNotFound();
-      }
-      if (!isNew) return mustExist(await endpointStore.find(accountId, id));
-      emit({ name: 'endpoint.created', accountId, endpointId: id });
-      return endpoint;
-    },
-
-    /** @throws AppError `not_found`, also for another account's endpoint. */
-    async read(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      return mustExist(await endpointStore.find(accountId, await idOf(accountId, ref)));
-    },
-
-    /** Newest first. */
-    async list(
-      accountId: AccountId,
-      filter: EndpointFilter,
-      limit: number,
-      before?: EndpointId,
-    ): Promise<EndpointPage> {
-      const page = await listMatching(endpointStore, accountId, filter, limit, before);
-      return { ...page, endpoints: page.endpoints.filter((endpoint) => !isAsleep(endpoint)) };
-    },
-
-    /**
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above,
-     *   and for secrets that it may not move.
-     */
-    async update(
-      accountId: AccountId,
-      ref: EndpointRef,
-      patch: EndpointPatch,
-      bounds: UpdateBounds = {},
-    ): Promise<Endpoint> {
-      if (patch.events) await requireKnownFilters(patch.events);
-      let before: Endpoint | undefined;
-      const after = await change(accountId, ref, (endpoint) => {
-        before = endpoint;
-        return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, clock());
-      });
-      if (before && !hasSameLimits(before, after)) await applyLimits(before, after);
-      emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
-      return after;
-    },
-
-    /**
-     * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
-     * the secret that it made.
-     *
-     * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
-     */
-    async rotateSecret(
-      accountId: AccountId,
-      ref: EndpointRef,
-      { secret = newSecret(), overlapMs }: SecretRotation,
-      rotation = newId(ROTATION_ID_PREFIX),
-    ): Promise<Rotated> {
-      const rotated = await change(accountId, ref, (endpoint) =>
-        rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
-      );
-      emit({ name: 'endpoint.updated', accountId, endpointId: rotated.id });
-      const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
-      return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
-    },
-
-    /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
-    async disable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      const { endpoint, hasChanged } = await disable(accountId, await idOf(accountId, ref), 'client');
-      const disabled = mustExist(endpoint);
-      if (hasChanged) raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
-      return disabled;
-    },
-
-    /**
-     * What was held flows at once, whatever the breaker thought of the receiver.
-     *
-     * @throws AppError `not_found`, `conflict` for a listener that is not connected.
-     */
-    async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      const { id: endpointId, listener } = mustExist(
-        await endpointStore.find(accountId, await idOf(accountId, ref)),
-      );
-      if (listener && listener.stream === undefined) throw nobodyListens();
-      // Asked for first: it comes also if this process ends right after the change.
-      await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
-      const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
-      await admissionStore.closeBreaker(endpointId);
-      await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
-      emit({ name: 'endpoint.enabled', accountId, endpointId });
-      return enabled;
-    },
-
-    /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
-    async remove(accountId: AccountId, ref: EndpointRef): Promise<void> {
-      const id = await idOf(accountId, ref);
-      if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
-      // What is held is released, and ends as cancelled.
-      await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
-      emit({ name: 'endpoint.deleted', accountId, endpointId: id });
-    },
-  };
+/**
+ * What was held flows at once, whatever the breaker thought of the receiver.
+ *
+ * @throws AppError `not_found`, `conflict` for a listener that is not connected.
+ */
+export async function enableEndpoint(
+  context: EnableEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<Endpoint> {
+  const { admissionStore, heldDeliveries, clock, emit } = context;
+  const { id: endpointId, listener } = await readEndpoint(context, accountId, ref);
+  if (listener && listener.stream === undefined) throw nobodyListens();
+  // Asked for first: it comes also if this process ends right after the change.
+  await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
+  const enabled = await change(context, accountId, endpointId, (endpoint) => asEnabled(endpoint, clock()));
+  await admissionStore.closeBreaker(endpointId);
+  await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
+  emit({ name: 'endpoint.enabled', accountId, endpointId });
+  return enabled;
 }
 
-export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
+export interface RemoveEndpointContext {
+  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'remove'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
+  readonly healthStore: Pick<HealthStore, 'remove'>;
+  readonly admissionStore: Pick<AdmissionStore, 'remove'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
+export async function removeEndpoint(
+  context: RemoveEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<void> {
+  const { endpointStore, deliveryStore, admissionStore, healthStore, heldDeliveries, clock, emit } = context;
+  const id = await endpointStore.idOf(accountId, ref);
+  if (id === undefined || !(await endpointStore.remove(accountId, id))) throw endpointNotFound();
+  await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
+  // What is held is released, and ends as cancelled.
+  await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
+  emit({ name: 'endpoint.deleted', accountId, endpointId: id });
+}
+
+interface LimitsContext {
+  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'joinOrder'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
+  readonly clock: Clock;
+}
+
+// An order from before has no meaning any more, and what is held may go by other rules now.
+async function applyLimits(
+  context: LimitsContext,
+  before: Endpoint,
+  { accountId, id, ordering }: Endpoint,
+): Promise<void> {
+  if (before.ordering !== ordering) await changeOrder(context, id, ordering);
+  await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
+}
+
+// What is held gets its position; what is under way, or waits for its next attempt, does when it is asked again.
+async function changeOrder(
+  { admissionStore, heldDeliveries }: LimitsContext,
+  id: EndpointId,
+  ordering: Endpoint['ordering'],
+): Promise<void> {
+  await admissionStore.clearOrder(id);
+  if (ordering !== 'strict') return;
+  for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
+}
+
+async function change(
+  { endpointStore }: { readonly endpointStore: Pick<EndpointStore, 'idOf' | 'update'> },
+  accountId: AccountId,
+  ref: EndpointRef,
+  how: (endpoint: Endpoint) => Endpoint,
+): Promise<Endpoint> {
+  const id = await endpointStore.idOf(accountId, ref);
+  return mustExist(id && (await endpointStore.update(accountId, id, (endpoint) => how(mustExist(endpoint)))));
+}
 
 function nobodyListens(): AppError {
   return new AppError(
@@ -273,13 +316,29 @@ export interface EndpointFilter {
 
 const READ_AT_ONCE = 250;
 
-/** A page of an account's endpoints, newest first. The records of those that do not match are not read. */
-export async function listMatching(
-  endpointStore: Pick<EndpointStore, 'list' | 'findAll' | 'listSubscribersByPage'>,
+export interface ListEndpointsContext {
+  readonly endpointStore: Pick<EndpointStore, 'list' | 'findAll' | 'listSubscribersByPage'>;
+}
+
+/** A page of an account's endpoints, newest first. */
+export async function listEndpoints(
+  { endpointStore }: ListEndpointsContext,
   accountId: AccountId,
   filter: EndpointFilter,
   limit: number,
   before?: EndpointId,
+): Promise<EndpointPage> {
+  const page = await listMatching(endpointStore, accountId, filter, limit, before);
+  return { ...page, endpoints: page.endpoints.filter((endpoint) => !isAsleep(endpoint)) };
+}
+
+/** The records of those that do not match are not read. */
+async function listMatching(
+  endpointStore: ListEndpointsContext['endpointStore'],
+  accountId: AccountId,
+  filter: EndpointFilter,
+  limit: number,
+  before: EndpointId | undefined,
 ): Promise<EndpointPage> {
   if (filter.status === undefined && filter.eventType === undefined) {
     return await endpointStore.list(accountId, limit, before);

@@ -16,8 +16,8 @@ import {
   tellsOfFailing,
   webhookDisabledEvent,
 } from './operational-events';
-import { createRedisEndpointStore } from './redis-endpoint-store';
-import { createSubscriptions } from './subscriptions';
+import { EndpointStore } from './redis-endpoint-store';
+import { Subscriptions } from './subscriptions';
 
 describe('operational events', () => {
   const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ describe('operational events', () => {
   }
 
   async function arrange({ filter = 'webhook.*' }: Arrangement = {}) {
-    const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+    const endpointStore = new EndpointStore(redis.client, testSealer);
     const accountId = uniqueAccountId();
     await endpointStore.create(buildEndpoint({ accountId, events: [filter] }));
     const signals = recordSignals();
@@ -43,7 +43,7 @@ describe('operational events', () => {
     let now = NOW;
     let add = async (event: AcceptedEvent): Promise<void> => void queued.push(event);
     const operationalEvents = new OperationalEvents({
-      subscriptions: createSubscriptions(endpointStore),
+      subscriptions: new Subscriptions(endpointStore),
       eventQueue: { add: (event) => add(event) },
       clock: () => now,
       emit: signals.listen,

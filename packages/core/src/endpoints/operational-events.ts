@@ -53,7 +53,7 @@ export class OperationalEvents {
     const acceptedAt = clock();
     const id = operationalEventId(accountId, event, acceptedAt);
     if (this.#raised.has(id)) return;
-    const { subscribers } = (await subscriptions.current(accountId)).askersOf(type);
+    const { subscribers } = (await subscriptions.current(accountId)).subscribedTo(type);
     if (subscribers.length === 0) return;
     await eventQueue.add({ id, accountId, type, body: JSON.stringify({ type, data }), acceptedAt });
     this.#raised.set(id, true);

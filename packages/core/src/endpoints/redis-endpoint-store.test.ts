@@ -8,18 +8,14 @@ import { clientCertificate, clientKey, otherCertificate } from '../testing/certi
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import {
-  createRedisEndpointStore,
-  createRedisRemoveEndpoints,
-  type EndpointStore,
-} from './redis-endpoint-store';
-import { createSealer } from './seal';
+import { EndpointStore } from './redis-endpoint-store';
+import { Sealer } from './seal';
 
 let redis: TestRedis;
 let store: EndpointStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisEndpointStore(redis.client, testSealer);
+  store = new EndpointStore(redis.client, testSealer);
 });
 afterAll(() => redis.close());
 
@@ -83,7 +79,7 @@ describe('create and find', () => {
   it('finds the newest state, also after another process has changed or removed it', async () => {
     const { accountId, id } = await saved();
     await store.find(accountId, id);
-    const otherProcess = createRedisEndpointStore(redis.client, testSealer);
+    const otherProcess = new EndpointStore(redis.client, testSealer);
     await otherProcess.update(accountId, id, (endpoint) => ({
       ...endpoint,
       url: 'https://new.example.com/',
@@ -231,12 +227,11 @@ describe('version', () => {
 
   it('does not come back when the account is erased and made anew', async () => {
     const accountId = uniqueAccountId();
-    const removeEndpoints = createRedisRemoveEndpoints(redis.client);
     const versions = new Set<string>();
     for (let life = 1; life <= 2; life += 1) {
       const { id } = await saved({ accountId });
       versions.add(await store.version(accountId));
-      await removeEndpoints(accountId);
+      await store.removeAll(accountId);
       expect(await store.find(accountId, id)).toBeUndefined();
       versions.add(await store.version(accountId));
     }
@@ -250,7 +245,7 @@ describe('what is secret', () => {
   const headers = { authorization: 'Bearer receiver-token' };
   const newKey = randomBytes(32).toString('base64');
   const storeWith = (named: string) =>
-    createRedisEndpointStore(redis.client, createSealer(sealingKeysSchema.parse(named)));
+    new EndpointStore(redis.client, new Sealer(sealingKeysSchema.parse(named)));
   const rawOf = async ({ accountId, id }: Endpoint) =>
     (await redis.client.hget(keys.endpoints(accountId), id)) ?? '';
   const UNREADABLE = { name: 'AppError', code: 'secret_unreadable' };
@@ -266,7 +261,7 @@ describe('what is secret', () => {
 
   it('is stored as plain text without a key, and sealed by the first change after there is one', async () => {
     const endpoint = buildEndpoint({ tls, headers });
-    await createRedisEndpointStore(redis.client, createSealer([])).create(endpoint);
+    await new EndpointStore(redis.client, new Sealer([])).create(endpoint);
     expect(JSON.parse(await rawOf(endpoint))).toEqual(endpoint);
     expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
     await store.update(endpoint.accountId, endpoint.id, (same) => same);

@@ -4,13 +4,20 @@ import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
-import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
-import { createRedisSubscriptions } from './redis-subscriptions';
-import { type Sealer, secretUnreadable } from './seal';
-import { COUNT_UP, createEndpointCodec, encodeSubscription, endpointsKeys, MADE_AT } from './stored-endpoint';
+import {
+  COUNT_UP,
+  encodeSubscription,
+  endpointsKeys,
+  MADE_AT,
+  type Subscriber,
+  type SubscriberPage,
+  SubscriptionStore,
+} from './redis-subscriptions';
+import { DisabledEndpoints } from './redis-troubled-endpoints';
+import { decodeEndpoint, encodeEndpoint, type Sealer, secretUnreadable } from './seal';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -60,154 +67,175 @@ const FIND_IDS = defineScript(`
   end
   return ids`);
 
+// Their ids stay: they lead to what else there is of each.
+const REMOVE_ALL = defineScript(`
+  if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
+  ${COUNT_UP}`);
+
 /**
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
  * on its way in and opened on its way out; a record whose secrets can't be opened is `secret_unreadable`.
  */
-export function createRedisEndpointStore(
-  redis: RedisClient,
-  sealer: Sealer,
-  /** Is told how much an account stores whenever its endpoints' version is read: it comes by the same command. */
-  noteStanding: (accountId: AccountId, standing: Standing) => void = () => {},
-) {
-  const { encode, decode } = createEndpointCodec(sealer);
-  const cache = new ParsedCache(decode, { bytes: CACHED_BYTES });
-  const subscriptions = createRedisSubscriptions(redis);
-  const disabledEndpoints = createRedisDisabledEndpoints(redis);
+export class EndpointStore {
+  readonly #cache = new ParsedCache((raw) => this.#decode(raw), { bytes: CACHED_BYTES });
+  readonly #subscriptions: SubscriptionStore;
+  readonly #disabledEndpoints: DisabledEndpoints;
 
-  async function run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
-    return await script(redis, endpointsKeys(accountId), values);
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly sealer: Sealer,
+    /** Is told how much an account stores whenever its endpoints' version is read: it comes by the same command. */
+    private readonly noteStanding: (accountId: AccountId, standing: Standing) => void = () => {},
+  ) {
+    this.#subscriptions = new SubscriptionStore(redis);
+    this.#disabledEndpoints = new DisabledEndpoints(redis);
   }
 
-  async function save(endpoint: Endpoint, rawBefore: string, uidBefore: string, most = 0): Promise<unknown> {
-    const { accountId, id, uid = '' } = endpoint;
-    const values = [id, rawBefore, encode(endpoint), uidBefore, uid, String(most)];
-    return await run(SAVE_IF_UNCHANGED, accountId, ...values, encodeSubscription(endpoint));
+  /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
+  async find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
+    const raw = await this.redis.hget(keys.endpoints(accountId), id);
+    return raw === null ? undefined : ownedBy(accountId, this.#cache.get(id, raw));
   }
 
-  /** As `save`, and keeps count of what is disabled. */
-  async function replace(before: Endpoint, raw: string, changed: Endpoint): Promise<unknown> {
-    const isSame = changed.status === before.status;
-    if (!isSame && changed.status === 'disabled') await disabledEndpoints.enter(changed);
-    const saved = await save(changed, raw, before.uid ?? '');
-    if (!isSame && changed.status === 'enabled' && saved === 'saved') {
-      await disabledEndpoints.leave(before.accountId, before.id, before.updatedAt);
+  /**
+   * Whether it is new: an endpoint that is there already stays as it is.
+   *
+   * @param most endpoints that the account may have.
+   * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
+   */
+  async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
+    const { uid = '' } = endpoint;
+    if (endpoint.status === 'disabled') await this.#disabledEndpoints.enter(endpoint);
+    const saved = await this.#save(endpoint, '', '', most);
+    if (saved === 'uid_taken') throw uidTaken(uid);
+    if (saved === 'too_many') throw tooMany(most);
+    return saved === 'saved';
+  }
+
+  /**
+   * Replaces the endpoint by what `change` makes of it; `undefined` when it is not there. Another change in
+   * between is never overwritten: `change` is asked again, with the newer one.
+   *
+   * @throws AppError `conflict` when another endpoint has its new uid.
+   */
+  async update(
+    accountId: AccountId,
+    id: EndpointId,
+    change: (endpoint: Endpoint) => Endpoint,
+  ): Promise<Endpoint | undefined> {
+    for (;;) {
+      const raw = await this.redis.hget(keys.endpoints(accountId), id);
+      if (raw === null) return undefined;
+      const before = ownedBy(accountId, this.#decode(raw));
+      const changed = change(before);
+      const saved = await this.#replace(before, raw, changed);
+      if (saved === 'saved') return changed;
+      if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
     }
-    return saved;
   }
 
-  async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
-    const raw = await redis.hget(keys.endpoints(accountId), id);
-    return raw === null ? undefined : ownedBy(accountId, cache.get(id, raw));
+  /** Whether it was there. Its history goes with it. */
+  async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
+    const wasThere = (await this.#run(REMOVE, accountId, id)) === 1;
+    await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
+    return wasThere;
   }
 
-  async function findAll(accountId: AccountId, ids: readonly string[]): Promise<readonly Endpoint[]> {
-    const raws = ids.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...ids);
-    return raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))]));
+  /** Removes one that was created when its account was gone already, and what its creation left for the account. */
+  async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
+    await this.#run(REMOVE, accountId, id);
+    await this.redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
   }
 
-  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId | undefined> {
+  /** Removes all of an account at once. What else there is of them, the account's erasure finds by their ids. */
+  async removeAll(accountId: AccountId): Promise<void> {
+    await this.#run(REMOVE_ALL, accountId);
+  }
+
+  /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
+  async idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId | undefined> {
     if (isEndpointId(ref)) return ref;
-    const id = await redis.hget(keys.endpointUids(accountId), ref);
+    const id = await this.redis.hget(keys.endpointUids(accountId), ref);
     return id === null ? undefined : (id as EndpointId);
   }
 
-  return withStorageErrors({
-    /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
-    find,
+  /** Newest first; `before` is the last id of the page before. */
+  async list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
+    const page = await readNewestFirst(this.redis, keys.endpointIds(accountId), limit, before);
+    return {
+      endpoints: await this.findAll(accountId, page.members),
+      nextCursor: page.nextCursor as EndpointId | undefined,
+    };
+  }
 
-    /**
-     * Whether it is new: an endpoint that is there already stays as it is.
-     *
-     * @param most endpoints that the account may have.
-     * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
-     */
-    async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
-      const { uid = '' } = endpoint;
-      if (endpoint.status === 'disabled') await disabledEndpoints.enter(endpoint);
-      const saved = await save(endpoint, '', '', most);
-      if (saved === 'uid_taken') throw uidTaken(uid);
-      if (saved === 'too_many') throw tooMany(most);
-      return saved === 'saved';
-    },
+  /** The ids of those registered last. */
+  async listIds(accountId: AccountId, limit: number): Promise<readonly EndpointId[]> {
+    const { members } = await readNewestFirst(this.redis, keys.endpointIds(accountId), limit);
+    return members as readonly EndpointId[];
+  }
 
-    /**
-     * Replaces the endpoint by what `change` makes of it; `undefined` when it is not there. Another change in
-     * between is never overwritten: `change` is asked again, with the newer one.
-     *
-     * @throws AppError `conflict` when another endpoint has its new uid.
-     */
-    async update(
-      accountId: AccountId,
-      id: EndpointId,
-      change: (endpoint: Endpoint) => Endpoint,
-    ): Promise<Endpoint | undefined> {
-      for (;;) {
-        const raw = await redis.hget(keys.endpoints(accountId), id);
-        if (raw === null) return undefined;
-        const before = ownedBy(accountId, decode(raw));
-        const changed = change(before);
-        const saved = await replace(before, raw, changed);
-        if (saved === 'saved') return changed;
-        if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
-      }
-    },
+  /** Those of the given endpoints that the account has. */
+  async findAll(accountId: AccountId, ids: readonly string[]): Promise<readonly Endpoint[]> {
+    const raws = ids.length === 0 ? [] : await this.redis.hmget(keys.endpoints(accountId), ...ids);
+    return raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, this.#decode(raw))]));
+  }
 
-    /** Whether it was there. Its history goes with it. */
-    async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
-      const wasThere = (await run(REMOVE, accountId, id)) === 1;
-      await disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
-      return wasThere;
-    },
+  /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
+  async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
+    const ids = (await this.#run(FIND_IDS, accountId, ...refs)) as (EndpointId | '')[];
+    return ids.map((id) => (id === '' ? undefined : id));
+  }
 
-    /** Removes one that was created when its account was gone already, and what its creation left for the account. */
-    async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
-      await run(REMOVE, accountId, id);
-      await redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
-    },
+  /** Grows with each change to the account's endpoints. */
+  async version(accountId: AccountId): Promise<string> {
+    const together = [keys.endpointsVersion, keys.usedBytes, keys.quota].map((keyOf) => keyOf(accountId));
+    const [version, used, quota] = await this.redis.mget(together);
+    this.noteStanding(accountId, parseStanding(used, quota));
+    return version ?? '0';
+  }
 
-    /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
-    idOf,
+  /** All of them, without what only a delivery needs. */
+  async listSubscribers(accountId: AccountId): Promise<readonly Subscriber[]> {
+    return await this.#subscriptions.list(accountId);
+  }
 
-    /** Newest first; `before` is the last id of the page before. */
-    async list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
-      const page = await readNewestFirst(redis, keys.endpointIds(accountId), limit, before);
-      return {
-        endpoints: await findAll(accountId, page.members),
-        nextCursor: page.nextCursor as EndpointId | undefined,
-      };
-    },
+  /** The same by pages, newest first. */
+  async listSubscribersByPage(
+    accountId: AccountId,
+    limit: number,
+    before?: EndpointId,
+  ): Promise<SubscriberPage> {
+    return await this.#subscriptions.page(accountId, limit, before);
+  }
 
-    /** The ids of those registered last. */
-    async listIds(accountId: AccountId, limit: number): Promise<readonly EndpointId[]> {
-      const { members } = await readNewestFirst(redis, keys.endpointIds(accountId), limit);
-      return members as readonly EndpointId[];
-    },
+  #decode(raw: string): Endpoint {
+    return decodeEndpoint(raw, this.sealer);
+  }
 
-    /** Those of the given endpoints that the account has. */
-    findAll,
+  async #run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
+    return await script(this.redis, endpointsKeys(accountId), values);
+  }
 
-    /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
-    async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
-      const ids = (await run(FIND_IDS, accountId, ...refs)) as (EndpointId | '')[];
-      return ids.map((id) => (id === '' ? undefined : id));
-    },
+  async #save(endpoint: Endpoint, rawBefore: string, uidBefore: string, most = 0): Promise<unknown> {
+    const { accountId, id, uid = '' } = endpoint;
+    const record = encodeEndpoint(endpoint, this.sealer);
+    const values = [id, rawBefore, record, uidBefore, uid, String(most), encodeSubscription(endpoint)];
+    return await this.#run(SAVE_IF_UNCHANGED, accountId, ...values);
+  }
 
-    /** Grows with each change to the account's endpoints. */
-    async version(accountId: AccountId): Promise<string> {
-      const together = [keys.endpointsVersion, keys.usedBytes, keys.quota].map((keyOf) => keyOf(accountId));
-      const [version, used, quota] = await redis.mget(together);
-      noteStanding(accountId, parseStanding(used, quota));
-      return version ?? '0';
-    },
-
-    /** All of them, without what only a delivery needs. */
-    listSubscribers: subscriptions.list,
-
-    /** The same by pages, newest first. */
-    listSubscribersByPage: subscriptions.page,
-  });
+  /** As `#save`, and keeps count of what is disabled. */
+  async #replace(before: Endpoint, raw: string, changed: Endpoint): Promise<unknown> {
+    const isSame = changed.status === before.status;
+    if (!isSame && changed.status === 'disabled') await this.#disabledEndpoints.enter(changed);
+    const saved = await this.#save(changed, raw, before.uid ?? '');
+    if (!isSame && changed.status === 'enabled' && saved === 'saved') {
+      await this.#disabledEndpoints.leave(before.accountId, before.id, before.updatedAt);
+    }
+    return saved;
+  }
 }
+
+throwStorageErrors(EndpointStore);
 
 function uidTaken(uid: string): AppError {
   return new AppError('conflict', `Another webhook of this account has the uid "${uid}".`);
@@ -217,26 +245,8 @@ function tooMany(most: number): AppError {
   return new AppError('limit_reached', `An account may have ${most} webhooks. Delete one to make room.`);
 }
 
-export type EndpointStore = ReturnType<typeof createRedisEndpointStore>;
-
 // A record that somebody has copied to another account would show its secrets to that one.
 function ownedBy(accountId: AccountId, endpoint: Endpoint): Endpoint {
   if (endpoint.accountId !== accountId) throw secretUnreadable();
   return endpoint;
 }
-
-// Their ids stay: they lead to what else there is of each.
-const REMOVE_ALL = defineScript(`
-  if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
-  ${COUNT_UP}`);
-
-/** Removes all endpoints of an account at once. What else there is of them, the account's erasure finds by their ids. */
-export function createRedisRemoveEndpoints(redis: RedisClient) {
-  return withStorageErrors({
-    async removeEndpoints(accountId: AccountId): Promise<void> {
-      await REMOVE_ALL(redis, endpointsKeys(accountId), []);
-    },
-  }).removeEndpoints;
-}
-
-export type RemoveEndpoints = ReturnType<typeof createRedisRemoveEndpoints>;

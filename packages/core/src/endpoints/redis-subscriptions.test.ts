@@ -5,21 +5,17 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { listMatching } from './manage-endpoints';
-import {
-  createRedisEndpointStore,
-  createRedisRemoveEndpoints,
-  type EndpointStore,
-} from './redis-endpoint-store';
-import { createEndpointCodec } from './stored-endpoint';
-
-const { encode } = createEndpointCodec(testSealer);
+import { listEndpoints } from './manage-endpoints';
+import { EndpointStore } from './redis-endpoint-store';
+import { encodeEndpoint } from './seal';
 
 let redis: TestRedis;
 let store: EndpointStore;
+let context: { readonly endpointStore: EndpointStore };
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisEndpointStore(redis.client, testSealer);
+  store = new EndpointStore(redis.client, testSealer);
+  context = { endpointStore: store };
 });
 afterAll(() => redis.close());
 
@@ -35,7 +31,7 @@ const former = {
     const { accountId, id } = endpoint;
     await redis.client
       .multi()
-      .hset(keys.endpoints(accountId), id, encode(endpoint))
+      .hset(keys.endpoints(accountId), id, encodeEndpoint(endpoint, testSealer))
       .zadd(keys.endpointIds(accountId), 0, id)
       .incr(keys.endpointsVersion(accountId))
       .exec();
@@ -101,7 +97,7 @@ describe('the subscriptions of an account', () => {
 
   it('are gone with the endpoints of an account that is erased', async () => {
     const { accountId } = await saved();
-    await createRedisRemoveEndpoints(redis.client)(accountId);
+    await store.removeAll(accountId);
     expect(await redis.client.exists(keys.subscriptions(accountId))).toBe(0);
     expect(await asked(accountId)).toEqual({});
     expect(await redis.client.exists(keys.subscriptions(accountId))).toBe(0);
@@ -206,7 +202,7 @@ describe('the subscriptions of records that the version before has written', () 
   it('are never those of before, however many of both versions write and read at the same time', async () => {
     const accountId = uniqueAccountId();
     const endpoints = await Promise.all(Array.from({ length: 300 }, () => saved({ accountId })));
-    const stores = Array.from({ length: 4 }, () => createRedisEndpointStore(redis.client, testSealer));
+    const stores = Array.from({ length: 4 }, () => new EndpointStore(redis.client, testSealer));
     const work = endpoints.slice(0, 60).map(async (endpoint, index) => {
       const reader = stores[index % 4]?.listSubscribers(accountId);
       const events = [`type.${index}`];
@@ -234,7 +230,7 @@ describe('a list of those that match', () => {
     ];
     for (const { id } of others) await redis.client.hset(keys.endpoints(accountId), id, 'spoilt');
     const filter = { status: 'enabled', eventType: 'brief.created' } as const;
-    expect(await listMatching(store, accountId, filter, 10)).toEqual({
+    expect(await listEndpoints(context, accountId, filter, 10)).toEqual({
       endpoints: [wanted],
       nextCursor: undefined,
     });
@@ -245,7 +241,7 @@ describe('a list of those that match', () => {
     const { accountId } = wanted;
     const other = buildEndpoint({ accountId, events: ['keyword.*'] });
     for (const endpoint of [wanted, other]) await former.save(endpoint);
-    const list = () => listMatching(store, accountId, { eventType: 'brief.created' }, 10);
+    const list = () => listEndpoints(context, accountId, { eventType: 'brief.created' }, 10);
     expect(await list()).toMatchObject({ endpoints: [wanted] });
     await redis.client.hset(keys.endpoints(accountId), other.id, 'spoilt');
     expect(await list()).toMatchObject({ endpoints: [wanted] });
@@ -255,12 +251,12 @@ describe('a list of those that match', () => {
     const accountId = uniqueAccountId();
     for (let i = 0; i < 300; i += 1)
       await saved({ accountId, status: i % 100 === 0 ? 'disabled' : 'enabled' });
-    const all = await listMatching(store, accountId, { status: 'disabled' }, 10);
+    const all = await listEndpoints(context, accountId, { status: 'disabled' }, 10);
     expect(all.endpoints).toHaveLength(3);
     const pages: EndpointId[] = [];
     let before: EndpointId | undefined;
     do {
-      const page = await listMatching(store, accountId, { status: 'disabled' }, 1, before);
+      const page = await listEndpoints(context, accountId, { status: 'disabled' }, 1, before);
       pages.push(...page.endpoints.map(({ id }) => id));
       before = page.nextCursor;
     } while (before !== undefined);

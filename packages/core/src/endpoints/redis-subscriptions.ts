@@ -1,18 +1,75 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { AccountId } from '../domain/account';
-import type { EndpointId } from '../domain/endpoint';
+import { type EndpointId, endpointSchema } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import {
-  decodeSubscription,
-  encodeSubscription,
-  endpointsKeys,
-  MADE_AT,
-  parseSubscriber,
-  type Subscriber,
-} from './stored-endpoint';
+
+const subscriberSchema = endpointSchema.pick({
+  id: true,
+  events: true,
+  filter: true,
+  status: true,
+  ordering: true,
+});
+/** An endpoint, as far as it must be known to tell which events it gets. */
+export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
+
+/** As much of a record as says what the endpoint asked for, also of one whose secrets can't be read. */
+function parseSubscriber(raw: string): Subscriber {
+  return subscriberSchema.parse(JSON.parse(raw));
+}
+
+/** The same kept apart from the record, which may be a thousand times as long. */
+export function encodeSubscription({ events, filter, status, ordering }: Subscriber): string {
+  return JSON.stringify({ events, filter, status, ordering });
+}
+
+function decodeSubscription(id: string, raw: string): Subscriber {
+  return subscriberSchema.parse({ id, ...(JSON.parse(raw) as object) });
+}
+
+/**
+ * Keys of an account's endpoints, in the order in which the scripts know them. All have the account's hash tag, so each
+ * change is one atomic script, in a Cluster too.
+ */
+export function endpointsKeys(accountId: AccountId): readonly string[] {
+  return [
+    keys.endpoints(accountId),
+    keys.endpointIds(accountId),
+    keys.endpointsVersion(accountId),
+    keys.endpointUids(accountId),
+    keys.subscriptions(accountId),
+  ];
+}
+
+/**
+ * Where the subscriptions note for which version of the account they hold. A change of what a subscription is takes another
+ * name: what another version of this service has made is then made anew, and so is ours by that one.
+ */
+export const MADE_AT = 'version:2';
+
+/**
+ * The piece of script that each change of an account's endpoints begins with. It sets `version`, and `is_current`: whether
+ * the subscriptions were those of the records until now, so that whoever changes both together may say so with `version`.
+ * Else some process that knows no subscriptions has changed records, and the next reader makes them anew. Those of the first
+ * endpoint of an account are current by themselves, whatever an erasure by such a process has left.
+ *
+ * A version must never come back: were it counted from 0 again once an account is erased, what a process remembers of the
+ * one before would be taken for the one after. So it starts at the time, and no account changes more often than that runs.
+ */
+export const COUNT_UP = `
+  local before = redis.call('GET', KEYS[3])
+  local is_current = before and redis.call('HGET', KEYS[5], '${MADE_AT}') == before
+  if not before and redis.call('ZCARD', KEYS[2]) == 0 then
+    redis.call('UNLINK', KEYS[5])
+    is_current = true
+  end
+  redis.call('SET', KEYS[3], redis.call('TIME')[1], 'NX')
+  redis.call('INCR', KEYS[3])
+  local version = redis.call('GET', KEYS[3])`;
 
 export interface SubscriberPage {
   /** Newest first. */
@@ -63,17 +120,19 @@ interface Read {
  * changes this with it, and notes for which version of the account it holds. A version that does not know of it leaves
  * that note behind: then it is made anew from the records, and written.
  */
-export function createRedisSubscriptions(redis: RedisClient) {
+export class SubscriptionStore {
+  constructor(private readonly redis: RedisClient) {}
+
   /** All of an account's, newest first: a chunk at a time. */
-  async function list(accountId: AccountId): Promise<readonly Subscriber[]> {
+  async list(accountId: AccountId): Promise<readonly Subscriber[]> {
     const subscribers: Subscriber[] = [];
     const versions = new Set<string>();
     let wasMade = false;
     let before: string | undefined;
     do {
-      const { version, isCurrent, entries } = await read(accountId, SUBSCRIPTIONS_AT_ONCE, before);
+      const { version, isCurrent, entries } = await this.#read(accountId, SUBSCRIPTIONS_AT_ONCE, before);
       const known = entries.filter(({ text }) => text !== '');
-      const made = await makeAll(accountId, entries);
+      const made = await this.#makeAll(accountId, entries);
       subscribers.push(...inOrder(entries, [...known.map(decode), ...made]));
       versions.add(version);
       wasMade ||= !isCurrent || made.length > 0;
@@ -81,23 +140,23 @@ export function createRedisSubscriptions(redis: RedisClient) {
     } while (before !== undefined);
     const [version, ...others] = versions;
     // Of several versions it would be wrong for each.
-    if (wasMade && version && others.length === 0) await write(accountId, version, subscribers);
+    if (wasMade && version && others.length === 0) await this.#write(accountId, version, subscribers);
     return subscribers;
   }
 
   /** `before` is the `nextCursor` of the page before. */
-  async function page(accountId: AccountId, limit: number, before?: EndpointId): Promise<SubscriberPage> {
-    const { isCurrent, entries } = await read(accountId, limit, before);
+  async page(accountId: AccountId, limit: number, before?: EndpointId): Promise<SubscriberPage> {
+    const { isCurrent, entries } = await this.#read(accountId, limit, before);
     const isWhole = isCurrent && entries.every(({ text }) => text !== '');
     // Made once for all, or each list would read whole records.
-    const subscribers = isWhole ? entries.map(decode) : inOrder(entries, await list(accountId));
+    const subscribers = isWhole ? entries.map(decode) : inOrder(entries, await this.list(accountId));
     const nextCursor = entries.length < limit ? undefined : (entries.at(-1)?.id as EndpointId | undefined);
     return { subscribers, nextCursor };
   }
 
-  async function read(accountId: AccountId, limit: number, before?: string): Promise<Read> {
+  async #read(accountId: AccountId, limit: number, before?: string): Promise<Read> {
     const from = before === undefined ? '+' : `(${before}`;
-    const found = await READ(redis, endpointsKeys(accountId), [from, limit]);
+    const found = await READ(this.redis, endpointsKeys(accountId), [from, limit]);
     const [version, isCurrent, ids, texts] = found as [string, number, string[], string[]];
     return {
       version,
@@ -107,28 +166,26 @@ export function createRedisSubscriptions(redis: RedisClient) {
   }
 
   /** Those that have no text, from their records. Endpoints of an account that is being erased may have none. */
-  async function makeAll(accountId: AccountId, entries: Read['entries']): Promise<readonly Subscriber[]> {
+  async #makeAll(accountId: AccountId, entries: Read['entries']): Promise<readonly Subscriber[]> {
     const ids = entries.filter(({ text }) => text === '').map(({ id }) => id);
     const made: Subscriber[] = [];
     for (const some of chunksOf(ids, RECORDS_AT_ONCE)) {
-      const records = await redis.hmget(keys.endpoints(accountId), ...some);
+      const records = await this.redis.hmget(keys.endpoints(accountId), ...some);
       made.push(...records.filter((record) => record !== null).map(parseSubscriber));
     }
     return made;
   }
 
-  async function write(accountId: AccountId, version: string, all: readonly Subscriber[]): Promise<void> {
+  async #write(accountId: AccountId, version: string, all: readonly Subscriber[]): Promise<void> {
     const writer = randomUUID();
     const chunks = chunksOf(all, SUBSCRIPTIONS_AT_ONCE);
     for (const [index, chunk] of chunks.entries()) {
       const place = [index === 0, index === chunks.length - 1].map(Number);
       const fields = chunk.flatMap((one) => [one.id, encodeSubscription(one)]);
       const values = [version, writer, ...place, ...fields];
-      if ((await WRITE(redis, endpointsKeys(accountId), values)) === 0) return;
+      if ((await WRITE(this.redis, endpointsKeys(accountId), values)) === 0) return;
     }
   }
-
-  return { list, page };
 }
 
 function decode({ id, text }: Read['entries'][number]): Subscriber {

@@ -1,7 +1,7 @@
 import { type EndpointRef, endpointUidSchema } from '../domain/endpoint';
 import { caughtFrom } from '../testing/caught-from';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { createLookUpEndpoints } from './resolve-endpoints';
+import { type LookUpEndpointsContext, lookUpEndpoints } from './resolve-endpoints';
 
 const [first, second] = [uniqueEndpointId(), uniqueEndpointId()];
 const uid = endpointUidSchema.parse('main');
@@ -13,13 +13,16 @@ const byRef = new Map<EndpointRef, typeof first>([
 
 function build() {
   const asked: (readonly EndpointRef[])[] = [];
-  const lookUpEndpoints = createLookUpEndpoints({
-    async findIds(_accountId, refs) {
-      asked.push(refs);
-      return refs.map((ref) => byRef.get(ref));
+  const context: LookUpEndpointsContext = {
+    endpointStore: {
+      async findIds(_accountId, refs) {
+        asked.push(refs);
+        return refs.map((ref) => byRef.get(ref));
+      },
     },
-  });
-  return { lookUp: (refs: readonly EndpointRef[]) => lookUpEndpoints(uniqueAccountId(), refs), asked };
+  };
+  const lookUp = (refs: readonly EndpointRef[]) => lookUpEndpoints(context, uniqueAccountId(), refs);
+  return { lookUp, asked };
 }
 
 it('gives the id of each endpoint that is named, by its id or its uid, once', async () => {

@@ -10,20 +10,21 @@ import type { EndpointStore } from './redis-endpoint-store';
  */
 export type ResolvedEndpoints = (refs: readonly EndpointRef[]) => readonly EndpointId[];
 
-/** Looks up whatever a request names at once, however many of its events name the same endpoints. */
-export function createLookUpEndpoints(endpointStore: Pick<EndpointStore, 'findIds'>) {
-  return async function lookUpEndpoints(
-    accountId: AccountId,
-    refs: readonly EndpointRef[],
-  ): Promise<ResolvedEndpoints> {
-    const distinct = [...new Set(refs)];
-    const ids = distinct.length === 0 ? [] : await endpointStore.findIds(accountId, distinct);
-    const idOf = new Map(distinct.map((ref, index) => [ref, ids[index]]));
-    return (named) => resolve(named, idOf);
-  };
+export interface LookUpEndpointsContext {
+  readonly endpointStore: Pick<EndpointStore, 'findIds'>;
 }
 
-export type LookUpEndpoints = ReturnType<typeof createLookUpEndpoints>;
+/** Look up all that a request names at once, however many of its events name the same endpoints. */
+export async function lookUpEndpoints(
+  { endpointStore }: LookUpEndpointsContext,
+  accountId: AccountId,
+  refs: readonly EndpointRef[],
+): Promise<ResolvedEndpoints> {
+  const distinct = [...new Set(refs)];
+  const ids = distinct.length === 0 ? [] : await endpointStore.findIds(accountId, distinct);
+  const idOf = new Map(distinct.map((ref, index) => [ref, ids[index]]));
+  return (named) => resolve(named, idOf);
+}
 
 function resolve(
   refs: readonly EndpointRef[],

@@ -1,26 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { sealingKeysSchema } from '../platform/sealing-key';
-import { createSealer } from './seal';
+import { Sealer } from './seal';
 
 const KEY = randomBytes(32).toString('base64');
 const OTHER_KEY = randomBytes(32).toString('base64');
 const UNREADABLE = expect.objectContaining({ name: 'AppError', code: 'secret_unreadable' });
 const OWNER = 'account/wh_1/secret';
 
-const sealerWith = (...keys: string[]) => createSealer(sealingKeysSchema.parse(keys.join(',')));
+const sealerWith = (...keys: string[]) => new Sealer(sealingKeysSchema.parse(keys.join(',')));
 const idOf = (key: string) => sealingKeysSchema.parse(key)[0]?.id ?? '';
 
-describe('createSealer', () => {
+describe('Sealer', () => {
   it.each(['whsec_secret', '', 'Zoë 🚀', 'x'.repeat(20_000)])('gives back what it sealed: %.20s', (text) => {
-    const { seal, open } = sealerWith(KEY);
-    expect(open(seal(text, OWNER), OWNER)).toBe(text);
+    const sealer = sealerWith(KEY);
+    expect(sealer.open(sealer.seal(text, OWNER), OWNER)).toBe(text);
   });
 
   it('says which key it sealed with, and seals the same text differently each time', () => {
-    const { seal } = sealerWith(KEY);
-    const sealed = seal('whsec_secret', OWNER);
+    const sealer = sealerWith(KEY);
+    const sealed = sealer.seal('whsec_secret', OWNER);
     expect(sealed).toMatch(new RegExp(`^sealed\\.v1\\.${idOf(KEY)}\\.[\\w-]+$`));
-    expect(seal('whsec_secret', OWNER)).not.toBe(sealed);
+    expect(sealer.seal('whsec_secret', OWNER)).not.toBe(sealed);
   });
 
   it('seals with the first key, and opens with any', () => {
@@ -33,33 +33,33 @@ describe('createSealer', () => {
   it('does not open what a key sealed that it does not have', () => {
     const sealed = sealerWith(KEY).seal('whsec_secret', OWNER);
     expect(() => sealerWith(OTHER_KEY).open(sealed, OWNER)).toThrow(UNREADABLE);
-    expect(() => createSealer([]).open(sealed, OWNER)).toThrow(UNREADABLE);
+    expect(() => new Sealer([]).open(sealed, OWNER)).toThrow(UNREADABLE);
   });
 
   it('does not open for another owner', () => {
-    const { seal, open } = sealerWith(KEY);
-    expect(() => open(seal('whsec_secret', OWNER), 'account/wh_2/secret')).toThrow(UNREADABLE);
+    const sealer = sealerWith(KEY);
+    expect(() => sealer.open(sealer.seal('whsec_secret', OWNER), 'account/wh_2/secret')).toThrow(UNREADABLE);
   });
 
   it('does not open what was changed, wherever', () => {
-    const { seal, open } = sealerWith(KEY);
-    const sealed = seal('whsec_secret', OWNER);
+    const sealer = sealerWith(KEY);
+    const sealed = sealer.seal('whsec_secret', OWNER);
     const head = sealed.lastIndexOf('.') + 1;
     for (let at = head; at < sealed.length - 1; at += 1) {
       const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
-      expect(() => open(changed, OWNER)).toThrow(UNREADABLE);
+      expect(() => sealer.open(changed, OWNER)).toThrow(UNREADABLE);
     }
   });
 
   it.each([0, 1, 16, 28, 39])('does not open what was cut down to %i bytes', (bytes) => {
-    const { seal, open } = sealerWith(KEY);
-    const [head = '', body = ''] = seal('whsec_secret', OWNER).split(/(?<=\..{8}\.)(?=[^.]+$)/);
+    const sealer = sealerWith(KEY);
+    const [head = '', body = ''] = sealer.seal('whsec_secret', OWNER).split(/(?<=\..{8}\.)(?=[^.]+$)/);
     const cut = Buffer.from(body, 'base64url').subarray(0, bytes).toString('base64url');
-    expect(() => open(head + cut, OWNER)).toThrow(UNREADABLE);
+    expect(() => sealer.open(head + cut, OWNER)).toThrow(UNREADABLE);
   });
 
   it('leaves texts plain without a key, and gives plain ones back as they are', () => {
-    expect(createSealer([]).seal('whsec_secret', OWNER)).toBe('whsec_secret');
+    expect(new Sealer([]).seal('whsec_secret', OWNER)).toBe('whsec_secret');
     expect(sealerWith(KEY).open('whsec_secret', OWNER)).toBe('whsec_secret');
   });
 

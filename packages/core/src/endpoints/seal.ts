@@ -1,25 +1,26 @@
+import { type Endpoint, endpointSchema } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
 
-/** Makes texts unreadable in the store, and readable again. */
-export interface Sealer {
-  /** `owner` says whose text it is, and of what kind: it can be opened for the same owner only. */
-  seal(text: string, owner: string): string;
-  /** Gives back a text that was never sealed as it is. @throws AppError `secret_unreadable`. */
-  open(text: string, owner: string): string;
-}
-
 // sealed.v1.<key id>.<base64url of nonce, ciphertext, tag>
 const PREFIX = 'sealed.v1.';
 
-/** Seals under the first key and opens what any of them has sealed. Without a key, texts stay plain. */
-export function createSealer(keys: readonly SealingKey[]): Sealer {
-  const [first] = keys;
-  return {
-    seal: (text, owner) => (first === undefined ? text : sealUnder(first, text, owner)),
-    open: (text, owner) => (text.startsWith(PREFIX) ? openWithOneOf(keys, text, owner) : text),
-  };
+/** Makes texts unreadable in the store, and readable again. Without a key, texts stay plain. */
+export class Sealer {
+  /** @param keys the first of them seals, and any of them opens what it has sealed. */
+  constructor(private readonly keys: readonly SealingKey[]) {}
+
+  /** `owner` says whose text it is, and of what kind: it can be opened for the same owner only. */
+  seal(text: string, owner: string): string {
+    const [first] = this.keys;
+    return first === undefined ? text : sealUnder(first, text, owner);
+  }
+
+  /** Gives back a text that was never sealed as it is. @throws AppError `secret_unreadable`. */
+  open(text: string, owner: string): string {
+    return text.startsWith(PREFIX) ? openWithOneOf(this.keys, text, owner) : text;
+  }
 }
 
 /** Not the client's fault, and nothing that it could change. */
@@ -60,5 +61,43 @@ export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
         'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
     });
   }
-  return createSealer(keys);
+  return new Sealer(keys);
+}
+
+/** An endpoint's record in the store: JSON in which everything secret is sealed. */
+export function encodeEndpoint(endpoint: Endpoint, sealer: Sealer): string {
+  return JSON.stringify(mapSecrets(endpoint, (text, owner) => sealer.seal(text, owner)));
+}
+
+/** The way back. @throws AppError `secret_unreadable`. */
+export function decodeEndpoint(raw: string, sealer: Sealer): Endpoint {
+  return mapSecrets(endpointSchema.parse(JSON.parse(raw)), (text, owner) => sealer.open(text, owner));
+}
+
+type MapText = (text: string, owner: string) => string;
+
+// Each is bound to its account, its endpoint and its place, so that it opens nowhere else.
+function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
+  const owner = `${endpoint.accountId}/${endpoint.id}`;
+  const { secrets, headers, tls } = endpoint;
+  return {
+    ...endpoint,
+    secrets: secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) })),
+    ...(headers === undefined ? {} : { headers: mapHeaders(headers, map, owner) }),
+    ...(tls === undefined ? {} : { tls: mapTls(tls, map, owner) }),
+  };
+}
+
+function mapHeaders(headers: NonNullable<Endpoint['headers']>, map: MapText, owner: string) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, map(value, `${owner}/headers.${name}`)]),
+  );
+}
+
+function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: MapText, owner: string) {
+  return {
+    ...(ca === undefined ? {} : { ca: map(ca, `${owner}/tls.ca`) }),
+    ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
+    ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),
+  };
 }

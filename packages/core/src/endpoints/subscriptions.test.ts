@@ -4,15 +4,15 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
-import type { Subscriber } from './stored-endpoint';
-import { createSubscriptions, type Subscriptions } from './subscriptions';
+import { EndpointStore } from './redis-endpoint-store';
+import type { Subscriber } from './redis-subscriptions';
+import { Subscriptions } from './subscriptions';
 
 let redis: TestRedis;
 let store: EndpointStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisEndpointStore(redis.client, testSealer);
+  store = new EndpointStore(redis.client, testSealer);
 });
 afterAll(() => redis.close());
 
@@ -28,7 +28,7 @@ const idsOf = (subscribers: readonly Subscriber[]) => subscribers.map(({ id }) =
 function asked(subscriptions: Subscriptions) {
   return {
     subscribersOf: async (accountId: AccountId, type: string) =>
-      (await subscriptions.current(accountId)).askersOf(type).subscribers,
+      (await subscriptions.current(accountId)).subscribedTo(type).subscribers,
     presentOf: async (accountId: AccountId, ids: readonly EndpointId[]) =>
       (await subscriptions.current(accountId)).presentOf(ids),
   };
@@ -37,14 +37,14 @@ function asked(subscriptions: Subscriptions) {
 /** Subscriptions that tell for which accounts the endpoints were loaded. */
 function buildSubscriptions() {
   const loads: AccountId[] = [];
-  const subscriptions = createSubscriptions({
-    version: store.version,
+  const subscriptions = new Subscriptions({
+    version: (account) => store.version(account),
     listSubscribers(accountId) {
       loads.push(accountId);
       return store.listSubscribers(accountId);
     },
   });
-  return { ...subscriptions, ...asked(subscriptions), loads };
+  return { ...asked(subscriptions), loads };
 }
 
 describe('subscribersOf', () => {
@@ -118,8 +118,8 @@ describe('subscribersOf', () => {
     const first = await saved(accountId, '*');
     let second: EndpointId | undefined;
     const { subscribersOf } = asked(
-      createSubscriptions({
-        version: store.version,
+      new Subscriptions({
+        version: (account) => store.version(account),
         async listSubscribers(account) {
           const endpoints = await store.listSubscribers(account);
           second ??= await saved(accountId, '*');
@@ -162,15 +162,15 @@ describe('a version that was read already', () => {
     const accountId = uniqueAccountId();
     const first = await saved(accountId, '*');
     let reads = 0;
-    const subscriptions = createSubscriptions({
-      ...store,
+    const subscriptions = new Subscriptions({
+      listSubscribers: (account) => store.listSubscribers(account),
       version: async (account) => {
         reads += 1;
         return await store.version(account);
       },
     });
     const known = await subscriptions.current(accountId, subscriptions.readVersion(accountId));
-    expect(idsOf(known.askersOf('brief.created').subscribers)).toEqual([first]);
+    expect(idsOf(known.subscribedTo('brief.created').subscribers)).toEqual([first]);
     expect(reads).toBe(1);
 
     const before = subscriptions.readVersion(accountId);
@@ -184,8 +184,8 @@ describe('a version that was read already', () => {
   });
 
   it('fails what it was read for, when it could not be read', async () => {
-    const { current } = createSubscriptions(store);
+    const subscriptions = new Subscriptions(store);
     const unread = Promise.reject(new Error('Redis is away.'));
-    await expect(current(uniqueAccountId(), unread)).rejects.toThrow('Redis is away.');
+    await expect(subscriptions.current(uniqueAccountId(), unread)).rejects.toThrow('Redis is away.');
   });
 });

@@ -24,48 +24,59 @@ export const eventTypeViewSchema = z
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
 
-export interface EventTypesDeps {
-  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'list' | 'replace'>;
+/** The catalogue of event types: those that are built in, and those that operators added. */
+const builtInViews = catalogue.map(viewOfBuiltIn);
+
+export interface ListEventTypesContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'list'>;
+}
+
+/** What is built in first, then by name. */
+export async function listEventTypes({
+  eventTypeStore,
+}: ListEventTypesContext): Promise<readonly EventTypeView[]> {
+  return [...builtInViews, ...(await eventTypeStore.list()).map(viewOfCustom)];
+}
+
+export interface ReadEventTypeContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find'>;
+}
+
+/** @throws AppError `not_found`. */
+export async function readEventType(
+  { eventTypeStore }: ReadEventTypeContext,
+  name: string,
+): Promise<EventTypeView> {
+  const found = builtInViews.find((type) => type.name === name);
+  if (found) return found;
+  const custom = await eventTypeStore.find(name);
+  if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
+  return viewOfCustom(custom);
+}
+
+export interface PutEventTypeContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'replace'>;
   readonly clock: Clock;
 }
 
-/** The catalogue of event types: those that are built in, and those that operators added. */
-export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
-  const builtIn = catalogue.map(viewOfBuiltIn);
-
-  return {
-    /** What is built in first, then by name. */
-    async list(): Promise<readonly EventTypeView[]> {
-      return [...builtIn, ...(await eventTypeStore.list()).map(viewOfCustom)];
-    },
-
-    /** @throws AppError `not_found`. */
-    async read(name: string): Promise<EventTypeView> {
-      const found = builtIn.find((type) => type.name === name);
-      if (found) return found;
-      const custom = await eventTypeStore.find(name);
-      if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
-      return viewOfCustom(custom);
-    },
-
-    /**
-     * Adds an event type, or replaces one that was added; in force at once, everywhere.
-     *
-     * @throws AppError `conflict` for one that is built in, `invalid_request` when its name or its schema is none or its
-     *   example is not as the schema asks, `limit_reached` when there are too many.
-     */
-    async put(name: string, input: EventTypeInput): Promise<EventTypeView> {
-      if (builtIn.some((type) => type.name === name)) {
-        throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
-      }
-      requireName(name);
-      requireFittingExample(input);
-      return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }));
-    },
-  };
+/**
+ * Add an event type, or replace one that was added; in force at once, everywhere.
+ *
+ * @throws AppError `conflict` for one that is built in, `invalid_request` when its name or its schema is none or its
+ *   example is not as the schema asks, `limit_reached` when there are too many.
+ */
+export async function putEventType(
+  { eventTypeStore, clock }: PutEventTypeContext,
+  name: string,
+  input: EventTypeInput,
+): Promise<EventTypeView> {
+  if (builtInViews.some((type) => type.name === name)) {
+    throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
+  }
+  requireName(name);
+  requireFittingExample(input);
+  return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }));
 }
-
-export type EventTypes = ReturnType<typeof createEventTypes>;
 
 function requireName(name: string): void {
   const { error } = eventTypeNameSchema.safeParse(name);

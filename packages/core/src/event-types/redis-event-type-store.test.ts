@@ -1,5 +1,5 @@
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { createRedisEventTypeStore } from './redis-event-type-store';
+import { EventTypeStore } from './redis-event-type-store';
 
 const NOW = 1_700_000_000_000;
 
@@ -19,7 +19,7 @@ const paid = {
 };
 
 it('gives back what was put in, with a version that counts its replacements', async () => {
-  const store = createRedisEventTypeStore(redis.client);
+  const store = new EventTypeStore(redis.client);
   expect(await store.find(paid.name)).toBeUndefined();
   expect(await store.replace(paid)).toEqual({ ...paid, version: 1 });
   expect(await store.replace({ ...paid, deprecated: true })).toEqual({
@@ -31,10 +31,7 @@ it('gives back what was put in, with a version that counts its replacements', as
 });
 
 it('has a replacement in force at once in every process', async () => {
-  const [here, elsewhere] = [
-    createRedisEventTypeStore(redis.client),
-    createRedisEventTypeStore(redis.client),
-  ];
+  const [here, elsewhere] = [new EventTypeStore(redis.client), new EventTypeStore(redis.client)];
   await here.replace(paid);
   expect((await elsewhere.find(paid.name))?.check({})).toHaveLength(1);
   await here.replace({ ...paid, schema: true });
@@ -42,7 +39,7 @@ it('has a replacement in force at once in every process', async () => {
 });
 
 it('lists types by name', async () => {
-  const store = createRedisEventTypeStore(redis.client);
+  const store = new EventTypeStore(redis.client);
   for (const name of ['b.one', 'a.two', 'a.one']) await store.replace({ ...paid, name });
   expect((await store.list()).map(({ name }) => name)).toEqual(['a.one', 'a.two', 'b.one']);
   expect([...(await store.names())].sort()).toEqual(['a.one', 'a.two', 'b.one']);

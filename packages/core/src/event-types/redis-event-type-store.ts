@@ -1,7 +1,7 @@
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
@@ -23,45 +23,45 @@ const REPLACE = defineScript(`
   return record`);
 
 /** The event types that operators added, the same for all accounts. */
-export function createRedisEventTypeStore(redis: RedisClient) {
-  const cache = new ParsedCache(compile, { entries: MAX_TYPES });
+export class EventTypeStore {
+  readonly #cache = new ParsedCache(compile, { entries: MAX_TYPES });
 
-  return withStorageErrors({
-    /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
-    async find(name: string): Promise<CompiledEventType | undefined> {
-      const raw = await redis.hget(keys.eventTypes, name);
-      return raw === null ? undefined : cache.get(name, raw);
-    },
+  constructor(private readonly redis: RedisClient) {}
 
-    async names(): Promise<readonly string[]> {
-      return await redis.hkeys(keys.eventTypes);
-    },
+  /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
+  async find(name: string): Promise<CompiledEventType | undefined> {
+    const raw = await this.redis.hget(keys.eventTypes, name);
+    return raw === null ? undefined : this.#cache.get(name, raw);
+  }
 
-    /** By name. */
-    async list(): Promise<readonly CustomEventType[]> {
-      const raws = await redis.hvals(keys.eventTypes);
-      return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
-    },
+  async names(): Promise<readonly string[]> {
+    return await this.redis.hkeys(keys.eventTypes);
+  }
 
-    /** @throws AppError `limit_reached`. */
-    async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
-      const record = await REPLACE(
-        redis,
-        [keys.eventTypes],
-        [eventType.name, JSON.stringify(eventType), MAX_TYPES],
-      );
-      if (typeof record !== 'string') throw tooMany();
-      return parse(record);
-    },
+  /** By name. */
+  async list(): Promise<readonly CustomEventType[]> {
+    const raws = await this.redis.hvals(keys.eventTypes);
+    return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
 
-    /** In force for whatever is published after it. One that is not there is no mistake. */
-    async remove(name: string): Promise<void> {
-      await redis.hdel(keys.eventTypes, name);
-    },
-  });
+  /** @throws AppError `limit_reached`. */
+  async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
+    const record = await REPLACE(
+      this.redis,
+      [keys.eventTypes],
+      [eventType.name, JSON.stringify(eventType), MAX_TYPES],
+    );
+    if (typeof record !== 'string') throw tooMany();
+    return parse(record);
+  }
+
+  /** In force for whatever is published after it. One that is not there is no mistake. */
+  async remove(name: string): Promise<void> {
+    await this.redis.hdel(keys.eventTypes, name);
+  }
 }
 
-export type EventTypeStore = ReturnType<typeof createRedisEventTypeStore>;
+throwStorageErrors(EventTypeStore);
 
 function tooMany(): AppError {
   return new AppError('limit_reached', `There may be ${MAX_TYPES} event types. Remove one that is not used.`);

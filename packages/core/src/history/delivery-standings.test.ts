@@ -1,6 +1,6 @@
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
-  const admissionStore = createRedisAdmissionStore(redis.client);
+  const admissionStore = new AdmissionStore(redis.client);
   const holdOf = await explainHold({ admissionStore, clock: () => NOW }, endpoint);
   return holdOf(eventId);
 }
@@ -37,14 +37,14 @@ it('says until when the breaker is open, and that a probe is on its way afterwar
 it('says that another one goes before it, and not so of the one whose turn it is', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const first = uniqueEventId();
-  await createRedisAdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
+  await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
   expect(await explain(endpoint)).toEqual({ reason: 'out_of_turn', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
 });
 
 it('says when the rate limit lets the next one through', async () => {
   const endpoint = buildEndpoint({ rateLimit: 1 });
-  const store = createRedisAdmissionStore(redis.client);
+  const store = new AdmissionStore(redis.client);
   const request = {
     eventId: uniqueEventId(),
     acceptedAt: NOW,

@@ -3,7 +3,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -27,7 +27,7 @@ afterAll(() => redis.close());
 
 async function arrange() {
   const stores = {
-    endpointStore: createRedisEndpointStore(redis.client, testSealer),
+    endpointStore: new EndpointStore(redis.client, testSealer),
     eventStore: new EventStore(redis.client, testRetention),
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),

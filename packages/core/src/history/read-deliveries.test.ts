@@ -3,8 +3,8 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { oneShard } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { systemClock } from '../platform/clock';
@@ -31,11 +31,11 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 const openStores = () => ({
-  endpointStore: createRedisEndpointStore(redis.client, testSealer),
+  endpointStore: new EndpointStore(redis.client, testSealer),
   eventStore: new EventStore(redis.client, testRetention),
   deliveryStore: new DeliveryStore(redis.client, testRetention),
   heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
-  admissionStore: createRedisAdmissionStore(redis.client),
+  admissionStore: new AdmissionStore(redis.client),
   clock: systemClock,
 });
 

@@ -2,19 +2,22 @@ import { AccountStore } from '../accounts/redis-account-store';
 import type { EndpointId } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
-import { createDisable } from '../endpoints/disable';
-import { createRequireKnownFilters } from '../endpoints/filters/event-filters';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
-import { createManageEndpoints } from '../endpoints/manage-endpoints';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { HealthStore } from '../endpoints/health/redis-health-store';
+import {
+  createEndpoint,
+  enableEndpoint,
+  listEndpoints,
+  readEndpoint,
+  updateEndpoint,
+} from '../endpoints/manage-endpoints';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { newSecret } from '../endpoints/rotate-secret';
-import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
+import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
-import { recordRaised } from '../testing/record-raised';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -36,28 +39,25 @@ async function arrange() {
   let now = START;
   const clock = () => now;
   const emit = () => {};
-  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const endpointStore = new EndpointStore(redis.client, testSealer);
   const accountStore = new AccountStore(redis.client);
   const replayStore = new ReplayStore(redis.client, 60_000);
   const listenerStore = createRedisListenerStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: START });
-  const endpoints = createManageEndpoints({
+  const context = {
     endpointStore,
     accountStore,
     deliveryStore: new DeliveryStore(redis.client, testRetention),
-    healthStore: createRedisHealthStore(redis.client, 60_000),
-    admissionStore: createRedisAdmissionStore(redis.client),
+    healthStore: new HealthStore(redis.client, 60_000),
+    admissionStore: new AdmissionStore(redis.client),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
-    requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
+    eventTypeStore: new EventTypeStore(redis.client),
     newId: createNewId(clock),
-    newSecret,
     maxEndpoints: 5,
     clock,
-    disable: createDisable({ endpointStore, clock, emit }),
-    raise: recordRaised().raise,
     emit,
-  });
+  };
   const ordered: ReplayOrder[] = [];
   let isQueueAway = false;
   const replayQueue = {
@@ -68,11 +68,11 @@ async function arrange() {
   };
   const newId = createNewId(clock);
   const listeners = createManageListeners({
-    ...{ endpoints, endpointStore, listenerStore, replayQueue, replayStore, newId, clock },
+    ...{ ...context, listenerStore, replayQueue, replayStore, newId, clock },
   });
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {
-    endpoints,
+    context,
     listeners,
     listenerStore,
     ordered,
@@ -87,7 +87,7 @@ async function arrange() {
     wakeUpAfter: (id: EndpointId) => listeners.wakeUpAfter(addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
-    read: (id: EndpointId) => endpoints.read(accountId, id),
+    read: (id: EndpointId) => readEndpoint(context, accountId, id),
     addressOf,
     pass: (ms: number) => void (now += ms),
     setQueueAway: (to: boolean) => void (isQueueAway = to),
@@ -135,7 +135,7 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
     isDue,
     read,
     pass,
-    endpoints,
+    context,
     listeners,
     accountId,
     addressOf,
@@ -149,9 +149,9 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   expect(await isDue(id)).toBe(true);
   await wakeUpAfter(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
-  await expect(endpoints.update(accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
+  await expect(updateEndpoint(context, accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
   await expect(listeners.requireAwake(addressOf(id))).rejects.toMatchObject(NOT_FOUND);
-  expect((await endpoints.list(accountId, {}, 10)).endpoints).toEqual([]);
+  expect((await listEndpoints(context, accountId, {}, 10)).endpoints).toEqual([]);
 });
 
 it('is brought what it missed while it was asleep when somebody comes back', async () => {
@@ -215,10 +215,10 @@ it('is lost when the process that has it dies, and removed a day after it fell a
 });
 
 it('leaves a webhook alone that has the name, and cannot be enabled while nobody is connected', async () => {
-  const { create, endpoints, accountId, accountId: owner } = await arrange();
+  const { create, context, accountId, accountId: owner } = await arrange();
   const { id } = await create();
-  await expect(endpoints.enable(accountId, id)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(enableEndpoint(context, accountId, id)).rejects.toMatchObject({ code: 'conflict' });
   const uid = 'listener.other' as never;
-  await endpoints.create(owner, { url: 'https://example.com/', events: ['*'], uid });
+  await createEndpoint(context, owner, { url: 'https://example.com/', events: ['*'], uid });
   await expect(create({ name: 'other' })).rejects.toMatchObject({ code: 'conflict' });
 });

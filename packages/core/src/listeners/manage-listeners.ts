@@ -10,19 +10,36 @@ import {
 } from '../domain/endpoint';
 import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../domain/replay';
 import type { Emit } from '../domain/signal';
-import { disableEndpoint, updateTime } from '../endpoints/disable';
+import { asDisabled, updateTime } from '../endpoints/disable';
 import type { NewEndpoint } from '../endpoints/endpoint-input';
-import type { ManageEndpoints } from '../endpoints/manage-endpoints';
+import {
+  type CreateEndpointContext,
+  createEndpoint,
+  type EnableEndpointContext,
+  enableEndpoint,
+  type RemoveEndpointContext,
+  removeEndpoint,
+  type UpdateEndpointContext,
+  updateEndpoint,
+} from '../endpoints/manage-endpoints';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type CreateReplayContext, createReplay } from '../replays/manage-replays';
 import { HOLD_MS, type ListenerStore } from './redis-listener-store';
 
-export interface ManageListenersDeps extends CreateReplayContext {
-  readonly endpoints: Pick<ManageEndpoints, 'create' | 'update' | 'enable' | 'remove'>;
-  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
+export interface ManageListenersDeps
+  extends CreateReplayContext,
+    CreateEndpointContext,
+    UpdateEndpointContext,
+    EnableEndpointContext,
+    RemoveEndpointContext {
+  readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'idOf' | 'remove' | 'takeBack' | 'update'>;
+  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'closeBreaker' | 'joinOrder' | 'remove'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
   readonly listenerStore: Pick<ListenerStore, 'findHolder' | 'watch' | 'forget'>;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -55,7 +72,7 @@ const LOOK_AT_REPLAY_EVERY_MS = 300;
  * was asleep is brought by a replay.
  */
 export function createManageListeners(deps: ManageListenersDeps) {
-  const { endpoints, endpointStore, listenerStore, replayStore, newId, clock } = deps;
+  const { endpointStore, listenerStore, replayStore, newId, clock } = deps;
 
   async function create(accountId: AccountId, input: NewListener): Promise<Endpoint> {
     const { name, since, events, secret: _kept, ...patch } = input;
@@ -66,7 +83,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
     await listenerStore.watch(address, clock() + LOST_MS);
     const woken = await wake(address, events, since);
     await bringMissed(woken);
-    return known === undefined ? woken : await endpoints.update(accountId, endpointId, patch);
+    return known === undefined ? woken : await updateEndpoint(deps, accountId, endpointId, patch);
   }
 
   async function make(accountId: AccountId, uid: EndpointUid, input: NewListener): Promise<Endpoint> {
@@ -74,7 +91,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
     // Names under `.invalid` lead nowhere (RFC 2606): what does not know of listeners can send nothing there.
     const url = `https://${name}.listener.invalid/`;
     const listener: Listener = { lostAt: clock() };
-    return await endpoints.create(accountId, { ...rest, uid, url, status: 'disabled', listener });
+    return await createEndpoint(deps, accountId, { ...rest, uid, url, status: 'disabled', listener });
   }
 
   // From here on it gets events again; what it missed stays noted until a replay is under way that brings it.
@@ -136,7 +153,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
     await change(address, (endpoint, listener) => {
       if (listener.stream !== stream) return endpoint;
       const { stream: _stream, ...rest } = listener;
-      return { ...disableEndpoint(endpoint, 'disconnected', now), listener: { ...rest, lostAt: now } };
+      return { ...asDisabled(endpoint, 'disconnected', now), listener: { ...rest, lostAt: now } };
     });
     await listenerStore.watch(address, now + LOST_MS);
   }
@@ -163,7 +180,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
       return await lose(address, stream);
     }
     if (!isAsleep(endpoint)) return await fallAsleep(address);
-    await endpoints.remove(address.accountId, address.endpointId);
+    await removeEndpoint(deps, address.accountId, address.endpointId);
     await listenerStore.forget(address);
   }
 
@@ -201,7 +218,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
         ...endpoint,
         listener: { ...listener, stream },
       }));
-      await endpoints.enable(address.accountId, address.endpointId);
+      await enableEndpoint(deps, address.accountId, address.endpointId);
     },
 
     /** From now on its deliveries are held. Does nothing if another stream has taken over. */

@@ -5,9 +5,9 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
 import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
-import { createRedisEndpointStore, createRedisRemoveEndpoints } from '../endpoints/redis-endpoint-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { HealthStore } from '../endpoints/health/redis-health-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
@@ -55,12 +55,10 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     buildEndpoint({ accountId, uid: `uid-${i}` as never }),
   );
   for (const endpoint of endpoints) {
-    await createRedisEndpointStore(client, testSealer).create(endpoint);
+    await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
-    await createRedisAdmissionStore(client).joinOrder(endpoint.id, [
-      { eventId: uniqueEventId(), acceptedAt: NOW },
-    ]);
-    await createRedisHealthStore(client, DAY).add(
+    await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }]);
+    await new HealthStore(client, DAY).add(
       endpoint.id,
       { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW },
       NOW,
@@ -110,7 +108,7 @@ function createErasure() {
   const signals = recordSignals();
   const accountStore = new AccountStore(redis.client);
   const remainsStore = new RemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
-  const removeEndpoints = createRedisRemoveEndpoints(redis.client);
+  const endpointStore = new EndpointStore(redis.client, testSealer);
   const queued: AccountId[] = [];
   const looked: JobsCursor[] = [];
   let busy: readonly DeliveryParts[] = [];
@@ -120,7 +118,7 @@ function createErasure() {
   const common = {
     accountStore,
     remainsStore,
-    removeEndpoints,
+    endpointStore,
     erasureQueue,
     clock: () => now,
     emit: signals.listen,
@@ -194,8 +192,8 @@ it('removes everything of the account and nothing of another, and the account la
 it('is left to the workers as soon as the account is marked, should the process that was asked be killed', async () => {
   const { accountId } = await saveAccount(uniqueAccountId());
   const { common, queued, finish } = createErasure();
-  const removeEndpoints = () => Promise.reject(new Error('killed'));
-  await expect(eraseAccount({ ...common, removeEndpoints }, accountId)).rejects.toThrow('killed');
+  const endpointStore = { removeAll: () => Promise.reject(new Error('killed')) };
+  await expect(eraseAccount({ ...common, endpointStore }, accountId)).rejects.toThrow('killed');
   expect(queued).toEqual([accountId]);
   await finish(accountId);
   expect(await keysLeft()).toEqual([]);

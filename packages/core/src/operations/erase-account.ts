@@ -3,7 +3,7 @@ import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
-import type { RemoveEndpoints } from '../endpoints/redis-endpoint-store';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
@@ -14,7 +14,7 @@ import type { Lead, RemainsStore, SearchCursor } from './redis-remains-store';
 
 export interface EraseAccountContext {
   readonly accountStore: Pick<AccountStore, 'markErasing'>;
-  readonly removeEndpoints: RemoveEndpoints;
+  readonly endpointStore: Pick<EndpointStore, 'removeAll'>;
   readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
   readonly erasureQueue: Pick<ErasureQueue, 'add'>;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ const KEYS_AT_ONCE = 100;
  * @throws AppError `not_found`; `conflict` for the operator's own account.
  */
 export async function eraseAccount(context: EraseAccountContext, id: AccountId): Promise<Account> {
-  const { accountStore, removeEndpoints, remainsStore, erasureQueue, clock, emit } = context;
+  const { accountStore, endpointStore, remainsStore, erasureQueue, clock, emit } = context;
   if (id === DEFAULT_ACCOUNT) {
     throw new AppError('conflict', `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`);
   }
@@ -40,7 +40,7 @@ export async function eraseAccount(context: EraseAccountContext, id: AccountId):
   if (!account) throw accountNotFound();
   // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
   await erasureQueue.add(id);
-  await removeEndpoints(id);
+  await endpointStore.removeAll(id);
   while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
   while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
   emit({ name: 'account.erasing', accountId: id });
@@ -54,7 +54,7 @@ export interface ErasureCursor extends JobsCursor {
 
 export interface StepErasureContext {
   readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
-  readonly removeEndpoints: RemoveEndpoints;
+  readonly endpointStore: Pick<EndpointStore, 'removeAll'>;
   readonly remainsStore: RemainsStore;
   readonly deliveryQueue: Pick<DeliveryQueue, 'removeIdle'>;
   readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
@@ -96,11 +96,11 @@ export async function stepErasure(
   accountId: AccountId,
   cursor: ErasureCursor = { queue: 0 },
 ): Promise<ErasureStepResult> {
-  const { accountStore, removeEndpoints, remainsStore, accountJobs, clock } = context;
+  const { accountStore, endpointStore, remainsStore, accountJobs, clock } = context;
   const account = await accountStore.find(accountId);
   if (account?.erasingSince === undefined) return DONE;
   // What somebody was just making when the account was marked.
-  await removeEndpoints(accountId);
+  await endpointStore.removeAll(accountId);
   if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
   if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
   const events = await removeSomeEvents(context, accountId);

@@ -1,10 +1,10 @@
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
-import { createRedisDisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createSealer } from '../endpoints/seal';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import { DisabledEndpoints } from '../endpoints/redis-troubled-endpoints';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { Sealer } from '../endpoints/seal';
 import type { Mark } from '../platform/redis-timeline';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
@@ -19,13 +19,13 @@ afterEach(closeAll);
 
 async function arrange() {
   const { client } = willClose(await openTestRedis());
-  const endpointStore = createRedisEndpointStore(client, testSealer);
-  const openBreakers = createRedisOpenBreakers(client);
+  const endpointStore = new EndpointStore(client, testSealer);
+  const openBreakers = new OpenBreakers(client);
   const context = {
     endpointStore,
     openBreakers,
-    disabledEndpoints: createRedisDisabledEndpoints(client),
-    admissionStore: createRedisAdmissionStore(client),
+    disabledEndpoints: new DisabledEndpoints(client),
+    admissionStore: new AdmissionStore(client),
     clock: () => NOW,
   };
 
@@ -86,8 +86,8 @@ describe('disabled endpoints', () => {
   it('are listed without their URL where nobody can read the record', async () => {
     const { context, create, client } = await arrange();
     const { id } = await create({ status: 'disabled' });
-    const sealer = createSealer([]);
-    const unreadable = { ...context, endpointStore: createRedisEndpointStore(client, sealer) };
+    const sealer = new Sealer([]);
+    const unreadable = { ...context, endpointStore: new EndpointStore(client, sealer) };
     expect((await listTroubled(unreadable, 'disabled', 10)).found).toMatchObject([
       { endpointId: id, url: undefined },
     ]);

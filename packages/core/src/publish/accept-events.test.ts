@@ -1,6 +1,5 @@
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
-import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
 import {
   keywordQuickWin,
   operationalTypes,
@@ -50,12 +49,12 @@ describe('accept events', () => {
       eventStore,
       eventClaims: new EventClaimStore(redis.client, RETENTION_MS),
       // The account's endpoints are none of this test's business, but for one that it does not have.
-      lookUpEndpoints: createLookUpEndpoints({
+      endpointStore: {
         async findIds(_accountId, refs) {
           lookedUp.push(refs);
           return refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined));
         },
-      }),
+      },
       validateEvent: buildValidateEvent({ maxBytes: 1_024 }),
       emit: signals.listen,
     });

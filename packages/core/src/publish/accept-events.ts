@@ -6,7 +6,11 @@ import type { EndpointRef } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { TraceContext } from '../domain/trace';
-import type { LookUpEndpoints, ResolvedEndpoints } from '../endpoints/resolve-endpoints';
+import {
+  type LookUpEndpointsContext,
+  lookUpEndpoints,
+  type ResolvedEndpoints,
+} from '../endpoints/resolve-endpoints';
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
 import type { CheckData } from '../event-types/compile-data-schema';
@@ -20,7 +24,7 @@ import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 
-export interface AcceptEventsDeps {
+export interface AcceptEventsDeps extends LookUpEndpointsContext {
   /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
   readonly dispatchEvents: (
     events: readonly AcceptedEvent[],
@@ -28,7 +32,6 @@ export interface AcceptEventsDeps {
   ) => Promise<void>;
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
-  readonly lookUpEndpoints: LookUpEndpoints;
   readonly validateEvent: ValidateEvent;
   readonly emit: Emit;
 }
@@ -84,7 +87,7 @@ interface Candidate {
  */
 export function createAcceptEvents(deps: AcceptEventsDeps) {
   return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
-    const resolve = await deps.lookUpEndpoints(input.accountId, input.events.flatMap(refsOf));
+    const resolve = await lookUpEndpoints(deps, input.accountId, input.events.flatMap(refsOf));
     const candidates = await eachGood(input.events, (event) => prepare(event, input, resolve));
     const events = candidates.flatMap(eventToDispatch);
     if (events.length > 0) await deps.dispatchEvents(events, input.endpointsVersion);

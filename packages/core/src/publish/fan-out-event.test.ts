@@ -5,10 +5,10 @@ import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, oneShard } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { Subscriber } from '../endpoints/stored-endpoint';
-import { createSubscriptions } from '../endpoints/subscriptions';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { Subscriber } from '../endpoints/redis-subscriptions';
+import { Subscriptions } from '../endpoints/subscriptions';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { asOne, oneByOne } from '../platform/redis-script';
@@ -40,7 +40,7 @@ describe('fan out event', () => {
   let jobs: Queue;
   beforeAll(async () => {
     redis = await openTestRedis();
-    endpointStore = createRedisEndpointStore(redis.client, testSealer);
+    endpointStore = new EndpointStore(redis.client, testSealer);
     deliveryQueue = new DeliveryQueue(redis.client, oneShard('bull'));
     jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
   });
@@ -54,7 +54,7 @@ describe('fan out event', () => {
     const eventStore = new EventStore(redis.client, testRetention);
     const deliveryStore = new DeliveryStore(redis.client, testRetention);
     const signals = recordSignals();
-    const admissionStore = createRedisAdmissionStore(redis.client);
+    const admissionStore = new AdmissionStore(redis.client);
     const deps: FanOutEventDeps = {
       eventStore,
       deliveryStore,
@@ -64,7 +64,7 @@ describe('fan out event', () => {
       clock: () => NOW,
       emit: signals.listen,
     };
-    const subscriptions = createSubscriptions(endpointStore);
+    const subscriptions = new Subscriptions(endpointStore);
     const routeEvent = createRouteEvent();
     const fanOut = createFanOutEvent({ ...deps, ...change(deps) });
     return {
@@ -319,7 +319,7 @@ describe('dispatch events', () => {
     const connection = { redis: client, prefix: 'bull' };
     const accountId = uniqueAccountId();
     const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
-    const endpointStore = createRedisEndpointStore(client, testSealer);
+    const endpointStore = new EndpointStore(client, testSealer);
     await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
     const endpointIds = endpoints.map(({ id }) => id);
     const eventStore = new EventStore(client, testRetention);
@@ -329,13 +329,13 @@ describe('dispatch events', () => {
     const deps: FanOutEventDeps = {
       eventStore,
       deliveryStore,
-      admissionStore: createRedisAdmissionStore(client),
+      admissionStore: new AdmissionStore(client),
       deliveryQueue: willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix))),
       inOrder: asOne(client),
       clock: () => 0,
       emit: signals.listen,
     };
-    const subscriptions = createSubscriptions(endpointStore);
+    const subscriptions = new Subscriptions(endpointStore);
     const deliveries = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
     const dispatchWith = (change: Partial<FanOutEventDeps>) =>
@@ -538,7 +538,7 @@ describe('route event', () => {
   }
 
   async function route(event: ReturnType<typeof eventWith>, subscribers: readonly Subscriber[]) {
-    const subscriptions = createSubscriptions({
+    const subscriptions = new Subscriptions({
       version: async () => '1',
       listSubscribers: async () => subscribers,
     });

@@ -4,7 +4,7 @@ import type { EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
-import type { Subscriber } from '../endpoints/stored-endpoint';
+import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
@@ -96,7 +96,7 @@ export function createDispatchEvents(deps: DispatchEventsDeps) {
 
 /** What it takes to ask the filters: how many characters they have, as far as that says it. */
 function filteringOf({ type, body, endpointIds }: AcceptedEvent, ofAccount: AccountSubscriptions): number {
-  const length = endpointIds === undefined ? ofAccount.askersOf(type).filterLength : 0;
+  const length = endpointIds === undefined ? ofAccount.subscribedTo(type).filterLength : 0;
   return length > 0 && body.length > MOST_FILTERED_CHARACTERS ? Number.POSITIVE_INFINITY : length;
 }
 
@@ -124,7 +124,7 @@ export function createRouteEvent() {
   ): Promise<RoutedEvent> {
     const { type, endpointIds } = event;
     if (endpointIds !== undefined) return { event, receivers: subscriptions.presentOf(endpointIds) };
-    const { subscribers, filterLength } = subscriptions.askersOf(type);
+    const { subscribers, filterLength } = subscriptions.subscribedTo(type);
     if (filterLength === 0) return { event, receivers: subscribers };
     const passes = passesOf(event, subscriptions);
     const receivers: Subscriber[] = [];

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
+import { type LookUpEndpointsContext, lookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError, validationErrorsOf } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
@@ -15,9 +15,8 @@ export interface ReadEvent {
   readonly source: 'http' | 'queue';
 }
 
-export interface ReadEventJobDeps {
+export interface ReadEventJobDeps extends LookUpEndpointsContext {
   readonly validateEvent: ValidateEvent;
-  readonly lookUpEndpoints: LookUpEndpoints;
   /** Throws `quota_exceeded` for an account that stores as much as it may. */
   readonly requireRoom: (accountId: AccountId) => Promise<void>;
   readonly clock: Clock;
@@ -30,7 +29,9 @@ export interface ReadEventJobDeps {
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event, `quota_exceeded` when its account
  *   stores as much as it may: not for what the API has accepted.
  */
-export function createReadEventJob({ validateEvent, lookUpEndpoints, requireRoom, clock }: ReadEventJobDeps) {
+export function createReadEventJob(deps: ReadEventJobDeps) {
+  const { validateEvent, requireRoom, clock } = deps;
+
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
@@ -42,7 +43,7 @@ export function createReadEventJob({ validateEvent, lookUpEndpoints, requireRoom
     const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids, trace } = parsePublished(job);
     await requireRoom(accountId);
     const body = await validateEvent({ type, data, dataText: textOf(data) });
-    const endpointIds = webhook_ids && (await lookUpEndpoints(accountId, webhook_ids))(webhook_ids);
+    const endpointIds = webhook_ids && (await lookUpEndpoints(deps, accountId, webhook_ids))(webhook_ids);
     return {
       id,
       accountId,

@@ -4,17 +4,23 @@ import type { Endpoint, EndpointRef } from '../domain/endpoint';
 import { EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
-import type { ManageEndpoints } from '../endpoints/manage-endpoints';
+import { type ReadEndpointContext, readEndpoint } from '../endpoints/manage-endpoints';
 import { keywordQuickWin } from '../event-types/built-in';
-import type { EventTypes, EventTypeView } from '../event-types/event-types';
+import {
+  type EventTypeView,
+  type ListEventTypesContext,
+  listEventTypes,
+  type ReadEventTypeContext,
+  readEventType,
+} from '../event-types/event-types';
+import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import type { AcceptEvents } from './accept-events';
 
-export interface TestEndpointDeps {
-  readonly endpoints: Pick<ManageEndpoints, 'read'>;
-  readonly eventTypes: Pick<EventTypes, 'list' | 'read'>;
+export interface TestEndpointDeps extends ReadEndpointContext, ListEventTypesContext, ReadEventTypeContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'list'>;
   readonly deliveryStore: Pick<DeliveryStore, 'append'>;
   readonly acceptEvents: AcceptEvents;
 }
@@ -37,9 +43,11 @@ export interface TestEndpointInput {
  *
  * @throws AppError `not_found`; `invalid_request` for a type that nobody can publish.
  */
-export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }: TestEndpointDeps) {
+export function createTestEndpoint(deps: TestEndpointDeps) {
+  const { deliveryStore, acceptEvents } = deps;
+
   return async function testEndpoint(input: TestEndpointInput): Promise<DeliveryParts> {
-    const endpoint = await endpoints.read(input.accountId, input.ref);
+    const endpoint = await readEndpoint(deps, input.accountId, input.ref);
     const eventType = await chooseType(endpoint, input.type);
     const eventId = input.newId(EVENT_ID_PREFIX) as EventId;
     const delivery = { eventId, endpointId: endpoint.id };
@@ -58,14 +66,14 @@ export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, accep
   async function chooseType({ events }: Endpoint, wanted: string | undefined): Promise<EventTypeView> {
     if (wanted !== undefined) return await readType(wanted);
     // By `*`, since that matches none of the service's own.
-    const types = (await eventTypes.list()).filter(({ name }) => matchesType(EVERY_EVENT, name));
+    const types = (await listEventTypes(deps)).filter(({ name }) => matchesType(EVERY_EVENT, name));
     const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
-    return asked ?? (await eventTypes.read(keywordQuickWin.name));
+    return asked ?? (await readEventType(deps, keywordQuickWin.name));
   }
 
   async function readType(name: string): Promise<EventTypeView> {
     try {
-      return await eventTypes.read(name);
+      return await readEventType(deps, name);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
       throw invalidRequest([{ pointer: '/type', detail: 'is not a known event type' }], error);

@@ -8,7 +8,7 @@ import {
 } from '../domain/dead-letter';
 import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
@@ -72,7 +72,7 @@ describe('manage dead letters', () => {
     const signals = recordSignals();
     const emit = signals.listen;
     const deliveryStore = new DeliveryStore(redis.client, testRetention);
-    const admissionStore = createRedisAdmissionStore(redis.client);
+    const admissionStore = new AdmissionStore(redis.client);
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = new ReplayStore(redis.client, 60_000);
     const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };

@@ -1,5 +1,5 @@
 import type { ReplayOrder } from '../domain/replay';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildReplayOrder } from '../testing/build-replay';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -20,7 +20,7 @@ afterAll(() => redis.close());
 async function arrange() {
   let now = 1_700_000_000_000;
   let isAway = false;
-  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const endpointStore = new EndpointStore(redis.client, testSealer);
   const replayStore = new ReplayStore(redis.client, DAY);
   const one = buildEndpoint();
   const other = buildEndpoint({ accountId: one.accountId });

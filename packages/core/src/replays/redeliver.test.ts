@@ -2,8 +2,8 @@ import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -48,10 +48,10 @@ async function arrange() {
   const { client } = redis;
   const signals = recordSignals();
   const context = {
-    endpointStore: createRedisEndpointStore(client, testSealer),
+    endpointStore: new EndpointStore(client, testSealer),
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
-    admissionStore: createRedisAdmissionStore(client),
+    admissionStore: new AdmissionStore(client),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     clock: () => NOW,

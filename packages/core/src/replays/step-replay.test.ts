@@ -1,7 +1,7 @@
 import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -30,7 +30,7 @@ describe('step replay', () => {
     const emit = signals.listen;
     const eventStore = new EventStore(redis.client, testRetention);
     const deliveryStore = new DeliveryStore(redis.client, testRetention);
-    const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+    const endpointStore = new EndpointStore(redis.client, testSealer);
     const replayStore = new ReplayStore(redis.client, 60_000);
 
     const endpoint = buildEndpoint(change);

@@ -3,9 +3,9 @@ import { AccountStore } from '../accounts/redis-account-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import type { Emit } from '../domain/signal';
 import type { NoteUsage } from '../domain/usage';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { provideSealer } from '../endpoints/seal';
-import { createSubscriptions } from '../endpoints/subscriptions';
+import { Subscriptions } from '../endpoints/subscriptions';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '../events/redis-event-release';
 import { EventStore } from '../events/redis-event-store';
@@ -38,7 +38,7 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
   const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
+  const endpointStore = new EndpointStore(redis, sealer, quota.note);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
     usageRecorder,
@@ -53,7 +53,7 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
     quota,
     accountStore: new AccountStore(redis),
     endpointStore,
-    subscriptions: createSubscriptions(endpointStore),
+    subscriptions: new Subscriptions(endpointStore),
     eventStore: new EventStore(redis, retention, steadyClock, {
       onPruned: letGo,
       onErased: (accountId, bytes, acceptedAt) =>

@@ -10,9 +10,8 @@ import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
-import { createDisable } from '../endpoints/disable';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
-import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -102,7 +101,7 @@ export class DeliveryScene {
     const redis = await openTestRedis();
     return new DeliveryScene(
       redis,
-      createRedisEndpointStore(redis.client, testSealer),
+      new EndpointStore(redis.client, testSealer),
       new EventStore(redis.client, testRetention),
       new DeliveryStore(redis.client, testRetention),
     );
@@ -177,7 +176,6 @@ export class DeliveryScene {
     const context = {
       ...admission,
       endpointStore: changingStore,
-      disable: createDisable({ endpointStore: changingStore, clock, emit: signals.listen }),
       eventStore,
       deliveryStore,
       concurrency: {

@@ -4,11 +4,11 @@ import { AttemptStore } from '../deliver/flow/redis-attempt-store';
 import { Releaser } from '../deliver/flow/releaser';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
 import { oneShard } from '../domain/queues';
-import { createDisable, createDisableFailing, type DisablePolicy } from '../endpoints/disable';
-import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
-import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DisablePolicy } from '../endpoints/disable';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import { HealthStore } from '../endpoints/health/redis-health-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
@@ -58,11 +58,11 @@ export function buildAdmission({
     patienceMs: 0,
   });
   const parts = {
-    endpointStore: createRedisEndpointStore(redis, testSealer),
+    endpointStore: new EndpointStore(redis, testSealer),
     deliveryStore: new DeliveryStore(redis, testRetention),
     attemptStore: new AttemptStore(redis, testRetention),
-    admissionStore: createRedisAdmissionStore(redis),
-    openBreakers: createRedisOpenBreakers(redis),
+    admissionStore: new AdmissionStore(redis),
+    openBreakers: new OpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
     oldestEvents,
@@ -72,9 +72,7 @@ export function buildAdmission({
     random: () => 0,
     emit: signals.listen,
   };
-  const healthStore = createRedisHealthStore(redis, disablePolicy.afterMs);
-  const disable = createDisable(parts);
-  const disableFailing = createDisableFailing({ ...parts, healthStore, disable, policy: disablePolicy });
+  const healthStore = new HealthStore(redis, disablePolicy.afterMs);
   const releaser = new Releaser(parts);
   return {
     ...parts,
@@ -82,8 +80,7 @@ export function buildAdmission({
     healthStore,
     signals,
     releaser,
-    disable,
-    disableFailing,
+    disablePolicy,
     async close(): Promise<void> {
       slots.leaveAll();
       await releaser.stop();

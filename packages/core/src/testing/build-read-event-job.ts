@@ -1,5 +1,4 @@
 import { isEndpointId } from '../domain/endpoint';
-import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { type Clock, systemClock } from '../platform/clock';
 import { createReadEventJob, type ReadEventJob } from '../publish/read-event-job';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
@@ -13,8 +12,8 @@ export function buildReadEventJob({
     clock,
     requireRoom: async () => {},
     validateEvent: buildValidateEvent(options),
-    lookUpEndpoints: createLookUpEndpoints({
+    endpointStore: {
       findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),
-    }),
+    },
   });
 }

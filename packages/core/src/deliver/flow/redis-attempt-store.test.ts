@@ -1,7 +1,7 @@
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../../domain/breaker';
 import type { AttemptedFact } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
-import { createRedisAdmissionStore } from '../../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../../endpoints/flow/redis-admission-store';
 import { DeliveryStore } from '../../events/redis-delivery-store';
 import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';
 import { createClosables } from '../../testing/closables';
@@ -33,7 +33,7 @@ const success: AttemptedFact = {
 function arrange(client = redis.client) {
   const attemptStore = new AttemptStore(client, testRetention);
   const deliveryStore = new DeliveryStore(client, testRetention);
-  const admissionStore = createRedisAdmissionStore(client);
+  const admissionStore = new AdmissionStore(client);
   const delivery = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
   const { endpointId, eventId } = delivery;
 

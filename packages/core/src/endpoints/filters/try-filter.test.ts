@@ -2,7 +2,7 @@ import type { EventId, StoredEvent } from '../../domain/event';
 import { buildEvent } from '../../testing/build-event';
 import { uniqueAccountId } from '../../testing/unique-ids';
 import { compilePayloadFilter } from './payload-filter';
-import { createTryFilter } from './try-filter';
+import { type LastEvents, type TryFilterContext, tryFilter } from './try-filter';
 
 const accountId = uniqueAccountId();
 const filter = compilePayloadFilter({ position: { exists: true } });
@@ -11,7 +11,7 @@ const filter = compilePayloadFilter({ position: { exists: true } });
 function arrange(events: readonly StoredEvent[]) {
   const looks = { heads: 0, bodies: 0 };
   const byId = new Map(events.map((event) => [event.id, event]));
-  const tryFilter = createTryFilter({
+  const context: TryFilterContext = {
     eventStore: {
       async find(_account, id) {
         looks.bodies += 1;
@@ -31,10 +31,14 @@ function arrange(events: readonly StoredEvent[]) {
         return { marks, nextCursor: start + limit < events.length ? marks.at(-1) : undefined };
       },
     },
-    eventTypes: { read: async () => Promise.reject(new Error('Nobody asked for a type.')) },
-    requireKnownFilters: async () => {},
-  });
-  return { tryFilter, looks };
+    eventTypeStore: {
+      find: async () => Promise.reject(new Error('Nobody asked for a type.')),
+      names: async () => [],
+    },
+  };
+  const tryOnLast = (last: Omit<LastEvents, 'kind'>) =>
+    tryFilter(context, accountId, filter, { kind: 'last', ...last });
+  return { tryOnLast, looks };
 }
 
 const many = (count: number, change: Partial<ReturnType<typeof buildEvent>> = {}) =>
@@ -43,21 +47,21 @@ const many = (count: number, change: Partial<ReturnType<typeof buildEvent>> = {}
   );
 
 it('looks at no more events than it is told, however many there are', async () => {
-  const { tryFilter, looks } = arrange(many(1_000));
-  expect(await tryFilter(accountId, filter, { kind: 'last', most: 100 })).toHaveLength(100);
+  const { tryOnLast, looks } = arrange(many(1_000));
+  expect(await tryOnLast({ most: 100 })).toHaveLength(100);
   expect(looks).toEqual({ heads: 100, bodies: 100 });
 });
 
 it('searches the last 300 events for those of a type, however many are of others', async () => {
-  const { tryFilter, looks } = arrange([...many(301), buildEvent({ accountId, type: 'brief.created' })]);
-  expect(await tryFilter(accountId, filter, { kind: 'last', most: 100, types: ['brief.*'] })).toEqual([]);
+  const { tryOnLast, looks } = arrange([...many(301), buildEvent({ accountId, type: 'brief.created' })]);
+  expect(await tryOnLast({ most: 100, types: ['brief.*'] })).toEqual([]);
   expect(looks).toEqual({ heads: 300, bodies: 0 });
 });
 
 it('looks at 4 MiB of long events, and at one that is longer by itself', async () => {
   const lasting = (characters: number) => ({ body: JSON.stringify({ data: 'x'.repeat(characters) }) });
   const long = arrange(many(100, lasting(250_000)));
-  expect(await long.tryFilter(accountId, filter, { kind: 'last', most: 100 })).toHaveLength(16);
+  expect(await long.tryOnLast({ most: 100 })).toHaveLength(16);
   const longer = arrange(many(2, lasting(5 * 1024 * 1024)));
-  expect(await longer.tryFilter(accountId, filter, { kind: 'last', most: 100 })).toHaveLength(1);
+  expect(await longer.tryOnLast({ most: 100 })).toHaveLength(1);
 });

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../../domain/account';
 import { dataOf, type EventId, type StoredEvent } from '../../domain/event';
-import type { EventTypes } from '../../event-types/event-types';
+import { type ReadEventTypeContext, readEventType } from '../../event-types/event-types';
+import type { EventTypeStore } from '../../event-types/redis-event-type-store';
 import type { EventMark } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';
 import { AppError, invalidRequest } from '../../platform/app-error';
 import { scanPage } from '../../platform/batches';
-import { matchesType, type RequireKnownFilters } from './event-filters';
+import { type KnownFiltersContext, matchesType, requireKnownFilters } from './event-filters';
 import type { Explained, PayloadFilter } from './payload-filter';
 
 /** What a filter is tried on. */
@@ -34,92 +35,100 @@ export interface Trial {
   readonly because: readonly Explained[];
 }
 
-export interface TryFilterDeps {
+export interface TryFilterContext extends KnownFiltersContext, ReadEventTypeContext {
   readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'list'>;
-  readonly eventTypes: Pick<EventTypes, 'read'>;
-  readonly requireKnownFilters: RequireKnownFilters;
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
 }
 
 // Beyond that the last events end: where hardly any is of the types, and where they are long.
 const MOST_SCANNED = 300;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
-/** Tries a filter on data, or on events that are there. Nothing is sent, and nothing changes. */
-export function createTryFilter({ eventStore, eventTypes, requireKnownFilters }: TryFilterDeps) {
-  /** @throws AppError `invalid_request` for an event or a type that is not there. */
-  return async function tryFilter(
-    accountId: AccountId,
-    filter: PayloadFilter,
-    source: TrySource,
-  ): Promise<readonly Trial[]> {
-    switch (source.kind) {
-      case 'data':
-        return [tryOn(filter, source.data)];
-      case 'example':
-        return [{ type: source.type, ...tryOn(filter, await exampleOf(source.type)) }];
-      case 'event':
-        return [trialOf(filter, await findEvent(accountId, source.id))];
-      case 'last':
-        await requireKnownFilters(source.types ?? []);
-        return await tryOnLast(accountId, filter, source);
-    }
-  };
-
-  async function exampleOf(type: string): Promise<unknown> {
-    try {
-      return (await eventTypes.read(type)).example;
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-      throw invalidRequest([{ pointer: '/event_type', detail: 'is not a known event type' }], error);
-    }
-  }
-
-  async function findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent> {
-    const event = await eventStore.find(accountId, id);
-    if (event) return event;
-    throw invalidRequest([{ pointer: '/event_id', detail: 'is no event of the account' }]);
-  }
-
-  // One after the other, so that no more than one of them is in memory, and others have their turn in between.
-  async function tryOnLast(
-    accountId: AccountId,
-    filter: PayloadFilter,
-    source: LastEvents,
-  ): Promise<readonly Trial[]> {
-    const trials: Trial[] = [];
-    let characters = 0;
-    for (const id of await lastOf(accountId, source)) {
-      const event = await eventStore.find(accountId, id);
-      // Its retention has just ended.
-      if (event === undefined) continue;
-      characters += event.body?.length ?? 0;
-      if (characters > MOST_CHARACTERS && trials.length > 0) break;
-      trials.push(trialOf(filter, event));
-      await setImmediate();
-    }
-    return trials;
-  }
-
-  async function lastOf(accountId: AccountId, { types, most }: LastEvents): Promise<readonly EventId[]> {
-    const { found } = await scanPage<EventMark, EventId, EventMark>({
-      limit: most,
-      before: undefined,
-      mostScanned: MOST_SCANNED,
-      readBatch: async (size, from) => {
-        const { marks, nextCursor } = await eventStore.list(accountId, size, from);
-        return { entries: marks, nextCursor };
-      },
-      cursorOf: (mark) => mark,
-      show: async ({ eventId }) => {
-        const head = await eventStore.findHead(accountId, eventId);
-        return head && asksFor(types, head.type) ? eventId : undefined;
-      },
-    });
-    return found;
+/**
+ * Try a filter on data, or on events that are there. Nothing is sent, and nothing changes.
+ *
+ * @throws AppError `invalid_request` for an event or a type that is not there.
+ */
+export async function tryFilter(
+  context: TryFilterContext,
+  accountId: AccountId,
+  filter: PayloadFilter,
+  source: TrySource,
+): Promise<readonly Trial[]> {
+  switch (source.kind) {
+    case 'data':
+      return [tryOn(filter, source.data)];
+    case 'example':
+      return [{ type: source.type, ...tryOn(filter, await exampleOf(context, source.type)) }];
+    case 'event':
+      return [trialOf(filter, await findEvent(context, accountId, source.id))];
+    case 'last':
+      await requireKnownFilters(context, source.types ?? []);
+      return await tryOnLast(context, accountId, filter, source);
   }
 }
 
-export type TryFilter = ReturnType<typeof createTryFilter>;
+async function exampleOf(context: TryFilterContext, type: string): Promise<unknown> {
+  try {
+    return (await readEventType(context, type)).example;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    throw invalidRequest([{ pointer: '/event_type', detail: 'is not a known event type' }], error);
+  }
+}
+
+async function findEvent(
+  { eventStore }: TryFilterContext,
+  accountId: AccountId,
+  id: EventId,
+): Promise<StoredEvent> {
+  const event = await eventStore.find(accountId, id);
+  if (event) return event;
+  throw invalidRequest([{ pointer: '/event_id', detail: 'is no event of the account' }]);
+}
+
+// One after the other, so that no more than one of them is in memory, and others have their turn in between.
+async function tryOnLast(
+  context: TryFilterContext,
+  accountId: AccountId,
+  filter: PayloadFilter,
+  source: LastEvents,
+): Promise<readonly Trial[]> {
+  const trials: Trial[] = [];
+  let characters = 0;
+  for (const id of await lastOf(context, accountId, source)) {
+    const event = await context.eventStore.find(accountId, id);
+    // Its retention has just ended.
+    if (event === undefined) continue;
+    characters += event.body?.length ?? 0;
+    if (characters > MOST_CHARACTERS && trials.length > 0) break;
+    trials.push(trialOf(filter, event));
+    await setImmediate();
+  }
+  return trials;
+}
+
+async function lastOf(
+  { eventStore }: TryFilterContext,
+  accountId: AccountId,
+  { types, most }: LastEvents,
+): Promise<readonly EventId[]> {
+  const { found } = await scanPage<EventMark, EventId, EventMark>({
+    limit: most,
+    before: undefined,
+    mostScanned: MOST_SCANNED,
+    readBatch: async (size, from) => {
+      const { marks, nextCursor } = await eventStore.list(accountId, size, from);
+      return { entries: marks, nextCursor };
+    },
+    cursorOf: (mark) => mark,
+    show: async ({ eventId }) => {
+      const head = await eventStore.findHead(accountId, eventId);
+      return head && asksFor(types, head.type) ? eventId : undefined;
+    },
+  });
+  return found;
+}
 
 function asksFor(types: LastEvents['types'], type: string): boolean {
   return types === undefined || types.some((filter) => matchesType(filter, type));

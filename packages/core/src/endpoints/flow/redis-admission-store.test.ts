@@ -3,12 +3,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
-import {
-  type AdmissionRequest,
-  type AdmissionStore,
-  createRedisAdmissionStore,
-  RATE_WINDOW_MS,
-} from './redis-admission-store';
+import { type AdmissionRequest, AdmissionStore, RATE_WINDOW_MS } from './redis-admission-store';
 
 const NOW = 1_700_000_000_000;
 const LIMIT = 3;
@@ -19,7 +14,7 @@ let redis: TestRedis;
 let store: AdmissionStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisAdmissionStore(redis.client);
+  store = new AdmissionStore(redis.client);
 });
 afterAll(() => redis.close());
 

@@ -9,7 +9,7 @@ import {
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
-import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../../platform/redis-script';
 
 export interface AdmissionRequest {
@@ -171,95 +171,95 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
  * An attempt counts for the rate limit until one second after it has ended. Since its request arrives before that end,
  * no second sees more arrivals than the limit, however long each was on its way.
  */
-export function createRedisAdmissionStore(redis: RedisClient) {
-  return withStorageErrors({
-    async admit(endpointId: EndpointId, request: AdmissionRequest, now: number): Promise<AdmissionAnswer> {
-      const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
-      const waited = hasWaited ? 1 : 0;
-      const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited];
-      const [kind, value] = answerSchema.parse(await ADMIT(redis, keysOfLimits(endpointId), args));
-      switch (kind) {
-        case 'admitted':
-          return { kind, isProbe: value === 1 };
-        case 'breaker_open':
-          return { kind, openUntil: value };
-        case 'rate_limited':
-          return { kind, nextInMs: value };
-        case 'out_of_turn':
-        case 'first':
-          return { kind };
-      }
-    },
+export class AdmissionStore {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Gives back what an attempt was admitted with that was broken off and says nothing of the receiver. */
-    async withdraw(
-      endpointId: EndpointId,
-      { attemptKey, isProbe }: { readonly attemptKey: string | undefined; readonly isProbe: boolean },
-      { failures, openUntil }: BreakerState,
-      now: number,
-    ): Promise<void> {
-      const args = [attemptKey ?? '', isProbe ? 1 : 0, failures, openUntil, now];
-      await WITHDRAW(redis, keysOfLimits(endpointId).slice(0, 2), args);
-    },
+  async admit(endpointId: EndpointId, request: AdmissionRequest, now: number): Promise<AdmissionAnswer> {
+    const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
+    const waited = hasWaited ? 1 : 0;
+    const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited];
+    const [kind, value] = answerSchema.parse(await ADMIT(this.redis, keysOfLimits(endpointId), args));
+    switch (kind) {
+      case 'admitted':
+        return { kind, isProbe: value === 1 };
+      case 'breaker_open':
+        return { kind, openUntil: value };
+      case 'rate_limited':
+        return { kind, nextInMs: value };
+      case 'out_of_turn':
+      case 'first':
+        return { kind };
+    }
+  }
 
-    async stand(endpointId: EndpointId, rateLimit: number | undefined): Promise<Standing> {
-      const reply = await STAND(redis, keysOfLimits(endpointId).slice(0, 4), [rateLimit ?? 0]);
-      const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun] = standingSchema.parse(reply);
-      return {
-        breaker: decodeBreaker(breaker === '' ? undefined : breaker),
-        rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
-        next:
-          eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
-      };
-    },
+  /** Gives back what an attempt was admitted with that was broken off and says nothing of the receiver. */
+  async withdraw(
+    endpointId: EndpointId,
+    { attemptKey, isProbe }: { readonly attemptKey: string | undefined; readonly isProbe: boolean },
+    { failures, openUntil }: BreakerState,
+    now: number,
+  ): Promise<void> {
+    const args = [attemptKey ?? '', isProbe ? 1 : 0, failures, openUntil, now];
+    await WITHDRAW(this.redis, keysOfLimits(endpointId).slice(0, 2), args);
+  }
 
-    async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
-      return decodeBreaker(await redis.get(keys.breaker(endpointId)));
-    },
+  async stand(endpointId: EndpointId, rateLimit: number | undefined): Promise<Standing> {
+    const reply = await STAND(this.redis, keysOfLimits(endpointId).slice(0, 4), [rateLimit ?? 0]);
+    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun] = standingSchema.parse(reply);
+    return {
+      breaker: decodeBreaker(breaker === '' ? undefined : breaker),
+      rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
+      next:
+        eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+    };
+  }
 
-    /** The same with since when it fails, for those who are told about it. */
-    async readFailing(
-      endpointId: EndpointId,
-    ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
-      const stored = await redis.get(keys.breaker(endpointId));
-      return { ...decodeBreaker(stored), failingSince: decodeFailingSince(stored) };
-    },
+  async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
+    return decodeBreaker(await this.redis.get(keys.breaker(endpointId)));
+  }
 
-    /** Whatever it was like before, the next attempt is let through. */
-    async closeBreaker(endpointId: EndpointId): Promise<void> {
-      await redis.del(keys.breaker(endpointId));
-    },
+  /** The same with since when it fails, for those who are told about it. */
+  async readFailing(
+    endpointId: EndpointId,
+  ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
+    const stored = await this.redis.get(keys.breaker(endpointId));
+    return { ...decodeBreaker(stored), failingSince: decodeFailingSince(stored) };
+  }
 
-    /** Puts deliveries that go one at a time into their order; those that are in it stay where they are. */
-    async joinOrder(
-      endpointId: EndpointId,
-      deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
-      target: ScriptTarget = redis,
-    ): Promise<void> {
-      const members = deliveries.flatMap(({ eventId, acceptedAt }) => [acceptedAt, eventId]);
-      await JOIN_ORDER(target, [keys.order(endpointId)], members);
-    },
+  /** Whatever it was like before, the next attempt is let through. */
+  async closeBreaker(endpointId: EndpointId): Promise<void> {
+    await this.redis.del(keys.breaker(endpointId));
+  }
 
-    /** A delivery that has ended makes room for the one behind it. */
-    async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
-      await LEAVE_ORDER(redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);
-    },
+  /** Puts deliveries that go one at a time into their order; those that are in it stay where they are. */
+  async joinOrder(
+    endpointId: EndpointId,
+    deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    const members = deliveries.flatMap(({ eventId, acceptedAt }) => [acceptedAt, eventId]);
+    await JOIN_ORDER(target, [keys.order(endpointId)], members);
+  }
 
-    /** Nobody waits for the rate limit any more: new deliveries need not go behind anyone. */
-    async endRateWait(endpointId: EndpointId): Promise<void> {
-      await redis.del(keys.rateWaiting(endpointId));
-    },
+  /** A delivery that has ended makes room for the one behind it. */
+  async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
+    await LEAVE_ORDER(this.redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);
+  }
 
-    /** Forgets who goes after whom: the endpoint's deliveries are to go by other rules now. */
-    async clearOrder(endpointId: EndpointId): Promise<void> {
-      await redis.del(keys.order(endpointId), keys.turn(endpointId));
-    },
+  /** Nobody waits for the rate limit any more: new deliveries need not go behind anyone. */
+  async endRateWait(endpointId: EndpointId): Promise<void> {
+    await this.redis.del(keys.rateWaiting(endpointId));
+  }
 
-    /** Of a deleted endpoint nothing stays. */
-    async remove(endpointId: EndpointId): Promise<void> {
-      await redis.unlink(...keysOfLimits(endpointId));
-    },
-  });
+  /** Forgets who goes after whom: the endpoint's deliveries are to go by other rules now. */
+  async clearOrder(endpointId: EndpointId): Promise<void> {
+    await this.redis.del(keys.order(endpointId), keys.turn(endpointId));
+  }
+
+  /** Of a deleted endpoint nothing stays. */
+  async remove(endpointId: EndpointId): Promise<void> {
+    await this.redis.unlink(...keysOfLimits(endpointId));
+  }
 }
 
-export type AdmissionStore = ReturnType<typeof createRedisAdmissionStore>;
+throwStorageErrors(AdmissionStore);

@@ -29,37 +29,33 @@ export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessA
   readonly concurrency: ConcurrencyStanding | undefined;
 }
 
-export interface ReadHealthDeps {
+export interface ReadHealthContext {
   readonly healthStore: Pick<HealthStore, 'read'>;
   readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
   readonly heldDeliveries: { count(endpointId: EndpointId): Promise<number> };
   readonly clock: Clock;
 }
 
-export function createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }: ReadHealthDeps) {
-  /** All that it asks for goes out at once: of many endpoints together it is one round trip. */
-  return async function readHealth({
-    id,
-    maxConcurrency,
-  }: Pick<Endpoint, 'id' | 'maxConcurrency'>): Promise<Health> {
-    const now = clock();
-    const [record, breaker, held] = await Promise.all([
-      healthStore.read(id, now),
-      admissionStore.readBreaker(id),
-      heldDeliveries.count(id),
-    ]);
-    return {
-      ...recentAttempts(record, now),
-      lastSuccessAt: record.lastSuccessAt,
-      lastFailureAt: record.lastFailureAt,
-      breaker: phaseOf(breaker, now),
-      held,
-      concurrency: standingOf(record.limits, maxConcurrency),
-    };
+/** All that it asks for goes out at once: of many endpoints together it is one round trip. */
+export async function readHealth(
+  { healthStore, admissionStore, heldDeliveries, clock }: ReadHealthContext,
+  { id, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
+): Promise<Health> {
+  const now = clock();
+  const [record, breaker, held] = await Promise.all([
+    healthStore.read(id, now),
+    admissionStore.readBreaker(id),
+    heldDeliveries.count(id),
+  ]);
+  return {
+    ...recentAttempts(record, now),
+    lastSuccessAt: record.lastSuccessAt,
+    lastFailureAt: record.lastFailureAt,
+    breaker: phaseOf(breaker, now),
+    held,
+    concurrency: standingOf(record.limits, maxConcurrency),
   };
 }
-
-export type ReadHealth = ReturnType<typeof createReadHealth>;
 
 // A worker says its limit after an attempt: it may have been told of the endpoint's own bound since.
 function standingOf(

@@ -10,7 +10,7 @@ import {
   hourOf,
   tallyOf,
 } from './attempt-tally';
-import { createRedisHealthStore, type HealthStore } from './redis-health-store';
+import { HealthStore } from './redis-health-store';
 
 const HOUR_MS = 3_600_000;
 const NOW = 472_236 * HOUR_MS;
@@ -20,7 +20,7 @@ let redis: TestRedis;
 let store: HealthStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisHealthStore(redis.client, RETENTION_MS);
+  store = new HealthStore(redis.client, RETENTION_MS);
 });
 afterAll(() => redis.close());
 
@@ -59,7 +59,7 @@ describe('the health store', () => {
     const tallies = Array.from({ length: 50 }, (_, i) =>
       tallyFor([success(NOW + i), failure(NOW + 100 - i)]),
     );
-    const workers = [store, createRedisHealthStore(redis.client, RETENTION_MS)] as const;
+    const workers = [store, new HealthStore(redis.client, RETENTION_MS)] as const;
     await Promise.all(tallies.map((tally, i) => workers[i % 2 === 0 ? 0 : 1].add(id, tally, NOW)));
     expect(await store.read(id, NOW)).toMatchObject({
       hours: [{ hour: hourOf(NOW), successes: 50, failures: 50, durations: durationsOf(50, 50) }],

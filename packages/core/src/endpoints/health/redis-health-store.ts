@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
-import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 import {
   type AttemptTally,
@@ -68,43 +68,46 @@ const ADD = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 
 /** How the attempts at each endpoint went: counts and durations by the hour, the last success, the last failure. */
-export function createRedisHealthStore(redis: RedisClient, retentionMs: number) {
-  return withStorageErrors({
-    /** @param said the limit of the worker whose attempts these are; absent: it does not know. */
-    async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
-      const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
-      const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
-        hour,
-        successes,
-        failures,
-        encodeDurations(durations),
-      ]);
-      const values = [
-        ...[firstHourKept(now), retentionMs, lastSuccessAt, lastFailureAt],
-        ...[said?.workerId ?? '', said?.limit ?? 0, now, now - LIMIT_GOOD_FOR_MS],
-        ...counts,
-      ];
-      await ADD(redis, [keys.health(endpointId)], values);
-    },
+export class HealthStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retentionMs: number,
+  ) {}
 
-    async read(endpointId: EndpointId, now: number): Promise<HealthRecord> {
-      const stored = await redis.hgetall(keys.health(endpointId));
-      return { ...decode(stored), limits: decodeLimits(stored[LIMITS], now - LIMIT_GOOD_FOR_MS) };
-    },
+  /** @param said the limit of the worker whose attempts these are; absent: it does not know. */
+  async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
+    const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
+    const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
+      hour,
+      successes,
+      failures,
+      encodeDurations(durations),
+    ]);
+    const values = [
+      ...[firstHourKept(now), this.retentionMs, lastSuccessAt, lastFailureAt],
+      ...[said?.workerId ?? '', said?.limit ?? 0, now, now - LIMIT_GOOD_FOR_MS],
+      ...counts,
+    ];
+    await ADD(this.redis, [keys.health(endpointId)], values);
+  }
 
-    /** Milliseconds since the Unix epoch; `undefined` when none is on record. */
-    async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
-      return toTime(await redis.hget(keys.health(endpointId), LAST_SUCCESS));
-    },
+  async read(endpointId: EndpointId, now: number): Promise<HealthRecord> {
+    const stored = await this.redis.hgetall(keys.health(endpointId));
+    return { ...decode(stored), limits: decodeLimits(stored[LIMITS], now - LIMIT_GOOD_FOR_MS) };
+  }
 
-    /** What a worker still has in memory may come back afterwards; it goes when its time is over. */
-    async remove(endpointId: EndpointId): Promise<void> {
-      await redis.unlink(keys.health(endpointId));
-    },
-  });
+  /** Milliseconds since the Unix epoch; `undefined` when none is on record. */
+  async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
+    return toTime(await this.redis.hget(keys.health(endpointId), LAST_SUCCESS));
+  }
+
+  /** What a worker still has in memory may come back afterwards; it goes when its time is over. */
+  async remove(endpointId: EndpointId): Promise<void> {
+    await this.redis.unlink(keys.health(endpointId));
+  }
 }
 
-export type HealthStore = ReturnType<typeof createRedisHealthStore>;
+throwStorageErrors(HealthStore);
 
 function decode(stored: Readonly<Record<string, string>>): AttemptTally {
   const numbers = Object.keys(stored).filter((field) => /^s\d+$/.test(field));

@@ -1,11 +1,10 @@
-import { AccountStore } from '../../accounts/redis-account-store';
 import { wakeUpEndpoint } from '../../deliver/flow/releaser';
 import { deliveryIdOf } from '../../domain/delivery';
 import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
 import { keys } from '../../domain/keys';
-import { createDisable } from '../../endpoints/disable';
-import { createManageEndpoints } from '../../endpoints/manage-endpoints';
+import { disable } from '../../endpoints/disable';
+import { enableEndpoint, removeEndpoint } from '../../endpoints/manage-endpoints';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { oneByOne } from '../../platform/redis-script';
 import { createFanOutEvent } from '../../publish/fan-out-event';
@@ -207,7 +206,7 @@ export class ModelScene {
   }
 
   async disable(): Promise<void> {
-    await createDisable(this.lane.admission)(this.endpoint.accountId, this.endpoint.id, 'client');
+    await disable(this.lane.admission, this.endpoint.accountId, this.endpoint.id, 'client');
     this.isEnabled = false;
   }
 
@@ -215,9 +214,16 @@ export class ModelScene {
   async beginEnabling(): Promise<void> {
     const enabling = new Stepwise();
     this.enabling = enabling;
-    const manage = this.#manageEndpoints(enabling);
+    const { admission } = this.lane;
+    const { endpointStore } = admission;
+    const stepwise = {
+      find: endpointStore.find.bind(endpointStore),
+      idOf: endpointStore.idOf.bind(endpointStore),
+      update: enabling.before('the record', endpointStore.update.bind(endpointStore)),
+    };
+    const context = { ...admission, endpointStore: stepwise };
     await enabling.start(async () => {
-      await manage.enable(this.endpoint.accountId, this.endpoint.id);
+      await enableEndpoint(context, this.endpoint.accountId, this.endpoint.id);
       this.isEnabled = true;
       this.enabling = undefined;
     });
@@ -225,7 +231,7 @@ export class ModelScene {
 
   async remove(): Promise<void> {
     this.isDeleted = true;
-    await this.#manageEndpoints(undefined).remove(this.endpoint.accountId, this.endpoint.id);
+    await removeEndpoint(this.lane.admission, this.endpoint.accountId, this.endpoint.id);
   }
 
   async openBreaker(): Promise<void> {
@@ -250,25 +256,6 @@ export class ModelScene {
 
   async promote(delivery: ModelDelivery): Promise<void> {
     await this.lane.admission.deliveryQueue.promote(this.partsOf(delivery));
-  }
-
-  #manageEndpoints(enabling: Stepwise | undefined) {
-    const { admission, redis } = this.lane;
-    const { endpointStore } = admission;
-    return createManageEndpoints({
-      ...admission,
-      endpointStore: {
-        ...endpointStore,
-        update: enabling?.before('the record', endpointStore.update) ?? endpointStore.update,
-      },
-      accountStore: new AccountStore(redis),
-      requireKnownFilters: async () => {},
-      newId: () => '',
-      newSecret: () => '',
-      maxEndpoints: 1,
-      disable: createDisable(admission),
-      raise: () => {},
-    });
   }
 
   async #onRequest(sender: ModelRun): Promise<void> {

@@ -1,8 +1,8 @@
-import { MAX_OPEN_MS, PROBE_MS } from '../../domain/breaker';
-import { createClosables } from '../../testing/closables';
-import { openTestRedis } from '../../testing/test-redis';
-import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
-import { createRedisOpenBreakers } from './redis-open-breakers';
+import { MAX_OPEN_MS, PROBE_MS } from '../domain/breaker';
+import { createClosables } from '../testing/closables';
+import { openTestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { OpenBreakers } from './redis-troubled-endpoints';
 
 const NOW = 1_700_000_000_000;
 
@@ -15,7 +15,7 @@ function uniqueAddress() {
 
 async function arrange() {
   const { client } = willClose(await openTestRedis());
-  return { client, openBreakers: createRedisOpenBreakers(client) };
+  return { client, openBreakers: new OpenBreakers(client) };
 }
 
 it('counts a breaker once, however often it stays open, until it closes', async () => {
