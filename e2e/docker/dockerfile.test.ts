@@ -1,18 +1,23 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
-import { canConfine } from './confinement';
-import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
-import { ImageProcess } from './image-process';
-import { readDevelopmentDependencies, workspaceManifests } from './manifests';
-import { npmSettings, provideNpmOfImage } from './npm-of-image';
+import {
+  DockerfileFollower,
+  type Image,
+  type ImageFile,
+  listFiles,
+  readDockerIgnore,
+} from './follow-dockerfile';
+import { canConfine, ImageProcess } from './image-process';
 import { readDockerfile } from './read-dockerfile';
 
 const PROJECT = join(__dirname, '..', '..');
@@ -30,6 +35,11 @@ const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css)|index\.html
 
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
+
+/** The npm that comes with the Node.js of the base image: other versions judge a lock file differently. */
+const NPM_VERSION = '11.19.0';
+const PASSED_ON_TO_NPM =
+  /^(HOME|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(registry|cache|cafile|userconfig|globalconfig))$/i;
 
 // It installs the dependencies twice, and compiles.
 const BUILD_TIMEOUT_MS = 600_000;
@@ -56,7 +66,7 @@ beforeAll(async () => {
   programs = join(folder, 'programs');
   await mkdir(programs);
   await symlink(process.execPath, join(programs, 'node'));
-  const npm = await provideNpmOfImage(PROJECT);
+  const npm = await provideNpmOfImage();
   const follower = new DockerfileFollower({
     context: PROJECT,
     dockerfile: 'docker/Dockerfile',
@@ -65,7 +75,6 @@ beforeAll(async () => {
       ...npmSettings(process.env),
       PATH: [npm, dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
     },
-    onSkipped: (step) => say(`not followed: ${step}`),
   });
   for (const target of TARGETS) {
     const image = await follower.build(target);
@@ -131,6 +140,21 @@ describe.each(TARGETS)('the %s image', (target) => {
 });
 
 describe('the build', () => {
+  it.each([
+    '.env',
+    'apps/api/.env.local',
+    '.git/config',
+    'tools/start.mjs',
+    'node_modules/express/index.js',
+    'packages/core/node_modules/lru-cache/index.js',
+    'packages/core/dist/a.js',
+    'packages/core/src/deep/a.test.ts',
+    'packages/core/src/testing/test-redis.ts',
+  ])('is not sent %s', async (path) => {
+    const isIgnored = readDockerIgnore(await readFile(join(PROJECT, '.dockerignore'), 'utf8'));
+    expect([path, isIgnored(path)]).toEqual([path, true]);
+  });
+
   it('knows the manifest of every workspace', async () => {
     const stages = readDockerfile(await readFile(join(PROJECT, 'docker/Dockerfile'), 'utf8'));
     const manifests = stages.find(({ name }) => name === 'manifests');
@@ -227,4 +251,74 @@ function megabytes(files: readonly ImageFile[]): string {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** Fetches it once. Resolves with the folder that has its `npm` and `npx`. */
+async function provideNpmOfImage(): Promise<string> {
+  const prefix = join(PROJECT, 'node_modules/.cache', `npm-${NPM_VERSION}`);
+  const commands = join(prefix, 'node_modules/.bin');
+  if (await stat(join(commands, 'npx')).catch(() => undefined)) return commands;
+  await mkdir(prefix, { recursive: true });
+  await promisify(execFile)('npm', [
+    'install',
+    '--prefix',
+    prefix,
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    `npm@${NPM_VERSION}`,
+  ]);
+  return commands;
+}
+
+/** Where npm finds its registry and its cache on this machine; nothing else of our environment. */
+function npmSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
+  // What is in the cache already need not be asked for again.
+  const settings: Record<string, string> = { npm_config_prefer_offline: 'true' };
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && PASSED_ON_TO_NPM.test(name)) settings[name] = value;
+  }
+  return settings;
+}
+
+/** The packages that development needs and production does not. */
+async function readDevelopmentDependencies(): Promise<ReadonlySet<string>> {
+  const folders = ['.', ...(await workspaceManifests()).map(dirname)];
+  const manifests = await Promise.all(folders.map((path) => readManifest(join(PROJECT, path))));
+  const production = new Set(manifests.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
+  const development = manifests.flatMap(({ devDependencies = {} }) => Object.keys(devDependencies));
+  return new Set(development.filter((name) => !production.has(name)));
+}
+
+/** The path of the manifest of every workspace, from the root of the project. */
+async function workspaceManifests(): Promise<string[]> {
+  const { workspaces = [] } = await readManifest(PROJECT);
+  const manifests = await Promise.all(
+    workspaces.map(async (pattern) => {
+      const parent = pattern.replace(/\/\*$/, '');
+      const names = await readdir(join(PROJECT, parent));
+      return names.map((name) => `${parent}/${name}/package.json`);
+    }),
+  );
+  const exist = await Promise.all(
+    manifests.flat().map(async (path) => ((await isFile(join(PROJECT, path))) ? path : undefined)),
+  );
+  return exist.filter((path) => path !== undefined);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+interface Manifest {
+  readonly workspaces?: readonly string[];
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+async function readManifest(packageFolder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as Manifest;
 }

@@ -70,27 +70,3 @@ it('the job that publishes takes what another one has packed', () => {
     { name: 'publish', permissions: { 'id-token': 'write' }, needs: 'pack' },
   ]);
 });
-
-it.each([
-  ['- uses: actions/checkout@v4', 1],
-  ['- uses: actions/checkout@11d5960a # v4.4.0', 1],
-  ['  uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262', 1],
-  ['- uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0', 0],
-])('finds actions that can be moved: %s', (line, count) => {
-  expect(findMovableActions(line)).toHaveLength(count);
-});
-
-it('finds jobs that may too much', () => {
-  const text = `
-permissions: { id-token: write }
-jobs:
-  all:
-    permissions: { contents: read, id-token: write }
-    steps: [{ uses: actions/checkout@v4 }, { run: npm test }, { run: npm publish }]`;
-  expect(findOverpowered(text)).toEqual([
-    'all jobs: id-token',
-    'all: actions/checkout@v4',
-    'all: npm test',
-    'all: npm publish',
-  ]);
-});

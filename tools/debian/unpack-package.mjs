@@ -36,6 +36,9 @@ export async function unpackPackage({ title, packageName, folderName, inspect })
     for (const file of download.files) await unpack(file, fetched);
     const found = await inspect(fetched);
     if ('refusal' in found) return found;
+    // Several may fetch it at once: what the first one has put there is in use.
+    const ofAnother = await inspect(unpackedFolder);
+    if ('program' in ofAnother) return ofAnother;
     // Only what is whole and works gets the final name: an interrupted run leaves nothing that looks done.
     await rm(unpackedFolder, { recursive: true, force: true });
     await rename(fetched, unpackedFolder);
