@@ -1,4 +1,4 @@
-import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
+import { authenticate as authenticateBy } from '@hookferry/core/accounts/authenticate';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { Account, AccountId } from '@hookferry/core/domain/account';
@@ -41,12 +41,7 @@ async function runJson(commandLine: string) {
 
 function authenticate(key: string) {
   const apiKeyStore = new ApiKeyStore(redis.client);
-  return createAuthenticate({
-    authenticateSession: noSessions,
-    apiKeyStore,
-    noteUse: () => {},
-    clock: Date.now,
-  })(`Bearer ${key}`);
+  return authenticateBy({ ...noSessions, apiKeyStore, clock: Date.now }, `Bearer ${key}`);
 }
 
 describe('keys create', () => {

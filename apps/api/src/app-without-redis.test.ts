@@ -136,8 +136,8 @@ describe('when Redis falls silent after a key was found', () => {
       clock: systemClock,
       emit: () => {},
     };
-    const { authenticate, recheck } = open({ ...process, redis: keysRedis });
-    return createApp({ ...open(process), authenticate, recheck });
+    const { apiKeyStore, portalSessionStore } = open({ ...process, redis: keysRedis });
+    return createApp({ ...open(process), apiKeyStore, portalSessionStore });
   }
 
   function open(process: ProcessContext): ApiContext {

@@ -14,7 +14,7 @@ import { routes } from './routes/index';
 
 /** The HTTP API, from the first middleware to the last. */
 export function createApp(context: ApiContext): Express {
-  const { config, probes, inspectedQueues, authenticate, emit } = context;
+  const { config, probes, inspectedQueues, emit } = context;
   const app = express();
   app.disable('x-powered-by');
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
@@ -31,7 +31,7 @@ export function createApp(context: ApiContext): Express {
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });
   }
-  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);
+  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context);
   mountRoutes(app, routes, context);
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));

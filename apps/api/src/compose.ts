@@ -105,7 +105,7 @@ export async function composeApi(
   warnOfAnyHost(config, emit);
   await Promise.all([shards.start(), bootstrap.tried]);
   registerPromGauges(registry, processGauges, {
-    standings: context.quota.standings,
+    standings: () => context.quota.standings(),
     ping: () => redis.ping(),
     eventLoopLagMs: watchEventLoop(),
     clock: steadyClock,

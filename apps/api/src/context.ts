@@ -1,23 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { createAccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
-import {
-  type AuthenticateClient,
-  AuthFailures,
-  createLimitAuthFailures,
-  createLimitExchanges,
-  type ExchangeOfClient,
-} from '@hookferry/core/accounts/auth-failures';
-import {
-  type Authenticate,
-  createAuthenticate,
-  createAuthenticateSession,
-  createNoteUse,
-  createRequireLiveSession,
-} from '@hookferry/core/accounts/authenticate';
-import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
-import { createExchangeCode } from '@hookferry/core/accounts/portal-sessions';
+import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
+import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
+import { KeyUses } from '@hookferry/core/accounts/authenticate';
+import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
+import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
@@ -29,11 +16,10 @@ import type { NoteUsage } from '@hookferry/core/domain/usage';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
-import { OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
-import { DisabledEndpoints } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
@@ -121,9 +107,11 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
-  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = new EndpointStore(redis, sealer, quota.note);
+  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
+    quota.note(accountId, standing),
+  );
   const subscriptions = new Subscriptions(endpointStore);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
@@ -174,8 +162,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     accountStore: new AccountStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),
-    allowanceStore: createRedisAllowanceStore(redis),
     eventTypeStore: new EventTypeStore(redis),
+    allowanceStore: new AllowanceStore(redis),
     eventStore,
     eventClaims: new EventClaimStore(redis, config.RETENTION),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
@@ -248,8 +236,11 @@ function openUseCases(stores: StoresContext) {
   const watchListeners = new WatchListeners({ ...context, listeners });
   watchListeners.start();
   return {
-    ...openDoor(stores),
-    limitRate: createLimitRate({
+    keyUses: new KeyUses(stores.apiKeyStore, clock),
+    authFailures: config.AUTH_FAILURE_LIMIT
+      ? new AuthFailures({ allowance: config.AUTH_FAILURE_LIMIT, clock })
+      : undefined,
+    rateLimit: new RateLimit({
       allowanceStore,
       ofKey: config.RATE_LIMIT,
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
@@ -263,32 +254,5 @@ function openUseCases(stores: StoresContext) {
     acceptEvents,
     testEndpoint: createTestEndpoint({ ...context, acceptEvents }),
     operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
-  };
-}
-
-interface Door {
-  readonly authenticate: AuthenticateClient;
-  readonly recheck: Authenticate;
-  readonly exchangeCode: ExchangeOfClient;
-}
-
-/** Who is let in: by an API key or a session's token, or with a code that is exchanged for one; `recheck`: who would be still. */
-function openDoor({ config, apiKeyStore, portalSessionStore, clock }: StoresContext): Door {
-  const requireLiveSession = createRequireLiveSession({ apiKeyStore, clock });
-  const sessions = { portalSessionStore, requireLiveSession, clock };
-  const authenticate = createAuthenticate({
-    apiKeyStore,
-    noteUse: createNoteUse(apiKeyStore, clock),
-    authenticateSession: createAuthenticateSession(sessions),
-    clock,
-  });
-  const exchangeCode = createExchangeCode(sessions);
-  const allowance = config.AUTH_FAILURE_LIMIT;
-  if (!allowance) return { authenticate, recheck: authenticate, exchangeCode };
-  const failures = new AuthFailures({ allowance, clock });
-  return {
-    authenticate: createLimitAuthFailures({ authenticate, failures }),
-    recheck: authenticate,
-    exchangeCode: createLimitExchanges(exchangeCode, failures),
   };
 }

@@ -47,7 +47,7 @@ export function composeMetrics() {
   function showGauges(deps: GaugesDeps): void {
     const { redis, quota, slots, concurrency } = deps;
     registerPromGauges(registry, processGauges, {
-      standings: quota.standings,
+      standings: () => quota.standings(),
       ping: () => redis.ping(),
       eventLoopLagMs: watchEventLoop(),
       clock: steadyClock,

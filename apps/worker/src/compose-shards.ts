@@ -1,4 +1,4 @@
-import { createTakesEvents } from '@hookferry/core/accounts/resolve-account';
+import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import type { DeliverContext } from '@hookferry/core/deliver/deliver';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -83,7 +83,7 @@ function composeFanOut(deps: ConsumerDeps) {
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
       clock,
     }),
-    takesEvents: createTakesEvents(accountStore, steadyClock),
+    openAccounts: new OpenAccounts(accountStore, steadyClock),
     routeEvent: createRouteEvent(),
     fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
   };

@@ -1,6 +1,6 @@
-import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
+import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { keyIn } from '@hookferry/core/accounts/authenticate';
-import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
+import type { RateLimit, RateStanding } from '@hookferry/core/accounts/limit-rate';
 import {
   type KnownAccounts,
   type ResolveAccountContext,
@@ -14,8 +14,7 @@ import type { Request, Response } from 'express';
 import { requestStateOf } from './request-state';
 import type { Route } from './route';
 
-interface AdmitContext extends SpendContext, ResolveAccountContext {
-  readonly authenticate: AuthenticateClient;
+interface AdmitContext extends SpendContext, ResolveAccountContext, AuthenticateClientContext {
   readonly knownAccounts: KnownAccounts;
   readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
 }
@@ -33,7 +32,7 @@ export async function admit(
   const { authorization } = request.headers;
   // Publishing needs it next: it goes along with the look-up of the key, and saves a round trip.
   const early = stores === 'event' ? readEarly(context, authorization) : undefined;
-  const apiKey = await context.authenticate(authorization, request.ip);
+  const apiKey = await authenticateClient(context, authorization, request.ip);
   context.knownAccounts.note(apiKey);
   // Only now: a client that knows the id of a key, but not the key, must not use up its requests.
   state.spender = apiKey;
@@ -65,7 +64,7 @@ export function presentedKeyOf(request: Request): string {
 }
 
 interface SpendContext {
-  readonly limitRate: LimitRate;
+  readonly rateLimit: Pick<RateLimit, 'spend'>;
 }
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
@@ -79,9 +78,9 @@ const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
  *
  * @throws AppError `rate_limited` when it was too much.
  */
-export async function spend({ limitRate }: SpendContext, response: Response, points: number): Promise<void> {
+export async function spend({ rateLimit }: SpendContext, response: Response, points: number): Promise<void> {
   const { spender } = requestStateOf(response);
-  const standing = spender && (await limitRate(spender, points));
+  const standing = spender && (await rateLimit.spend(spender, points));
   if (!standing) return;
   const { allowance, isWithin, limitOf, remaining, resetsInMs } = standing;
   const { count, windowMs } = allowance;

@@ -1,4 +1,4 @@
-import type { Authenticate } from '@hookferry/core/accounts/authenticate';
+import { type AuthenticateContext, authenticate } from '@hookferry/core/accounts/authenticate';
 import { type ResolveAccountContext, resolveAccount } from '@hookferry/core/accounts/resolve-account';
 import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
@@ -61,10 +61,7 @@ export function credentialsIn(header: (name: string) => string | undefined, scop
 
 const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_found'];
 
-interface MayGoOnContext extends ResolveAccountContext {
-  /** That which counts no failures: our own check of a key that was good is nobody's attempt to guess one. */
-  readonly recheck: Authenticate;
-}
+interface MayGoOnContext extends ResolveAccountContext, AuthenticateContext {}
 
 /**
  * Whether a request that goes on and on would still be let in.
@@ -76,7 +73,8 @@ export async function mayGoOn(
   { authorization, account, scope }: Credentials,
 ): Promise<boolean> {
   try {
-    const { scopes } = await resolveAccount(context, await context.recheck(authorization), account);
+    // It counts no failures: a check of ours of a key that was good is no attempt to guess one.
+    const { scopes } = await resolveAccount(context, await authenticate(context, authorization), account);
     return scopes.includes(scope);
   } catch (error) {
     if (error instanceof AppError && NO_MORE.includes(error.code)) return false;

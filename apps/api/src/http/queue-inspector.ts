@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
+import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { requireOperator } from '@hookferry/core/accounts/resolve-account';
 import type { InspectedQueue, InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { type Express, type RequestHandler, Router, static as serveFiles } from 'express';
@@ -36,7 +36,7 @@ const PLACE = /<%[=-] (\w+) %>/g;
 export function mountQueueInspector(
   app: Express,
   queues: InspectedQueues,
-  authenticate: AuthenticateClient,
+  context: AuthenticateClientContext,
 ): void {
   const board = new ReadOnlyBoard();
   const { replaceQueues } = createBullBoard({
@@ -49,7 +49,7 @@ export function mountQueueInspector(
     replaceQueues(queues.list().map(adapterOf));
     next();
   };
-  app.use(PATH, requireOperatorOf(authenticate), pageSecurity, showCurrent, board.router);
+  app.use(PATH, requireOperatorOf(context), pageSecurity, showCurrent, board.router);
 }
 
 // A queue of another shard than the first is called what its keys begin with.
@@ -58,10 +58,10 @@ function adapterOf({ shard, isFirstShard, queue }: InspectedQueue): BullMQAdapte
 }
 
 // Browsers ask for a name and a password, and send them with each request from then on: the key is the password.
-function requireOperatorOf(authenticate: AuthenticateClient): RequestHandler {
+function requireOperatorOf(context: AuthenticateClientContext): RequestHandler {
   return async (request, response, next) => {
     response.set('www-authenticate', 'Basic realm="queues", charset="UTF-8"');
-    requireOperator(await authenticate(asBearer(request.headers.authorization), request.ip));
+    requireOperator(await authenticateClient(context, asBearer(request.headers.authorization), request.ip));
     response.removeHeader('www-authenticate');
     next();
   };

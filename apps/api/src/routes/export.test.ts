@@ -1,4 +1,5 @@
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import type { ApiKey } from '@hookferry/core/domain/account';
 import {
   type DeliveryId,
   type DeliveryParts,
@@ -11,13 +12,13 @@ import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { AppError } from '@hookferry/core/platform/app-error';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { noSessions } from '@hookferry/core/testing/no-sessions';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
@@ -172,8 +173,8 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
   expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));
 });
 
-/** What an export works with; `recheck` is whether its key is still good. */
-function contextOf(recheck: ApiContext['recheck']) {
+/** What an export works with; `findKey` looks for its key each time that it is asked whether the key is still good. */
+function contextOf(key: string, findKey: () => Promise<ApiKey | undefined>) {
   const { client } = api.redis;
   return {
     endpointStore: new EndpointStore(client, testSealer),
@@ -182,21 +183,30 @@ function contextOf(recheck: ApiContext['recheck']) {
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     longAnswers: new LongAnswers(),
     accountStore: new AccountStore(client),
-    recheck,
+    ...noSessions,
+    key,
+    apiKeyStore: { find: findKey },
+    clock: Date.now,
   };
 }
 
 /** The parts of an export, as the route gives them. */
 async function partsOf(context: ReturnType<typeof contextOf>, end = new AbortController()) {
   const { accountId } = endpoint;
-  const input = { apiKey: { accountId }, query: {}, receivedAt: Date.now(), header: () => undefined };
+  const input = {
+    apiKey: { accountId },
+    query: {},
+    receivedAt: Date.now(),
+    header: () => `Bearer ${context.key}`,
+  };
   const reply = await exportDeliveries.handle(input as never, context as unknown as ApiContext);
   const connection = { signal: end.signal, close: () => end.abort() };
   return reply.lines?.(connection)[Symbol.asyncIterator]();
 }
 
 it('turns few attempts into text at a time, and keeps an account to two exports at once', async () => {
-  const context = contextOf(async () => buildApiKey().record);
+  const { key, record } = buildApiKey();
+  const context = contextOf(key, async () => record);
   const parts = {
     eventId: parseDeliveryId(await saved(ACCEPTED_AT, 0))?.eventId ?? uniqueEventId(),
     endpointId: endpoint.id,
@@ -214,9 +224,7 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
 
 it('breaks off within seconds when its key is refused, however slowly it is read', async () => {
   const end = new AbortController();
-  const context = contextOf(() =>
-    Promise.reject(new AppError('unauthenticated', 'The API key is not valid.')),
-  );
+  const context = contextOf(buildApiKey().key, async () => undefined);
   // Events without end, of which nothing is kept any more.
   jest
     .spyOn(context.eventStore, 'listFrom')

@@ -1,4 +1,5 @@
 import { newPortalCode } from '@hookferry/core/accounts/api-keys';
+import { exchangeClientCode } from '@hookferry/core/accounts/auth-failures';
 import * as portalSessions from '@hookferry/core/accounts/portal-sessions';
 import {
   newPortalSessionSchema,
@@ -157,7 +158,7 @@ export const exchangePortalCode = defineRoute({
     },
   },
   async handle({ body, clientAddress }, context) {
-    const opened = await context.exchangeCode(body.code, clientAddress());
+    const opened = await exchangeClientCode(context, body.code, clientAddress());
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
   },
 });

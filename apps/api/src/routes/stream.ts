@@ -1,7 +1,7 @@
-import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { streamEnds } from '@hookferry/core/domain/signal';
+import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
 import type { StreamMessage } from '@hookferry/core/stream/change-reader';

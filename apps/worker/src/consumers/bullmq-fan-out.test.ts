@@ -46,7 +46,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     routeEvent,
     oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
     deadLetters: { keep: unexpected },
-    takesEvents: async (accountId) => accountId !== event.accountId,
+    openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
     readEventJob: unexpected,
     fanOutEvent: unexpected,
   });
@@ -86,7 +86,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     routeEvent,
     oldestEvents,
     deadLetters: { keep: async () => [] },
-    takesEvents: async () => true,
+    openAccounts: { takesEvents: async () => true },
     readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;
@@ -113,7 +113,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     ...options,
     subscriptions,
     routeEvent,
-    takesEvents: async () => true,
+    openAccounts: { takesEvents: async () => true },
     oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
     deadLetters: willClose(new RejectedEvents(options.redis, oneShard(options.prefix), Date.now)),
     readEventJob: async () => {

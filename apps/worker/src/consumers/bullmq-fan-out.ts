@@ -1,4 +1,4 @@
-import type { TakesEvents } from '@hookferry/core/accounts/resolve-account';
+import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -24,7 +24,7 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
-  readonly takesEvents: TakesEvents;
+  readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
 }
 
 /**
@@ -40,7 +40,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     deadLetters,
     oldestEvents,
     readEventJob,
-    takesEvents,
+    openAccounts,
     emit,
   } = options;
 
@@ -75,7 +75,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
 
   async function isDropped({ id, data }: EventJob): Promise<boolean> {
     const accountId = accountOfJob(data);
-    if (accountId === undefined || (await takesEvents(accountId))) return false;
+    if (accountId === undefined || (await openAccounts.takesEvents(accountId))) return false;
     emit({ name: 'event.dropped', jobId: id, accountId });
     return true;
   }

@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import { lapseOf, type UsageChange } from '../domain/usage';
 import { recordSignals } from '../testing/record-signals';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createAccountQuota, UsageRecorder } from './account-quota';
+import { AccountQuota, UsageRecorder } from './account-quota';
 
 describe('account quota', () => {
   const QUOTA = 1_000;
@@ -13,7 +13,7 @@ describe('account quota', () => {
     const stored = new Map<AccountId, { usedBytes: number; own?: number }>();
     const looks: AccountId[] = [];
     const signals = recordSignals();
-    const quota = createAccountQuota({
+    const quota = new AccountQuota({
       usageStore: {
         async look(accountId) {
           looks.push(accountId);

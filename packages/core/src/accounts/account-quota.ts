@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock';
 import { settledWithin } from '../platform/timers';
 import type { Standing, UsageStore } from './redis-usage-store';
 
-export interface AccountQuotaDeps {
+export interface AccountQuotaOptions {
   readonly usageStore: Pick<UsageStore, 'look'>;
   /** What an account may store if its operator says nothing else of it; 0: as much as there is room for. */
   readonly defaultBytes: number;
@@ -42,52 +42,40 @@ const NEAR_SHARE = 0.8;
  * which is read anyway, and notes it here: so an account that is within its quota costs no command. One that is not is
  * looked at exactly, once a second at most. Requests that are under way at the same time may go beyond it together.
  */
-export function createAccountQuota({ usageStore, defaultBytes, clock, emit }: AccountQuotaDeps) {
-  const known = createLru<AccountId, Known>(REMEMBERED_ACCOUNTS);
+export class AccountQuota {
+  readonly #known = createLru<AccountId, Known>(REMEMBERED_ACCOUNTS);
 
-  function note(accountId: AccountId, { usedBytes, ownQuotaBytes }: Standing, isExact = false): Known {
-    const now: Known = { usedBytes, quotaBytes: quotaOf(ownQuotaBytes), isExact, at: clock() };
-    known.set(accountId, now);
-    return now;
+  constructor(private readonly options: AccountQuotaOptions) {}
+
+  /** Note how much an account stores, as was just read. */
+  note(accountId: AccountId, standing: Standing): void {
+    this.#remember(accountId, standing, false);
   }
 
-  // 0 is none.
-  function quotaOf(ownQuotaBytes = defaultBytes): number | undefined {
-    return ownQuotaBytes === 0 ? undefined : ownQuotaBytes;
-  }
-
-  async function look(accountId: AccountId): Promise<AccountUsage> {
+  async look(accountId: AccountId): Promise<AccountUsage> {
+    const { usageStore, clock } = this.options;
     const { ownQuotaBytes, ...usage } = await usageStore.look(accountId, clock());
-    const { quotaBytes } = note(accountId, { usedBytes: usage.usedBytes, ownQuotaBytes }, true);
+    const { quotaBytes } = this.#remember(accountId, { usedBytes: usage.usedBytes, ownQuotaBytes }, true);
     return { ...usage, quotaBytes };
   }
 
   /** By what is known here; only an account that was beyond its quota then is looked at. @throws AppError `quota_exceeded`. */
-  async function requireRoomAsKnown(accountId: AccountId, door: Door): Promise<void> {
-    const then = known.get(accountId);
+  async requireRoomAsKnown(accountId: AccountId, door: Door): Promise<void> {
+    const then = this.#known.get(accountId);
     if (then === undefined || !isOver(then)) return;
-    const isFresh = then.isExact && clock() - then.at < LOOKED_AT_EVERY_MS;
-    refuseIfOver(accountId, isFresh ? then : await look(accountId), door);
+    const isFresh = then.isExact && this.options.clock() - then.at < LOOKED_AT_EVERY_MS;
+    this.#refuseIfOver(accountId, isFresh ? then : await this.look(accountId), door);
   }
 
   /** By how it stands now. @throws AppError `quota_exceeded`. */
-  async function requireRoom(accountId: AccountId, door: Door): Promise<void> {
-    refuseIfOver(accountId, await look(accountId), door);
-  }
-
-  function refuseIfOver(accountId: AccountId, usage: Usage, door: Door): void {
-    if (!isOver(usage)) return;
-    emit({ name: 'quota.exceeded', accountId, door });
-    throw new AppError(
-      'quota_exceeded',
-      `The account stores ${usage.usedBytes} bytes and may store ${usage.quotaBytes}: see GET /v1/account/usage.`,
-    );
+  async requireRoom(accountId: AccountId, door: Door): Promise<void> {
+    this.#refuseIfOver(accountId, await this.look(accountId), door);
   }
 
   /** Of the accounts that were heard of within the last hour. */
-  function standings(): QuotaStandings {
-    const since = clock() - SHOWN_FOR_MS;
-    const recent = [...known.values()].filter(({ at }) => at >= since);
+  standings(): QuotaStandings {
+    const since = this.options.clock() - SHOWN_FOR_MS;
+    const recent = [...this.#known.values()].filter(({ at }) => at >= since);
     return {
       usedBytes: recent.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
       near: recent.filter((usage) => isNear(usage) && !isOver(usage)).length,
@@ -95,16 +83,24 @@ export function createAccountQuota({ usageStore, defaultBytes, clock, emit }: Ac
     };
   }
 
-  return {
-    note: (accountId: AccountId, standing: Standing) => void note(accountId, standing),
-    look,
-    requireRoomAsKnown,
-    requireRoom,
-    standings,
-  };
-}
+  #remember(accountId: AccountId, { usedBytes, ownQuotaBytes }: Standing, isExact: boolean): Known {
+    const { clock, defaultBytes } = this.options;
+    const quotaBytes = ownQuotaBytes ?? defaultBytes;
+    // 0 stands for no quota.
+    const now = { usedBytes, quotaBytes: quotaBytes === 0 ? undefined : quotaBytes, isExact, at: clock() };
+    this.#known.set(accountId, now);
+    return now;
+  }
 
-export type AccountQuota = ReturnType<typeof createAccountQuota>;
+  #refuseIfOver(accountId: AccountId, usage: Usage, door: Door): void {
+    if (!isOver(usage)) return;
+    this.options.emit({ name: 'quota.exceeded', accountId, door });
+    throw new AppError(
+      'quota_exceeded',
+      `The account stores ${usage.usedBytes} bytes and may store ${usage.quotaBytes}: see GET /v1/account/usage.`,
+    );
+  }
+}
 
 type Usage = Pick<Known, 'usedBytes' | 'quotaBytes'>;
 

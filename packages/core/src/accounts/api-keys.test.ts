@@ -14,7 +14,7 @@ import {
   type Revocation,
   revokeApiKey,
 } from './api-keys';
-import { createAuthenticate } from './authenticate';
+import { authenticate } from './authenticate';
 import { AccountStore } from './redis-account-store';
 import { ApiKeyStore } from './redis-api-key-store';
 
@@ -56,13 +56,8 @@ describe('manage api keys', () => {
         scopes: ['events:write'],
         expiresAt: NOW + 1,
       });
-      const authenticate = createAuthenticate({
-        authenticateSession: noSessions,
-        apiKeyStore,
-        noteUse: () => {},
-        clock,
-      });
-      expect(await authenticate(`Bearer ${key}`)).toEqual(apiKey);
+      const context = { ...noSessions, apiKeyStore, clock };
+      expect(await authenticate(context, `Bearer ${key}`)).toEqual(apiKey);
       expect(apiKey).toEqual({
         id: key.slice(4, 20),
         accountId,
@@ -92,14 +87,11 @@ describe('manage api keys', () => {
       await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
       const shown = `${never.slice(0, 21)}${newApiKey(newId).slice(21)}`;
       await apiKeys.issue(accountId, input, { key: shown, createdAt: NOW });
-      const authenticate = createAuthenticate({
-        authenticateSession: noSessions,
-        apiKeyStore,
-        noteUse: () => {},
-        clock,
+      const context = { ...noSessions, apiKeyStore, clock };
+      await expect(authenticate(context, `Bearer ${never}`)).rejects.toMatchObject({
+        code: 'unauthenticated',
       });
-      await expect(authenticate(`Bearer ${never}`)).rejects.toMatchObject({ code: 'unauthenticated' });
-      expect(await authenticate(`Bearer ${shown}`)).toMatchObject({ accountId });
+      expect(await authenticate(context, `Bearer ${shown}`)).toMatchObject({ accountId });
       expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);
     });
   });
@@ -277,20 +269,15 @@ describe('bootstrap', () => {
     return apiKey;
   }
 
-  function authenticate(authorization: string) {
-    return createAuthenticate({
-      authenticateSession: noSessions,
-      apiKeyStore: store,
-      noteUse: () => {},
-      clock: () => NOW,
-    })(authorization);
+  function authenticateNow(authorization: string) {
+    return authenticate({ ...noSessions, apiKeyStore: store, clock: () => NOW }, authorization);
   }
 
   describe('ensureBootstrapKey', () => {
     it('creates the key, with every scope, for the default account', async () => {
       const { key, record } = buildApiKey();
       await ensureBootstrapKey(key, store, () => NOW);
-      expect(await authenticate(`Bearer ${key}`)).toEqual({
+      expect(await authenticateNow(`Bearer ${key}`)).toEqual({
         id: record.id,
         accountId: DEFAULT_ACCOUNT,
         sha256: record.sha256,
@@ -317,8 +304,8 @@ describe('bootstrap', () => {
       const { key, record } = await issued();
       const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);
       await ensureBootstrapKey(newKey, store, () => NOW);
-      expect(await authenticate(`Bearer ${newKey}`)).toMatchObject({ id: record.id, name: 'bootstrap' });
-      await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject({ code: 'unauthenticated' });
+      expect(await authenticateNow(`Bearer ${newKey}`)).toMatchObject({ id: record.id, name: 'bootstrap' });
+      await expect(authenticateNow(`Bearer ${key}`)).rejects.toMatchObject({ code: 'unauthenticated' });
     });
 
     it('shows up once in the list, also when it was replaced or several processes start at the same time', async () => {

@@ -1,6 +1,7 @@
 import { AppError } from '../platform/app-error';
 import { buildApiKey } from '../testing/build-api-key';
-import { AuthFailures, clientNetworksOf, createLimitAuthFailures } from './auth-failures';
+import { noSessions } from '../testing/no-sessions';
+import { AuthFailures, authenticateClient, clientNetworksOf } from './auth-failures';
 
 describe('limit auth failures', () => {
   const WINDOW_MS = 60_000;
@@ -10,27 +11,34 @@ describe('limit auth failures', () => {
     let now = 0;
     let lookUps = 0;
     let isRevoked = false;
+    let isAway = false;
     const { key, record } = buildApiKey();
-    const authenticate = createLimitAuthFailures({
-      async authenticate(authorization) {
-        lookUps += 1;
-        if (authorization === 'Bearer none') throw new AppError('storage_unavailable', 'no luck');
-        if (isRevoked || authorization !== `Bearer ${key}`) throw new AppError('unauthenticated', 'wrong');
-        return record;
+    const wrong = buildApiKey().key;
+    const context = {
+      ...noSessions,
+      apiKeyStore: {
+        async find(id: string) {
+          lookUps += 1;
+          if (isAway) throw new AppError('storage_unavailable', 'no luck');
+          return isRevoked || id !== record.id ? undefined : record;
+        },
       },
-      failures: new AuthFailures({ allowance: { count, windowMs: WINDOW_MS }, clock: () => now }),
-    });
+      authFailures: new AuthFailures({ allowance: { count, windowMs: WINDOW_MS }, clock: () => now }),
+      clock: () => now,
+    };
     const ask = (authorization: string | undefined, address: string) =>
-      authenticate(authorization, address).then(
+      authenticateClient(context, authorization, address).then(
         () => 'passed',
         ({ code, retryAfterMs }: AppError) => (retryAfterMs === undefined ? code : `${code} ${retryAfterMs}`),
       );
     return {
       good: (address: string) => ask(`Bearer ${key}`, address),
-      bad: (address: string) => ask('Bearer wrong', address),
+      bad: (address: string) => ask(`Bearer ${wrong}`, address),
       ask,
       key,
       revoke: () => void (isRevoked = true),
+      goAway: () => void (isAway = true),
+      comeBack: () => void (isAway = false),
       lookUps: () => lookUps,
       move: (ms: number) => void (now += ms),
     };
@@ -123,8 +131,10 @@ describe('limit auth failures', () => {
     });
 
     it('counts only what failed for the key, not for want of Redis', async () => {
-      const { ask, good } = buildLimited(1);
-      await ask('Bearer none', '192.0.2.1');
+      const { good, goAway, comeBack } = buildLimited(1);
+      goAway();
+      expect(await good('192.0.2.1')).toBe('storage_unavailable');
+      comeBack();
       expect(await good('192.0.2.1')).toBe('passed');
     });
   });

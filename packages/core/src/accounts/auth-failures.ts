@@ -4,82 +4,65 @@ import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
-import { type Authenticate, keyIn } from './authenticate';
-import type { ExchangeCode, OpenedSession } from './portal-sessions';
+import { type AuthenticateContext, authenticate, keyIn } from './authenticate';
+import { type ExchangeCodeContext, exchangeCode, type OpenedSession } from './portal-sessions';
 
-export interface LimitAuthFailuresDeps {
-  readonly authenticate: Authenticate;
-  readonly failures: AuthFailures;
+interface FailuresContext {
+  /** Absent: failed authentications are not limited. */
+  readonly authFailures: AuthFailures | undefined;
 }
 
-export type AuthenticateClient = (
-  authorization: string | undefined,
-  clientAddress: string | undefined,
-) => Promise<Principal>;
-
-const REMEMBERED_KEYS = 10_000;
+export interface AuthenticateClientContext extends AuthenticateContext, FailuresContext {}
 
 /**
- * Authenticates, but refuses whoever failed too often of late before anything is looked up, whatever key it names. Each
- * process counts for itself. Who has the whole of a key that it has seen to be good passes all the same, or one broken
- * client could lock out all that share its address: those behind the same NAT, or behind a proxy that we were not told of.
+ * Authenticate, but refuse a client that failed too often of late before anything is looked up, whatever key it names. Each
+ * process counts for itself. A client that has the whole of a key that this process has seen to be good passes all the same:
+ * else one broken client could lock out all that share its address, those behind the same NAT or an unknown proxy.
  *
  * @throws AppError `rate_limited`, and what `authenticate` throws.
  */
-export function createLimitAuthFailures({
-  authenticate,
-  failures,
-}: LimitAuthFailuresDeps): AuthenticateClient {
-  /** By the hash of the whole key: its id alone is no secret. */
-  const goodKeys = createLru<string, true>(REMEMBERED_KEYS);
-
-  return async (authorization, clientAddress) => {
-    refuseBlocked(authorization, clientAddress);
-    try {
-      const principal = await authenticate(authorization);
-      goodKeys.set(principal.sha256, true);
-      return principal;
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated') note(authorization, clientAddress);
-      throw error;
-    }
-  };
-
-  function refuseBlocked(authorization: string | undefined, clientAddress: string | undefined): void {
-    if (failures.blockedForMs(clientAddress) === 0 || goodKeys.has(hashOf(authorization))) return;
-    failures.refuseBlocked(clientAddress);
-  }
-
-  // A key that was good, and is revoked or has expired, is none that passes.
-  function note(authorization: string | undefined, clientAddress: string | undefined): void {
-    goodKeys.delete(hashOf(authorization));
-    failures.note(clientAddress);
+export async function authenticateClient(
+  context: AuthenticateClientContext,
+  authorization: string | undefined,
+  clientAddress: string | undefined,
+): Promise<Principal> {
+  const { authFailures } = context;
+  if (!authFailures) return await authenticate(context, authorization);
+  authFailures.refuseBlocked(clientAddress, authorization);
+  try {
+    const principal = await authenticate(context, authorization);
+    authFailures.noteGood(principal);
+    return principal;
+  } catch (error) {
+    if (isUnauthenticated(error)) authFailures.note(clientAddress, authorization);
+    throw error;
   }
 }
-
-function hashOf(authorization: string | undefined): string {
-  return hashKey(keyIn(authorization) ?? '');
-}
-
-export type ExchangeOfClient = (code: string, clientAddress: string | undefined) => Promise<OpenedSession>;
 
 /**
- * Exchanges, but refuses whoever had no valid key or code too often of late before anything is looked up.
+ * Exchange a portal code, but refuse a client that had no valid key or code too often of late before anything is looked up.
  *
  * @throws AppError `rate_limited`, and what `exchangeCode` throws.
  */
-export function createLimitExchanges(exchangeCode: ExchangeCode, failures: AuthFailures): ExchangeOfClient {
-  return async (code, clientAddress) => {
-    failures.refuseBlocked(clientAddress);
-    try {
-      return await exchangeCode(code);
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated') failures.note(clientAddress);
-      throw error;
-    }
-  };
+export async function exchangeClientCode(
+  context: ExchangeCodeContext & FailuresContext,
+  code: string,
+  clientAddress: string | undefined,
+): Promise<OpenedSession> {
+  context.authFailures?.refuseBlocked(clientAddress);
+  try {
+    return await exchangeCode(context, code);
+  } catch (error) {
+    if (isUnauthenticated(error)) context.authFailures?.note(clientAddress);
+    throw error;
+  }
 }
 
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unauthenticated';
+}
+
+const REMEMBERED_KEYS = 10_000;
 // About 2 MB each when they are full.
 const MAX_WATCHED = 10_000;
 const MAX_BLOCKED = 10_000;
@@ -107,6 +90,8 @@ export class AuthFailures {
   readonly #blocked = new Map<string, number>();
   /** No block ends sooner. Only for when there is no more room. */
   #firstEndsAt = 0;
+  /** By the hash of the whole key: its id alone is no secret. */
+  readonly #goodKeys = createLru<string, true>(REMEMBERED_KEYS);
 
   constructor(private readonly options: AuthFailuresOptions) {}
 
@@ -118,16 +103,23 @@ export class AuthFailures {
     return Math.max(...ends.map((endsAt) => endsAt - this.options.clock()), 0);
   }
 
-  /** @throws AppError `rate_limited`. */
-  refuseBlocked(address: string | undefined): void {
+  /** @throws AppError `rate_limited`, unless the request has a key that was good. */
+  refuseBlocked(address: string | undefined, authorization?: string): void {
     const retryAfterMs = this.blockedForMs(address);
-    if (retryAfterMs === 0) return;
+    if (retryAfterMs === 0 || this.#goodKeys.has(hashOf(authorization))) return;
     throw new AppError('rate_limited', 'Too many requests from your address had no valid API key.', {
       retryAfterMs,
     });
   }
 
-  note(address: string | undefined): void {
+  /** Remember that a key is good. */
+  noteGood({ sha256 }: Principal): void {
+    this.#goodKeys.set(sha256, true);
+  }
+
+  /** Count a failure. A key that was good, and is revoked or has expired, does not pass any more. */
+  note(address: string | undefined, authorization?: string): void {
+    this.#goodKeys.delete(hashOf(authorization));
     for (const network of clientNetworksOf(address)) this.#count(network);
   }
 
@@ -156,6 +148,10 @@ export class AuthFailures {
     for (const [name, endsAt] of this.#blocked) if (endsAt <= now) this.#blocked.delete(name);
     this.#firstEndsAt = Math.min(...this.#blocked.values());
   }
+}
+
+function hashOf(authorization: string | undefined): string {
+  return hashKey(keyIn(authorization) ?? '');
 }
 
 /** Whom an address belongs to. */

@@ -2,7 +2,7 @@ import type { ApiKey } from '../domain/account';
 import { buildApiKey } from '../testing/build-api-key';
 import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { createAuthenticate, createNoteUse } from './authenticate';
+import { authenticate as authenticateBy, KeyUses } from './authenticate';
 import { ApiKeyStore } from './redis-api-key-store';
 
 describe('authenticate', () => {
@@ -25,16 +25,9 @@ describe('authenticate', () => {
   /** At the time NOW. `used` are the keys whose use was noted. */
   function create() {
     const used: ApiKey[] = [];
-    const noteUse = (apiKey: ApiKey) => void used.push(apiKey);
-    return {
-      used,
-      authenticate: createAuthenticate({
-        authenticateSession: noSessions,
-        apiKeyStore: store,
-        noteUse,
-        clock: () => NOW,
-      }),
-    };
+    const keyUses = { note: (apiKey: ApiKey) => void used.push(apiKey) };
+    const context = { ...noSessions, keyUses, apiKeyStore: store, clock: () => NOW };
+    return { used, authenticate: (authorization?: string) => authenticateBy(context, authorization) };
   }
 
   const INVALID = { code: 'unauthenticated', message: 'The API key is not valid.' };
@@ -118,7 +111,8 @@ describe('note use', () => {
         if (fails) throw new Error('no luck');
       },
     };
-    return { clock, notes, noteUse: createNoteUse(store, () => clock.now) };
+    const keyUses = new KeyUses(store, () => clock.now);
+    return { clock, notes, noteUse: (apiKey: ApiKey) => keyUses.note(apiKey) };
   }
 
   describe('noteUse', () => {

@@ -4,8 +4,8 @@ import type { Clock } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
 import type { AllowanceStore, Usage, Window } from './redis-allowance-store';
 
-export interface LimitRateDeps {
-  readonly allowanceStore: AllowanceStore;
+export interface RateLimitOptions {
+  readonly allowanceStore: Pick<AllowanceStore, 'take'>;
   /** Of one API key or portal session; `undefined` for no limit. */
   readonly ofKey: Allowance | undefined;
   /** Of all of an account together. */
@@ -40,33 +40,36 @@ const LEASED_WINDOWS = 20_000;
  * they may get less by up to a hundredth for each process beyond the one that serves them. What takes more than a
  * whole allowance, a long batch say, takes all of it.
  */
-export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: LimitRateDeps) {
-  const leases = createLru<string, Lease>(LEASED_WINDOWS);
+export class RateLimit {
+  readonly #leases = createLru<string, Lease>(LEASED_WINDOWS);
+
+  constructor(private readonly options: RateLimitOptions) {}
 
   /** How the spender stands with so much more; `undefined` without any limit. */
-  return async function limitRate(spender: Spender, points = 1): Promise<RateStanding | undefined> {
-    const limits = limitsOf(spender);
+  async spend(spender: Spender, points = 1): Promise<RateStanding | undefined> {
+    const limits = this.#limitsOf(spender);
     return limits.length === 0
       ? undefined
-      : (spend(limits, points) ?? (await renewAndSpend(spender, limits, points)));
-  };
+      : (this.#spendLeased(limits, points) ?? (await this.#renewAndSpend(spender, limits, points)));
+  }
 
-  function limitsOf({ id, accountId }: Spender): readonly Limit[] {
+  #limitsOf({ id, accountId }: Spender): readonly Limit[] {
+    const { ofKey, ofAccount } = this.options;
     return [
-      ...(ofKey ? [limitOf('key', id, `${accountId}/${id}`, ofKey)] : []),
-      ...(ofAccount ? [limitOf('account', undefined, accountId, ofAccount)] : []),
+      ...(ofKey ? [this.#limitOf('key', id, `${accountId}/${id}`, ofKey)] : []),
+      ...(ofAccount ? [this.#limitOf('account', undefined, accountId, ofAccount)] : []),
     ];
   }
 
-  function limitOf(of: Limit['of'], apiKeyId: string | undefined, name: string, allowance: Allowance): Limit {
-    const lease = leases.get(name) ?? new Lease(allowance);
-    leases.set(name, lease);
+  #limitOf(of: Limit['of'], apiKeyId: string | undefined, name: string, allowance: Allowance): Limit {
+    const lease = this.#leases.get(name) ?? new Lease(allowance);
+    this.#leases.set(name, lease);
     return { of, window: { apiKeyId, windowMs: allowance.windowMs }, lease };
   }
 
   /** In one step with looking: requests that wake up together must see what the ones before them have spent. */
-  function spend(limits: readonly Limit[], points: number): RateStanding | undefined {
-    const now = clock();
+  #spendLeased(limits: readonly Limit[], points: number): RateStanding | undefined {
+    const now = this.options.clock();
     const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
     if (exhausted) return standingOf(exhausted, false, now);
     if (limits.some(({ lease }) => lease.has(points, now) === 'unknown')) return undefined;
@@ -75,7 +78,7 @@ export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: Lim
   }
 
   /** One command takes what all need who wait, from both windows. */
-  async function renewAndSpend(
+  async #renewAndSpend(
     { accountId }: Spender,
     limits: readonly Limit[],
     points: number,
@@ -83,11 +86,11 @@ export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: Lim
     for (const { lease } of limits) lease.want(points);
     try {
       for (;;) {
-        const lacking = limits.filter(({ lease }) => lease.has(points, clock()) === 'unknown');
+        const lacking = limits.filter(({ lease }) => lease.has(points, this.options.clock()) === 'unknown');
         const unasked = lacking.filter(({ lease }) => lease.renewal === undefined);
-        if (unasked.length > 0) renew(accountId, unasked);
+        if (unasked.length > 0) this.#renew(accountId, unasked);
         await Promise.all(lacking.flatMap(({ lease }) => lease.renewal ?? []));
-        const standing = spend(limits, points);
+        const standing = this.#spendLeased(limits, points);
         if (standing) return standing;
       }
     } finally {
@@ -95,24 +98,22 @@ export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: Lim
     }
   }
 
-  function renew(accountId: Spender['accountId'], limits: readonly Limit[]): void {
-    const renewal = take(accountId, limits).finally(() => {
+  #renew(accountId: Spender['accountId'], limits: readonly Limit[]): void {
+    const renewal = this.#take(accountId, limits).finally(() => {
       for (const { lease } of limits) lease.renewal = undefined;
     });
     for (const { lease } of limits) lease.renewal = renewal;
   }
 
-  async function take(accountId: Spender['accountId'], limits: readonly Limit[]): Promise<void> {
+  async #take(accountId: Spender['accountId'], limits: readonly Limit[]): Promise<void> {
     const windows = limits.map(({ window, lease }) => ({ ...window, points: lease.points }));
-    const usages = await allowanceStore.take(accountId, windows);
-    const now = clock();
+    const usages = await this.options.allowanceStore.take(accountId, windows);
+    const now = this.options.clock();
     for (const [index, usage] of usages.entries()) {
       limits[index]?.lease.add(windows[index]?.points ?? 0, usage, now);
     }
   }
 }
-
-export type LimitRate = ReturnType<typeof createLimitRate>;
 
 function tightestOf(limits: readonly Limit[]): Limit {
   return limits.reduce((one, other) => (other.lease.remaining < one.lease.remaining ? other : one));

@@ -16,10 +16,10 @@ import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { newPortalCode, newPortalToken } from './api-keys';
-import { createAuthenticateSession, createRequireLiveSession } from './authenticate';
+import { authenticate } from './authenticate';
 import {
-  createExchangeCode,
   createPortalSession,
+  exchangeCode,
   type NewSession,
   newPortalSessionSchema,
   revokePortalSession,
@@ -58,7 +58,8 @@ async function setUp(maker: Maker = {}) {
   const deps = {
     portalSessionStore,
     accountStore,
-    requireLiveSession: createRequireLiveSession({ apiKeyStore, clock }),
+    apiKeyStore,
+    keyUses: { note: () => {} },
     quota: { requireRoom: async () => {} },
     clock,
   };
@@ -73,8 +74,8 @@ async function setUp(maker: Maker = {}) {
     principal,
     apiKeyStore,
     sessions,
-    exchange: createExchangeCode(deps),
-    authenticate: createAuthenticateSession(deps),
+    exchange: (code: string) => exchangeCode(deps, code),
+    authenticate: (token: string) => authenticate(deps, `Bearer ${token}`),
     move: (ms: number) => void (now += ms),
     async create(input: Readonly<Record<string, unknown>> = {}) {
       const code = newPortalCode(newId, (count) => Buffer.alloc(count, 7));

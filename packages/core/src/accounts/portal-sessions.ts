@@ -21,7 +21,7 @@ import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
-import type { RequireLiveSession } from './authenticate';
+import { type LiveSessionContext, requireLiveSession } from './authenticate';
 import type { FoundSession, PortalSessionStore } from './redis-portal-session-store';
 import { type ResolveAccountContext, requireOperator, resolveAccount } from './resolve-account';
 
@@ -187,10 +187,8 @@ function isOfOperatorIfItOperates(input: {
   return !input.capabilities.includes('operate') || (input.account ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT;
 }
 
-export interface ExchangeCodeDeps {
+export interface ExchangeCodeContext extends LiveSessionContext {
   readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'exchange' | 'readPage'>;
-  readonly requireLiveSession: RequireLiveSession;
-  readonly clock: Clock;
 }
 
 export interface OpenedSession {
@@ -209,32 +207,27 @@ const NO_CODE = { sha256: '0'.repeat(64) };
  *
  * @throws AppError `unauthenticated`: its detail tells whoever has the whole code why it is not good any more.
  */
-export function createExchangeCode(deps: ExchangeCodeDeps) {
-  const { portalSessionStore, requireLiveSession, clock } = deps;
-
-  return async function exchangeCode(code: string): Promise<OpenedSession> {
-    const session = await findByCode(code);
-    if (session.exchange) throw usedUp();
-    if (session.codeExpiresAt <= clock())
-      throw unauthenticated('The link was not used in time; ask for a new one.');
-    await requireLiveSession(session);
-    // What could fail comes before the one step that can't be repeated.
-    const page = await portalSessionStore.readPage(session.id);
-    const token = newPortalToken(session.id);
-    const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
-    if (!(await portalSessionStore.exchange(session.id, exchange))) throw usedUp();
-    return { token, session, page };
-  };
-
-  async function findByCode(code: string): Promise<FoundSession> {
-    const id = idOfCode(code);
-    const session = id === undefined ? undefined : await portalSessionStore.find(id);
-    if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
-    throw unauthenticated('The link is not valid, or its session has ended; ask for a new one.');
-  }
+export async function exchangeCode(context: ExchangeCodeContext, code: string): Promise<OpenedSession> {
+  const { portalSessionStore, clock } = context;
+  const session = await findByCode(context, code);
+  if (session.exchange) throw usedUp();
+  if (session.codeExpiresAt <= clock())
+    throw unauthenticated('The link was not used in time; ask for a new one.');
+  await requireLiveSession(context, session);
+  // What could fail comes before the one step that can't be repeated.
+  const page = await portalSessionStore.readPage(session.id);
+  const token = newPortalToken(session.id);
+  const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
+  if (!(await portalSessionStore.exchange(session.id, exchange))) throw usedUp();
+  return { token, session, page };
 }
 
-export type ExchangeCode = ReturnType<typeof createExchangeCode>;
+async function findByCode({ portalSessionStore }: ExchangeCodeContext, code: string): Promise<FoundSession> {
+  const id = idOfCode(code);
+  const session = id === undefined ? undefined : await portalSessionStore.find(id);
+  if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
+  throw unauthenticated('The link is not valid, or its session has ended; ask for a new one.');
+}
 
 function usedUp(): AppError {
   return unauthenticated('The link was used already. Each is good for one time: ask for a new one.');

@@ -5,7 +5,7 @@ import { createClosables } from '../testing/closables';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createRedisAllowanceStore } from './redis-allowance-store';
+import { AllowanceStore } from './redis-allowance-store';
 
 const ACCOUNT = uniqueAccountId();
 const ofKey = (apiKeyId: string, points: number) => ({ apiKeyId, windowMs: 60_000, points });
@@ -24,8 +24,8 @@ async function connectTo(url: string) {
 describe('the allowance store', () => {
   it('counts what all processes take from a key and from its account, and each key and account apart', async () => {
     const redis = willClose(await openTestRedis());
-    const one = createRedisAllowanceStore(await connectTo(redis.url));
-    const other = createRedisAllowanceStore(await connectTo(redis.url));
+    const one = new AllowanceStore(await connectTo(redis.url));
+    const other = new AllowanceStore(await connectTo(redis.url));
     expect(await one.take(ACCOUNT, [ofKey('a', 2), ofAccount(4)])).toMatchObject([
       { taken: 2 },
       { taken: 4 },
@@ -41,7 +41,7 @@ describe('the allowance store', () => {
   it('asks for several by one command', async () => {
     const redis = willClose(await openTestRedis());
     const client = await connectTo(redis.url);
-    const store = createRedisAllowanceStore(client);
+    const store = new AllowanceStore(client);
     await store.take(ACCOUNT, [ofKey('a', 1), ofAccount(1)]);
     const send = jest.spyOn(client, 'sendCommand');
     await store.take(ACCOUNT, [ofKey('a', 1), ofAccount(1)]);
@@ -50,7 +50,7 @@ describe('the allowance store', () => {
 
   it('says until when the window goes, which what is taken later does not change', async () => {
     const redis = willClose(await openTestRedis());
-    const store = createRedisAllowanceStore(await connectTo(redis.url));
+    const store = new AllowanceStore(await connectTo(redis.url));
     await store.take(ACCOUNT, [ofKey('a', 4)]);
     await redis.client.pexpire(keys.rateLimit(ACCOUNT, 'a'), 30_000);
     const [usage] = await store.take(ACCOUNT, [ofKey('a', 4)]);
@@ -61,7 +61,7 @@ describe('the allowance store', () => {
 
   it('leaves nothing in Redis beyond the window', async () => {
     const redis = willClose(await openTestRedis());
-    await createRedisAllowanceStore(await connectTo(redis.url)).take(ACCOUNT, [ofKey('a', 1), ofAccount(1)]);
+    await new AllowanceStore(await connectTo(redis.url)).take(ACCOUNT, [ofKey('a', 1), ofAccount(1)]);
     const found = await redis.client.keys('*');
     expect(found.toSorted()).toEqual([`rate-limit:{${ACCOUNT}}`, `rate-limit:{${ACCOUNT}}:a`]);
     for (const key of found) expect(await redis.client.pttl(key)).toBeGreaterThan(0);
@@ -70,7 +70,7 @@ describe('the allowance store', () => {
   it.each(['refuses connections', 'is silent'])('goes on counting in memory while Redis %s', async (how) => {
     const redis = willClose(await openTestRedis());
     const proxy = willClose(await startRedisProxy(redis.url));
-    const store = createRedisAllowanceStore(await connectTo(proxy.url));
+    const store = new AllowanceStore(await connectTo(proxy.url));
     await store.take(ACCOUNT, [ofKey('a', 3)]);
     if (how === 'is silent') proxy.freeze();
     else await proxy.close();

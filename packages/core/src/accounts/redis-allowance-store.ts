@@ -2,7 +2,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** A window of time in which what is taken is counted, and what is to be taken now. */
@@ -40,42 +40,49 @@ const TAKE = defineScript(`
  * script. While Redis is away each process counts in its own memory: nothing that needs Redis is served then, but nobody
  * gets past the limit either.
  */
-export function createRedisAllowanceStore(redis: RedisClient) {
-  const shared = withStorageErrors({
-    async take(accountId: AccountId, windows: readonly Window[]): Promise<Usage[]> {
-      const names = windows.map(({ apiKeyId }) => keys.rateLimit(accountId, apiKeyId));
-      const values = windows.flatMap(({ points, windowMs }) => [points, windowMs]);
-      const found = (await TAKE(redis, names, values)) as number[];
-      return windows.map((_, i) => ({ taken: found[2 * i] ?? 0, resetsInMs: found[2 * i + 1] ?? 0 }));
-    },
-  });
-  const inMemory = new Map<number, RateLimiterMemory>();
+export class AllowanceStore {
+  readonly #shared: SharedAllowances;
+  readonly #inMemory = new Map<number, RateLimiterMemory>();
 
-  return {
-    /** How each of them stands, in their order. */
-    async take(accountId: AccountId, windows: readonly Window[]): Promise<readonly Usage[]> {
-      try {
-        return await shared.take(accountId, windows);
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
-        return await Promise.all(windows.map((window) => takeInMemory(accountId, window)));
-      }
-    },
-  };
+  constructor(redis: RedisClient) {
+    this.#shared = new SharedAllowances(redis);
+  }
 
-  async function takeInMemory(accountId: AccountId, window: Window): Promise<Usage> {
-    const limiter = inMemory.get(window.windowMs) ?? memoryOf(window.windowMs);
+  /** How each of them stands, in their order. */
+  async take(accountId: AccountId, windows: readonly Window[]): Promise<readonly Usage[]> {
+    try {
+      return await this.#shared.take(accountId, windows);
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
+      return await Promise.all(windows.map((window) => this.#takeInMemory(accountId, window)));
+    }
+  }
+
+  async #takeInMemory(accountId: AccountId, window: Window): Promise<Usage> {
+    const limiter = this.#inMemory.get(window.windowMs) ?? this.#memoryOf(window.windowMs);
     const name = keys.rateLimit(accountId, window.apiKeyId);
     // Unlike `consume` it says how much was taken, instead of throwing.
     const { consumedPoints, msBeforeNext } = await limiter.penalty(name, window.points);
     return { taken: consumedPoints, resetsInMs: msBeforeNext };
   }
 
-  function memoryOf(windowMs: number): RateLimiterMemory {
+  #memoryOf(windowMs: number): RateLimiterMemory {
     const limiter = new RateLimiterMemory({ points: 1, duration: windowMs / 1_000 });
-    inMemory.set(windowMs, limiter);
+    this.#inMemory.set(windowMs, limiter);
     return limiter;
   }
 }
 
-export type AllowanceStore = ReturnType<typeof createRedisAllowanceStore>;
+/** What all processes together have taken. */
+class SharedAllowances {
+  constructor(private readonly redis: RedisClient) {}
+
+  async take(accountId: AccountId, windows: readonly Window[]): Promise<Usage[]> {
+    const names = windows.map(({ apiKeyId }) => keys.rateLimit(accountId, apiKeyId));
+    const values = windows.flatMap(({ points, windowMs }) => [points, windowMs]);
+    const found = (await TAKE(this.redis, names, values)) as number[];
+    return windows.map((_, i) => ({ taken: found[2 * i] ?? 0, resetsInMs: found[2 * i + 1] ?? 0 }));
+  }
+}
+
+throwStorageErrors(SharedAllowances);

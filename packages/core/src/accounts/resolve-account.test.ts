@@ -1,7 +1,7 @@
 import { type AccountId, DEFAULT_ACCOUNT, type Principal, scopes } from '../domain/account';
 import { buildApiKey } from '../testing/build-api-key';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { createTakesEvents, KnownAccounts, resolveAccount } from './resolve-account';
+import { KnownAccounts, OpenAccounts, resolveAccount } from './resolve-account';
 
 describe('resolve account', () => {
   const ACME = 'acme' as AccountId;
@@ -94,7 +94,7 @@ describe('takes events', () => {
     let now = 0;
     let isErased = false;
     let asked = 0;
-    const takesEvents = createTakesEvents(
+    const openAccounts = new OpenAccounts(
       {
         async isErased() {
           asked += 1;
@@ -103,13 +103,13 @@ describe('takes events', () => {
       },
       () => now,
     );
-    expect(await takesEvents(ACME)).toBe(true);
+    expect(await openAccounts.takesEvents(ACME)).toBe(true);
     isErased = true;
     now = 999;
-    expect([await takesEvents(ACME), asked]).toEqual([true, 1]);
+    expect([await openAccounts.takesEvents(ACME), asked]).toEqual([true, 1]);
     now = 1_000;
-    expect([await takesEvents(ACME), asked]).toEqual([false, 2]);
+    expect([await openAccounts.takesEvents(ACME), asked]).toEqual([false, 2]);
     isErased = false;
-    expect([await takesEvents(ACME), asked]).toEqual([true, 3]);
+    expect([await openAccounts.takesEvents(ACME), asked]).toEqual([true, 3]);
   });
 });

@@ -71,21 +71,23 @@ const REMEMBERED_ACCOUNTS = 1_000;
 const REMEMBERED_FOR_MS = 1_000;
 
 /**
- * Whether events of an account are taken off the queue: not when it is being erased, or was not long ago. That they are is
- * remembered for a second. One that there never was takes them: it has nobody to send them to.
- *
- * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
+ * Which accounts' events are taken off the queue: not of one that is being erased, or was not long ago. The answer is
+ * remembered for a second. An account that never was there takes them: it has no endpoint to send them to.
  */
-export function createTakesEvents(accountStore: Pick<AccountStore, 'isErased'>, now: () => number) {
-  const knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);
+export class OpenAccounts {
+  readonly #knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);
 
-  return async function takesEvents(accountId: AccountId): Promise<boolean> {
-    const askedAt = now();
-    if (askedAt - (knownSince.get(accountId) ?? -Infinity) < REMEMBERED_FOR_MS) return true;
-    const takes = !(await accountStore.isErased(accountId));
-    if (takes) knownSince.set(accountId, askedAt);
+  /** @param now milliseconds by a clock that never jumps, such as `steadyClock`. */
+  constructor(
+    private readonly accountStore: Pick<AccountStore, 'isErased'>,
+    private readonly now: () => number,
+  ) {}
+
+  async takesEvents(accountId: AccountId): Promise<boolean> {
+    const askedAt = this.now();
+    if (askedAt - (this.#knownSince.get(accountId) ?? -Infinity) < REMEMBERED_FOR_MS) return true;
+    const takes = !(await this.accountStore.isErased(accountId));
+    if (takes) this.#knownSince.set(accountId, askedAt);
     return takes;
-  };
+  }
 }
-
-export type TakesEvents = ReturnType<typeof createTakesEvents>;

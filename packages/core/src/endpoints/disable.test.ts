@@ -6,8 +6,8 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { asDisabled, asEnabled, countDisabled, hasFailedForTooLong, updateTime } from './disable';
-import { DisabledEndpoints } from './redis-troubled-endpoints';
 import { EndpointStore } from './redis-endpoint-store';
+import { DisabledEndpoints } from './redis-troubled-endpoints';
 import { Sealer } from './seal';
 
 describe('disable policy', () => {

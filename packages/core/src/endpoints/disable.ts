@@ -3,8 +3,8 @@ import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import type { HealthStore } from './health/redis-health-store';
-import type { DisabledEndpoints } from './redis-troubled-endpoints';
 import type { EndpointStore } from './redis-endpoint-store';
+import type { DisabledEndpoints } from './redis-troubled-endpoints';
 import { isUnreadableSecret } from './seal';
 
 export interface DisableContext {

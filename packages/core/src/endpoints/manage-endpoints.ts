@@ -28,8 +28,8 @@ import type { AdmissionStore } from './flow/redis-admission-store';
 import type { HealthStore } from './health/redis-health-store';
 import { type OperationalEvents, webhookDisabledEvent } from './operational-events';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
-import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 import type { Subscriber } from './redis-subscriptions';
+import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
 interface EndpointRecords {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;

@@ -1,5 +1,5 @@
-import { MAX_OPEN_MS, PROBE_MS } from '../domain/breaker';
 import type { AccountId } from '../domain/account';
+import { MAX_OPEN_MS, PROBE_MS } from '../domain/breaker';
 import {
   decodeAddress,
   type Endpoint,

@@ -12,6 +12,7 @@ import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../domain/r
 import type { Emit } from '../domain/signal';
 import { asDisabled, updateTime } from '../endpoints/disable';
 import type { NewEndpoint } from '../endpoints/endpoint-input';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import {
   type CreateEndpointContext,
   createEndpoint,
@@ -22,7 +23,6 @@ import {
   type UpdateEndpointContext,
   updateEndpoint,
 } from '../endpoints/manage-endpoints';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';

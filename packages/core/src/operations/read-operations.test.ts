@@ -1,9 +1,8 @@
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
-import { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
-import { DisabledEndpoints } from '../endpoints/redis-troubled-endpoints';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-troubled-endpoints';
 import { Sealer } from '../endpoints/seal';
 import type { Mark } from '../platform/redis-timeline';
 import { buildEndpoint } from '../testing/build-endpoint';

@@ -10,9 +10,8 @@ import {
   type EndpointId,
 } from '../domain/endpoint';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
-import type { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
-import type { DisabledEndpoints } from '../endpoints/redis-troubled-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-troubled-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';

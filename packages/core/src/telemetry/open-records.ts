@@ -1,4 +1,4 @@
-import { createAccountQuota, UsageRecorder } from '../accounts/account-quota';
+import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
 import { AccountStore } from '../accounts/redis-account-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import type { Emit } from '../domain/signal';
@@ -36,9 +36,11 @@ export function openRecords(config: RecordsConfig, { redis, clock, emit }: Recor
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
-  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = new EndpointStore(redis, sealer, quota.note);
+  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
+    quota.note(accountId, standing),
+  );
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
     usageRecorder,
