@@ -2,24 +2,39 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { keys } from '@hookferry/core/domain/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
-import type { Stoppable } from '@hookferry/core/platform/timers';
+import { createKeepFor, type Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
-import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
+import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
+import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
+import {
+  ReadingsStore,
+  readRedisLoads,
+  registerPromSharedGauges,
+  SharedReadings,
+  sharedGauges,
+} from '@hookferry/core/telemetry/prom-shared-gauges';
+import {
+  registerPromSignalMetrics,
+  workerSignalMetrics,
+} from '@hookferry/core/telemetry/prom-signal-metrics';
+import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/telemetry/worker-reporter';
-import { composeConsumers } from './compose-consumers';
-import { composeMetrics } from './compose-metrics';
+import type { Registry } from 'prom-client';
 import { stallTimeoutOf, type WorkerConfig } from './config';
+import { openErasureWorker, openReplayWorker } from './consumers/bullmq-stepwise';
+import { openContext, type WorkerContext } from './context';
 import { OpsServer } from './ops-server';
 import { StallWatch } from './stall-watch';
 
@@ -38,19 +53,20 @@ const WORKER_ID_BYTES = 3;
 
 const WRITE_CHECK_MS = 1_000;
 
-/** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
+/** Builds and starts the worker, whether Redis answers yet or not. */
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
   tracing?: Tracing,
 ): Promise<WorkerProcess> {
-  const metrics = composeMetrics();
-  const { registry } = metrics;
-  const spans = tracing ? [tracing.listen] : [];
+  const registry = createPromRegistry();
+  const shares = new AccountShares(steadyClock);
   const attempts = new AttemptRate(steadyClock);
+  const spans = tracing ? [tracing.listen] : [];
   const emit = createEmit([
     ...listeners,
-    ...metrics.listeners,
+    registerPromSignalMetrics(registry, workerSignalMetrics),
+    shares.listen,
     attempts.listen,
     ...spans,
     (signal) => changeFeed.listen(signal),
@@ -69,32 +85,43 @@ export async function composeWorker(
     emit,
   });
   watchRedisSafety(redis, emit);
+  const isRedisAnswering = createRedisProbe(redis);
+
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
-  const standings = new QueueStandings(redis, shards);
-
   const { beginSpan } = tracing ?? {};
-  const context = { config, redis, shards, connection, workerId, beginSpan, clock, emit };
-  const { served, consumers, releaser, archiveParts, recorders, transport, openQueues, shown } =
-    composeConsumers(context);
+  const { context, servedShards, archiver, recorders, connections } = openContext({
+    config,
+    redis,
+    connection,
+    shards,
+    workerId,
+    beginSpan,
+    clock,
+    emit,
+  });
+  showGauges(registry, context, shares);
+
+  const { releaser, standings, slots } = context;
+  // They are few, and all in the first shard.
+  const background = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
+  const consumers = archiver ? [...background, archiver] : background;
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  metrics.showGauges({ ...shown, redis, standings, workerId });
   const reporter = new WorkerReporter({
     workerReports: new WorkerReports(redis),
     worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
-    slots: shown.slots,
+    slots,
     attempts,
     emit,
   });
   const stallWatch = new StallWatch({
-    watched: served.watched,
+    watched: () => servedShards.watched(),
     hasWaiting: ({ queue, shard }) => standings.hasWaiting(queue, shard),
     write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
     stalledAfterMs: stallTimeoutOf(config),
     emit,
   });
-  const isRedisAnswering = createRedisProbe(redis);
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
@@ -108,7 +135,7 @@ export async function composeWorker(
   const port = await opsServer.start();
   for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
   // Without Redis it looks until there is one.
-  void shards.start(served.serve);
+  void shards.start((current) => servedShards.serve(current));
 
   return {
     emit,
@@ -118,22 +145,47 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       // What comes to its end now takes nothing any more, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
-      { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
-      { name: 'releasers', stop: () => all([releaser, resharding].map((one) => one.stop())) },
+      { name: 'consumers', stop: () => stopAll([servedShards, ...consumers]) },
+      // These let go what consumers take, or bring it to where they take it from.
+      { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'worker report', stop: () => reporter.stop() },
-      ...archiveParts,
       ...recorders,
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
-      { name: 'transport', stop: () => transport.close() },
-      { name: 'queues', stop: () => all([...openQueues, standings].map((queue) => queue.close())) },
+      ...connections,
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }
 
-async function all(stopping: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(stopping);
+async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.stop()));
+}
+
+// Several gauges show what one reading says.
+const LOADS_KEPT_MS = 1_000;
+
+/** Show what the worker and its Redis are like, whenever metrics are asked for. */
+function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
+  const { redis, workerId, quota, standings, heldCounts, openBreakers, clock } = context;
+  const { slots, concurrency, archiveStream } = context;
+  registerPromGauges(registry, processGauges, {
+    standings: () => quota.standings(),
+    ping: () => redis.ping(),
+    eventLoopLagMs: watchEventLoop(),
+    clock: steadyClock,
+  });
+  registerPromGauges(registry, workerGauges, { slots, concurrency, shares });
+  const readings = new SharedReadings(new ReadingsStore(redis, workerId), sharedGauges, {
+    readDepths: () => standings.readDepths(),
+    readOldestWaiting: () => standings.readOldestWaiting(clock()),
+    readHeld: () => heldCounts.read(),
+    countDisabledEndpoints: () => countDisabled(context),
+    countOpenBreakers: () => openBreakers.count(clock()),
+    readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
+    archive: archiveStream,
+  });
+  registerPromSharedGauges(registry, readings);
 }

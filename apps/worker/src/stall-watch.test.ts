@@ -6,6 +6,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openWorker } from './consumers/bullmq-open-worker';
+import { SharedCapacity } from './consumers/bullmq-worker';
 import { StallWatch, type WatchedQueue } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 
@@ -19,14 +20,15 @@ const FIRST = { prefix: 'bull' };
 
 /** A worker with one slot, whose first job comes to its end when the test says so, and the watch over it. */
 async function startWatched(
-  { client, options }: TestQueues,
+  { client, context, shard: first }: TestQueues,
   { writeTo = client, others = [] }: { writeTo?: Redis; others?: readonly WatchedQueue[] } = {},
 ) {
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const worker = openWorker(DELIVERIES_QUEUE, () => finished, options);
+  const options = { queue: DELIVERIES_QUEUE, shard: first, capacity: new SharedCapacity(1) };
+  const worker = openWorker(context, options, () => finished);
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   willClose({
     close: async () => {
@@ -45,7 +47,7 @@ async function startWatched(
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,
   });
-  void worker.run();
+  worker.start();
   return { queue, watch, signals, finish };
 }
 

@@ -1,6 +1,6 @@
 import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
 import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/domain/delivery';
-import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
 import {
@@ -9,10 +9,10 @@ import {
   decodeRequest,
   deliveryJobSchema,
 } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { DUE_GRACE_MS, DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { type Consumer, type ConsumerOptions, openWorker, RetryLater } from './bullmq-open-worker';
+import { type OpenWorkerContext, openWorker, RetryLater } from './bullmq-open-worker';
 import {
   delayJob,
   delayTooNew,
@@ -20,58 +20,71 @@ import {
   orTryAgainSoon,
   UNREADABLE_SECRET_DELAY_MS,
 } from './bullmq-put-back';
+import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
 
-export interface DeliverConsumerOptions extends ConsumerOptions {
-  readonly context: DeliverContext;
-  readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
-  readonly placement: DeliveryPlacement;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
-  /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
-  readonly stopDeadlineMs: number;
-}
+export type DeliveryConsumerContext = OpenWorkerContext &
+  DeliverContext & {
+    readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'work'>;
+    readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
+    /** Of all shards together. */
+    readonly deliveryCapacity: SharedCapacity;
+    /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
+    readonly stopDeadlineMs: number;
+  };
 
 // Before the lock is over, so that a request is on its way while the job is ours still.
 const LOCK_MARGIN_MS = 500;
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE_DELAY_MS = 1_000;
 
-/** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
-export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
-  const { context, dueDeliveries, placement, deliveryQueue, stopDeadlineMs, lockDurationMs, emit } = options;
-  const shard = { prefix: options.prefix };
-  const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
+/** Takes a shard's deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
+export class DeliveryConsumer {
+  readonly #dueDeliveries: DueDeliveries;
+  readonly #worker: BullmqWorker<DeliveryJob>;
 
-  return {
-    start: () => void worker.run(),
+  constructor(
+    private readonly context: DeliveryConsumerContext,
+    private readonly shard: QueueShard,
+  ) {
+    const { redis, deliveryCapacity: capacity, stopDeadlineMs, clock, emit } = context;
+    this.#dueDeliveries = new DueDeliveries({ connection: { redis, prefix: shard.prefix }, clock, emit });
+    this.#worker = openWorker<DeliveryJob>(
+      context,
+      { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs },
+      // With a third parameter, BullMQ tells it when the job is cancelled.
+      (job, token, abortSignal) => this.#process(job, token, abortSignal ?? new AbortController().signal),
+    );
+  }
 
-    steps: () => worker.steps,
+  get steps(): number {
+    return this.#worker.steps;
+  }
 
-    /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
-    async stop() {
-      const deadline = setTimeout(() => worker.cancelAllJobs(), stopDeadlineMs);
-      await worker.close();
-      clearTimeout(deadline);
-    },
-  };
+  start(): void {
+    this.#worker.start();
+    this.#dueDeliveries.start();
+  }
 
-  async function processAttempt(
-    job: Job<DeliveryJob>,
-    token: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#worker.stop(), this.#dueDeliveries.stop()]);
+  }
+
+  async #process(job: Job<DeliveryJob>, token: string | undefined, abortSignal: AbortSignal): Promise<void> {
+    const { placement, lockDurationMs, emit } = this.context;
     await delayTooNew(job, token, emit);
     const run = readRun(job, lockDurationMs);
-    const result = placement.isInHomeShard(run, shard)
-      ? await attempt(job, run, signal ?? new AbortController().signal)
-      : await orTryAgainSoon(() => moveToHomeShard(run), job, token, emit);
+    const result = placement.isInHomeShard(run, this.shard)
+      ? await this.#attempt(job, run, abortSignal)
+      : await orTryAgainSoon(() => this.#moveToHomeShard(run), job, token, emit);
     switch (result.kind) {
       case 'done':
         return;
       case 'retry':
-        dueDeliveries.expect(systemClock() + result.delayMs);
+        this.#dueDeliveries.expect(systemClock() + result.delayMs);
         throw new RetryLater(result.delayMs + DUE_GRACE_MS, result.reason);
       case 'later':
-        dueDeliveries.expect(systemClock() + result.delayMs);
+        this.#dueDeliveries.expect(systemClock() + result.delayMs);
         return await delayJob(job, token, result.delayMs + DUE_GRACE_MS);
       case 'interrupted':
         return await giveJobBack(job, token);
@@ -79,13 +92,10 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
   }
 
   // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
-  async function attempt(
-    job: Job<DeliveryJob>,
-    run: DeliveryRun,
-    signal: AbortSignal,
-  ): Promise<DeliverResult> {
+  async #attempt(job: Job<DeliveryJob>, run: DeliveryRun, abortSignal: AbortSignal): Promise<DeliverResult> {
+    const { placement, emit } = this.context;
     try {
-      const result = await placement.work(run, shard, () => deliver(context, run, signal));
+      const result = await placement.work(run, this.shard, () => deliver(this.context, run, abortSignal));
       return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
     } catch (error) {
       if (!isUnreadableSecret(error)) throw error;
@@ -94,8 +104,8 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     }
   }
 
-  async function moveToHomeShard(run: DeliveryRun): Promise<DeliverResult> {
-    return (await deliveryQueue.moveToHomeShard(run))
+  async #moveToHomeShard(run: DeliveryRun): Promise<DeliverResult> {
+    return (await this.context.deliveryQueue.moveToHomeShard(run))
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   }

@@ -8,15 +8,19 @@ import { createRouteEvent } from '@hookferry/core/publish/fan-out-event';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
-import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue, QueueEvents } from 'bullmq';
-import { openTestQueues } from '../testing/open-test-queues';
-import { createFanOutConsumer } from './bullmq-fan-out';
+import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
+import { EventConsumer, type EventConsumerContext } from './bullmq-fan-out';
+import type { OpenWorkerContext } from './bullmq-open-worker';
+import { SharedCapacity } from './bullmq-worker';
 
 const queueKeys = queueKeysOf('bull');
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 /** Nobody has asked for anything. */
 const subscriptions = {
@@ -26,32 +30,42 @@ const subscriptions = {
     compiled: compilePayloadFilter,
   }),
 };
-const routeEvent = createRouteEvent();
+const shards = oneShard('bull');
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+type Parts = Omit<
+  EventConsumerContext,
+  keyof OpenWorkerContext | 'subscriptions' | 'routeEvent' | 'eventCapacity'
+>;
+
+/** Takes one event at a time. */
+function openConsumer({ context, shard }: TestQueues, parts: Parts): EventConsumer {
+  const eventCapacity = new SharedCapacity(1);
+  const routeEvent = createRouteEvent();
+  const consumer = new EventConsumer(
+    { ...context, ...parts, subscriptions, routeEvent, eventCapacity },
+    shard,
+  );
+  willClose({ close: () => consumer.stop() });
+  return consumer;
+}
 
 it('drops what comes for an account that is erased, be it an event or not, and says so', async () => {
-  const { url, client, options, signals } = willClose(await openTestQueues());
-  await once(options.redis, 'ready');
+  const queues = willClose(await openTestQueues());
+  const { url, client, context, signals } = queues;
+  await once(context.redis, 'ready');
   const event = buildEvent();
   const queue = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
   const unexpected = async () => {
     throw new Error('Nothing is to become of it.');
   };
-  const consumer = createFanOutConsumer({
-    pushedEvents: new PushedEvents(options, 32),
-    ...options,
-    subscriptions,
-    routeEvent,
-    oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
+  const consumer = openConsumer(queues, {
+    oldestEvents: new OldestEvents(context.redis, shards),
     deadLetters: { keep: unexpected },
     openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
     readEventJob: unexpected,
     fanOutEvent: unexpected,
   });
-  willClose({ close: () => consumer.stop() });
-  await willClose(new EventQueue(options.redis, oneShard(options.prefix))).add(event);
+  await willClose(new EventQueue(context.redis, shards)).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -66,24 +80,21 @@ it('drops what comes for an account that is erased, be it an event or not, and s
 });
 
 it('lets those who deliver in order know of an event that is put back, until it is fanned out', async () => {
-  const { url, client, options } = willClose(await openTestQueues());
-  await once(options.redis, 'ready');
+  const queues = willClose(await openTestQueues());
+  const { url, client, context } = queues;
+  await once(context.redis, 'ready');
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
   const [putBack, completed] = [once(progress, 'delayed'), once(progress, 'completed')];
 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
-  const oldestEvents = new OldestEvents(options.redis, oneShard(options.prefix));
+  const oldestEvents = new OldestEvents(context.redis, shards);
   const noted = () => client.zcard(queueKeys.putBackEvents);
   let runs = 0;
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
-  const consumer = createFanOutConsumer({
-    pushedEvents: new PushedEvents(options, 32),
-    ...options,
-    subscriptions,
-    routeEvent,
+  const consumer = openConsumer(queues, {
     oldestEvents,
     deadLetters: { keep: async () => [] },
     openAccounts: { takesEvents: async () => true },
@@ -94,8 +105,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
       await hasLooked;
     },
   });
-  willClose({ close: () => consumer.stop() });
-  await willClose(new EventQueue(options.redis, oneShard(options.prefix))).add(event);
+  await willClose(new EventQueue(context.redis, shards)).add(event);
 
   consumer.start();
   await putBack;
@@ -106,22 +116,18 @@ it('lets those who deliver in order know of an event that is put back, until it 
 });
 
 it('keeps an invalid event that is nested too deeply to be written again, and holds nobody up for it', async () => {
-  const { client, options, signals } = willClose(await openTestQueues());
+  const queues = willClose(await openTestQueues());
+  const { client, context, signals } = queues;
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-  const consumer = createFanOutConsumer({
-    pushedEvents: new PushedEvents(options, 32),
-    ...options,
-    subscriptions,
-    routeEvent,
+  const consumer = openConsumer(queues, {
     openAccounts: { takesEvents: async () => true },
-    oldestEvents: new OldestEvents(options.redis, oneShard(options.prefix)),
-    deadLetters: willClose(new RejectedEvents(options.redis, oneShard(options.prefix), Date.now)),
+    oldestEvents: new OldestEvents(context.redis, shards),
+    deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
     readEventJob: async () => {
       throw new AppError('invalid_request', 'The event is nested too deeply.');
     },
     fanOutEvent: async () => {},
   });
-  willClose({ close: () => consumer.stop() });
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const { id = '' } = await events.add('keyword.lost', {});
   await client.hset(`bull:events:${id}`, 'data', deep);

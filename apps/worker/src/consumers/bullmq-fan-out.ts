@@ -1,126 +1,150 @@
 import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
-import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
+import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { FanOutEvent, RouteEvent } from '@hookferry/core/publish/fan-out-event';
 import type { ReadEvent, ReadEventJob } from '@hookferry/core/publish/read-event-job';
 import type { EventJob } from '@hookferry/core/queue/bullmq-event-queue';
 import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
-import type { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
+import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import {
   accountOfJob,
   describeRefusal,
   type RejectedEvents,
 } from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-open-worker';
+import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
+import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
 
-export interface FanOutConsumerOptions extends ConsumerOptions {
+export interface EventConsumerContext extends OpenWorkerContext {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
-  readonly pushedEvents: Pick<PushedEvents, 'sort'>;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
+  /** Of all shards together. */
+  readonly eventCapacity: SharedCapacity;
 }
 
+// A fan-out mostly waits for Redis; more of them at once would only make each one slower.
+export const FAN_OUT_CONCURRENCY = 32;
+
 /**
- * Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. Those of an account
- * that is erased are dropped, whatever they are: nothing of it is to be stored again.
+ * Takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with all else. Those of an
+ * account that is erased are dropped, whatever they are: nothing of it is to be stored again.
  */
-export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
-  const {
-    subscriptions,
-    routeEvent,
-    fanOutEvent,
-    pushedEvents,
-    deadLetters,
-    oldestEvents,
-    readEventJob,
-    openAccounts,
-    emit,
-  } = options;
+export class EventConsumer {
+  readonly #pushedEvents: PushedEvents;
+  readonly #worker: BullmqWorker<unknown>;
 
-  return createConsumer(EVENTS_QUEUE, processEvent, options);
-
-  async function processEvent(job: Job, token: string | undefined): Promise<void> {
-    const { id = '', name, timestamp, opts, data } = job;
-    const eventJob = { id, name, timestamp, delay: opts.delay, data };
-    const work = async () => {
-      await delayTooNew(job, token, emit);
-      await pushedEvents.sort();
-      if (await isDropped(eventJob)) return;
-      const read = await readOrFault(eventJob);
-      await (read instanceof AppError ? reject(eventJob, read) : fanOut(read));
-    };
-    await orTryAgainSoon(() => noted(work, job), job, token, emit);
+  constructor(
+    private readonly context: EventConsumerContext,
+    private readonly shard: QueueShard,
+  ) {
+    const { redis, eventCapacity: capacity } = context;
+    this.#pushedEvents = new PushedEvents({ redis, prefix: shard.prefix }, FAN_OUT_CONCURRENCY);
+    this.#worker = openWorker(context, { queue: EVENTS_QUEUE, shard, capacity }, (job, token) =>
+      this.#process(job, token),
+    );
   }
 
-  // An event that is put back is behind younger ones on the queue: who delivers in order has to know of it.
-  async function noted(
-    work: () => Promise<void>,
-    { id = '', timestamp, attemptsStarted }: Job,
-  ): Promise<void> {
+  get steps(): number {
+    return this.#worker.steps;
+  }
+
+  start(): void {
+    this.#worker.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.stop();
+  }
+
+  async #process(job: Job, token: string | undefined): Promise<void> {
+    const { emit } = this.context;
+    const work = async () => {
+      await delayTooNew(job, token, emit);
+      await this.#pushedEvents.sort();
+      await takeEvent(this.context, job);
+    };
+    await orTryAgainSoon(() => this.#noted(work, job), job, token, emit);
+  }
+
+  // An event that is put back is behind younger ones on the queue: deliveries in order have to wait for it.
+  async #noted(work: () => Promise<void>, { id = '', timestamp, attemptsStarted }: Job): Promise<void> {
+    const { oldestEvents } = this.context;
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(options, id, timestamp);
+      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(this.shard, id, timestamp);
       throw error;
     }
-    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(options, id);
+    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(this.shard, id);
   }
+}
 
-  async function isDropped({ id, data }: EventJob): Promise<boolean> {
-    const accountId = accountOfJob(data);
-    if (accountId === undefined || (await openAccounts.takesEvents(accountId))) return false;
-    emit({ name: 'event.dropped', jobId: id, accountId });
-    return true;
+async function takeEvent(
+  context: EventConsumerContext,
+  { id = '', name, timestamp, opts, data }: Job,
+): Promise<void> {
+  const job = { id, name, timestamp, delay: opts.delay, data };
+  if (await isDropped(context, job)) return;
+  const read = await readOrError(context, job);
+  await (read instanceof AppError ? reject(context, job, read) : fanOut(context, read));
+}
+
+async function isDropped(
+  { openAccounts, emit }: EventConsumerContext,
+  { id, data }: EventJob,
+): Promise<boolean> {
+  const accountId = accountOfJob(data);
+  if (accountId === undefined || (await openAccounts.takesEvents(accountId))) return false;
+  emit({ name: 'event.dropped', jobId: id, accountId });
+  return true;
+}
+
+async function readOrError(
+  { readEventJob }: EventConsumerContext,
+  job: EventJob,
+): Promise<ReadEvent | AppError> {
+  try {
+    return await readEventJob(job);
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
+    throw error;
   }
+}
 
-  async function readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
-    try {
-      return await readEventJob(job);
-    } catch (error) {
-      if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
-      throw error;
-    }
-  }
-
-  async function fanOut(read: ReadEvent): Promise<void> {
-    const { event } = read;
-    await fanOutEvent([await routeEvent(event, await subscriptions.current(event.accountId))]);
-    announce(read);
-  }
-
-  async function reject(job: EventJob, fault: AppError): Promise<void> {
-    const reason = describeRefusal(fault.message, fault.validationErrors);
-    const displaced = await keep(job, fault, reason);
-    emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason });
-    for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });
-  }
-
-  // What is nested too deeply to be written again stays where it is written already, among the failed.
-  async function keep(job: EventJob, fault: AppError, reason: string): Promise<readonly string[]> {
-    try {
-      return await deadLetters.keep(job, fault);
-    } catch (error) {
-      throw error instanceof RangeError ? new UnrecoverableError(reason) : error;
-    }
-  }
-
+async function fanOut(
+  { subscriptions, routeEvent, fanOutEvent, emit }: EventConsumerContext,
+  { event, source }: ReadEvent,
+): Promise<void> {
+  await fanOutEvent([await routeEvent(event, await subscriptions.current(event.accountId))]);
   // The API has announced its own.
-  function announce({ event, source }: ReadEvent): void {
-    if (source === 'http') return;
-    emit({
-      name: 'event.accepted',
-      source,
-      accountId: event.accountId,
-      eventId: event.id,
-      type: event.type,
-      bytes: Buffer.byteLength(event.body),
-    });
-  }
+  if (source === 'http') return;
+  emit({
+    name: 'event.accepted',
+    source,
+    accountId: event.accountId,
+    eventId: event.id,
+    type: event.type,
+    bytes: Buffer.byteLength(event.body),
+  });
+}
+
+async function reject(
+  { deadLetters, emit }: EventConsumerContext,
+  job: EventJob,
+  error: AppError,
+): Promise<void> {
+  const reason = describeRefusal(error.message, error.validationErrors);
+  const displaced = await deadLetters.keep(job, error).catch((failure: unknown) => {
+    // What is nested too deeply to be written again stays where it is written already, among the failed.
+    throw failure instanceof RangeError ? new UnrecoverableError(reason) : failure;
+  });
+  emit({ name: 'event.rejected', jobId: job.id, code: error.code, reason });
+  for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });
 }

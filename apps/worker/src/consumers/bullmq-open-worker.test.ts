@@ -3,6 +3,7 @@ import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker, RetryLater } from './bullmq-open-worker';
+import { SharedCapacity } from './bullmq-worker';
 
 describe('bullmq open worker', () => {
   const { willClose, closeAll } = createClosables();
@@ -10,10 +11,11 @@ describe('bullmq open worker', () => {
 
   /** A worker on a queue of its own, and what it announces. */
   async function startWorker(process: (job: Job) => Promise<void>) {
-    const { client, options, signals } = willClose(await openTestQueues());
+    const { client, context, shard, signals } = willClose(await openTestQueues());
     const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-    const worker = willClose(openWorker(DELIVERIES_QUEUE, process, options));
-    return { client, queue, signals, start: () => void worker.run() };
+    const options = { queue: DELIVERIES_QUEUE, shard, capacity: new SharedCapacity(1) };
+    const worker = willClose(openWorker(context, options, process));
+    return { client, queue, signals, start: () => worker.start() };
   }
 
   it('keeps a job that failed for good, also when it says itself that it is not to be kept', async () => {

@@ -1,20 +1,28 @@
+import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Processor } from 'bullmq';
 import { BullmqWorker, type SharedCapacity } from './bullmq-worker';
 
-export interface ConsumerOptions {
+export interface OpenWorkerContext {
   readonly redis: RedisClient;
-  readonly prefix: string;
-  /** Jobs under way at the same time, those of other consumers with the same one included. */
-  readonly capacity: SharedCapacity;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
   readonly lockDurationMs: number;
-  /** How often workers look for jobs whose lock is over: so much later at most they take them over. Milliseconds. */
-  readonly stalledCheckMs: number;
   readonly emit: Emit;
 }
 
+export interface OpenWorkerOptions {
+  readonly queue: string;
+  readonly shard: QueueShard;
+  /** Jobs under way at the same time, those of other workers with the same one included. */
+  readonly capacity: SharedCapacity;
+  /** How often it looks for jobs whose lock is over: so much later at most it takes them over. Milliseconds. */
+  readonly stalledCheckMs?: number;
+  readonly stopDeadlineMs?: number;
+}
+
+// So a dead worker's jobs are taken over a quarter of the lock's time after it is over, at most.
+const STALLED_CHECKS_PER_LOCK = 4;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
 // What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy that is out of
@@ -26,19 +34,20 @@ const ASK_AFTER_S = 10;
 // BullMQ waits so long before it tries again what a broken connection has kept it from.
 const RETRY_DELAY_MS = 500;
 
-/** What all our consumers ask of BullMQ. Takes no job before it is told to `run`. */
+/** Open what takes a queue's jobs in a shard. It takes none before it is started. */
 export function openWorker<Data>(
-  queue: string,
+  { redis, lockDurationMs, emit }: OpenWorkerContext,
+  { queue, shard, capacity, stalledCheckMs, stopDeadlineMs }: OpenWorkerOptions,
   process: Processor<Data>,
-  { redis, prefix, capacity, lockDurationMs, stalledCheckMs, emit }: ConsumerOptions,
 ): BullmqWorker<Data> {
   const worker = new BullmqWorker<Data>(queue, process, {
     redis,
-    prefix,
+    prefix: shard.prefix,
     capacity,
+    stopDeadlineMs,
     autorun: false,
     lockDuration: lockDurationMs,
-    stalledInterval: stalledCheckMs,
+    stalledInterval: stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK),
     drainDelay: ASK_AFTER_S,
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
@@ -60,28 +69,6 @@ export function openWorker<Data>(
     });
   });
   return worker;
-}
-
-/** Takes jobs off a queue once it is started. */
-export interface Consumer {
-  start(): void;
-  /** Counts up whenever a job is begun, or comes to its end. */
-  steps(): number;
-  stop(): Promise<void>;
-}
-
-/** For jobs that are short: when told to stop it takes no more of them, and has stopped when those under way are done. */
-export function createConsumer<Data>(
-  queue: string,
-  process: Processor<Data>,
-  options: ConsumerOptions,
-): Consumer {
-  const worker = openWorker<Data>(queue, process, options);
-  return {
-    start: () => void worker.run(),
-    steps: () => worker.steps,
-    stop: () => worker.close(),
-  };
 }
 
 // For an error of ours that got here unforeseen, such as a reply that Redis should not give.

@@ -1,11 +1,10 @@
 import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
-import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';
-import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
+import { openTestQueues } from '../testing/open-test-queues';
 import { delayJob, giveJobBack } from './bullmq-put-back';
-import { createErasureConsumer, createReplayConsumer } from './bullmq-stepwise';
+import { openStepwiseWorker } from './bullmq-stepwise';
 
 describe('bullmq put back', () => {
   const { willClose, closeAll } = createClosables();
@@ -98,35 +97,21 @@ describe('bullmq put back for next step', () => {
   const { willClose, closeAll } = createClosables();
   afterEach(closeAll);
 
-  type Step = () => Promise<{ kind: 'again'; delayMs: number } | { kind: 'done' }>;
-
-  it.each([
-    [
-      ERASURES_QUEUE,
-      { account_id: 'acme' },
-      (options: TestQueues['options'], step: Step) =>
-        createErasureConsumer({ ...options, stepErasure: step }),
-    ],
-    [
-      REPLAYS_QUEUE,
-      buildReplayOrder(),
-      (options: TestQueues['options'], step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
-    ],
-  ])(
+  it.each([ERASURES_QUEUE, REPLAYS_QUEUE])(
     'lets work have more steps than a job may have starts without coming to an end: %s',
-    async (name, data, open) => {
-      const { client, options } = willClose(await openTestQueues());
+    async (name) => {
+      const { client, context, shard } = willClose(await openTestQueues());
       const queue = willClose(new Queue(name, { connection: client }));
-      await queue.add('job', data, { jobId: 'one' });
+      await queue.add('job', {}, { jobId: 'one' });
       await client.hset(`bull:${name}:one`, 'ats', 299_999);
 
       let steps = 0;
-      const consumer = open(options, async () => {
+      const worker = openStepwiseWorker(context, { queue: name, shard, concurrency: 1 }, async () => {
         steps += 1;
         return steps < 3 ? { kind: 'again', delayMs: 0 } : { kind: 'done' };
       });
-      willClose({ close: () => consumer.stop() });
-      consumer.start();
+      willClose(worker);
+      worker.start();
       while ((await queue.getJobCountByTypes('wait', 'active', 'delayed')) > 0);
       expect(steps).toBe(3);
       expect(await queue.getFailedCount()).toBe(0);
@@ -140,18 +125,16 @@ describe('bullmq delay too new', () => {
 
   /** A worker that can't read the only job on its queue, which it has taken so many times already. */
   async function startWorker(started = 0) {
-    const { client, options, signals } = willClose(await openTestQueues());
+    const { client, context, shard, signals } = willClose(await openTestQueues());
     const queue = willClose(new Queue(REPLAYS_QUEUE, { connection: client }));
-    const consumer = createReplayConsumer({
-      ...options,
-      stepReplay: async () => {
+    const worker = willClose(
+      openStepwiseWorker(context, { queue: REPLAYS_QUEUE, shard, concurrency: 1 }, async () => {
         throw new Error('It was not left alone.');
-      },
-    });
-    willClose({ close: () => consumer.stop() });
+      }),
+    );
     await queue.add('replay', { v: 2 }, { jobId: 'one' });
     if (started > 0) await client.hset(queue.toKey('one'), 'ats', started);
-    consumer.start();
+    worker.start();
     return { queue, signals };
   }
 

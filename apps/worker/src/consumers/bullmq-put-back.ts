@@ -1,10 +1,11 @@
+import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { JOB_VERSION, versionOfJob } from '@hookferry/core/queue/bullmq-event-queue';
 import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
 import { DelayedError, ErrorCode, type Job, UnrecoverableError, WaitingError } from 'bullmq';
-import type { ConsumerOptions } from './bullmq-open-worker';
 
 const FIRST = 1;
 
@@ -58,7 +59,7 @@ export async function putBackForNextStep(
   job: Job,
   token: string | undefined,
   delayMs: number,
-  { redis, prefix }: Pick<ConsumerOptions, 'redis' | 'prefix'>,
+  { redis, shard: { prefix } }: { readonly redis: RedisClient; readonly shard: QueueShard },
 ): Promise<never> {
   await redis.hset(createJobKeys(prefix, job.queueName).job(job.id ?? ''), jobFields.attemptsStarted, 0);
   return await delayJob(job, token, delayMs);

@@ -1,52 +1,65 @@
-import type { AccountId } from '@hookferry/core/domain/account';
-import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
-import { type ReplayOrder, replayOrderSchema } from '@hookferry/core/domain/replay';
-import type { ErasureCursor, ErasureStepResult } from '@hookferry/core/operations/erase-account';
+import { ERASURES_QUEUE, type QueueShard, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
+import { replayOrderSchema } from '@hookferry/core/domain/replay';
+import { type StepErasureContext, stepErasure } from '@hookferry/core/operations/erase-account';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
-import type { StepResult } from '@hookferry/core/replays/step-replay';
+import { type StepReplayContext, type StepResult, stepReplay } from '@hookferry/core/replays/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-open-worker';
+import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon, putBackForNextStep } from './bullmq-put-back';
+import { type BullmqWorker, SharedCapacity } from './bullmq-worker';
 
-export interface ErasureConsumerOptions extends ConsumerOptions {
-  readonly stepErasure: (accountId: AccountId, cursor?: ErasureCursor) => Promise<ErasureStepResult>;
-}
+export type ReplayWorkerContext = OpenWorkerContext & StepReplayContext;
 
-/** Takes accounts that are being erased off the queue, one step a job run, and puts each back until its next step. */
-export function createErasureConsumer(options: ErasureConsumerOptions): Consumer {
-  return createConsumer<ErasureJob>(ERASURES_QUEUE, processStep, options);
+const REPLAY_CONCURRENCY = 8;
 
-  async function processStep(job: Job<ErasureJob>, token: string | undefined): Promise<void> {
-    await delayTooNew(job, token, options.emit);
-    const data = erasureJobSchema.safeParse(job.data);
-    if (!data.success) throw new UnrecoverableError('Not an erasure job.');
-    const { account_id: accountId, place } = data.data;
-    const step = async () => {
-      const stepped = await options.stepErasure(accountId, place);
-      if (stepped.kind === 'again' && stepped.cursor) {
-        await job.updateData({ account_id: accountId, place: stepped.cursor });
-      }
-      return stepped;
-    };
-    const result = await orTryAgainSoon(step, job, token, options.emit);
-    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, options);
-  }
-}
-
-export interface ReplayConsumerOptions extends ConsumerOptions {
-  readonly stepReplay: (order: ReplayOrder) => Promise<StepResult>;
-}
-
-/** Takes replays off the queue, one step a job run, and puts each back until its next step. */
-export function createReplayConsumer(options: ReplayConsumerOptions): Consumer {
-  return createConsumer(REPLAYS_QUEUE, processStep, options);
-
-  async function processStep(job: Job, token: string | undefined): Promise<void> {
-    await delayTooNew(job, token, options.emit);
+/** Open what takes replays off their queue. */
+export function openReplayWorker(context: ReplayWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
+  const options = { queue: REPLAYS_QUEUE, shard, concurrency: REPLAY_CONCURRENCY };
+  return openStepwiseWorker(context, options, async (job) => {
     const order = replayOrderSchema.safeParse(job.data);
     if (!order.success) throw new UnrecoverableError('Not a replay job.');
-    const step = () => options.stepReplay(order.data);
-    const result = await orTryAgainSoon(step, job, token, options.emit);
-    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, options);
-  }
+    return await stepReplay(context, order.data);
+  });
+}
+
+export type ErasureWorkerContext = OpenWorkerContext & StepErasureContext;
+
+const ERASURE_CONCURRENCY = 2;
+
+/** Open what takes accounts that are being erased off their queue. */
+export function openErasureWorker(
+  context: ErasureWorkerContext,
+  shard: QueueShard,
+): BullmqWorker<ErasureJob> {
+  const options = { queue: ERASURES_QUEUE, shard, concurrency: ERASURE_CONCURRENCY };
+  return openStepwiseWorker<ErasureJob>(context, options, async (job) => {
+    const data = erasureJobSchema.safeParse(job.data);
+    if (!data.success) throw new UnrecoverableError('Not an erasure job.');
+    const { account_id, place } = data.data;
+    const result = await stepErasure(context, account_id, place);
+    if (result.kind === 'again' && result.cursor) await job.updateData({ account_id, place: result.cursor });
+    return result;
+  });
+}
+
+interface StepwiseWorkerOptions {
+  readonly queue: string;
+  readonly shard: QueueShard;
+  readonly concurrency: number;
+}
+
+/** Open what does one step of a job's work a run, and puts the job back until the next one. Nobody waits for them by the second. */
+export function openStepwiseWorker<Data>(
+  context: OpenWorkerContext,
+  { queue, shard, concurrency }: StepwiseWorkerOptions,
+  step: (job: Job<Data>) => Promise<StepResult>,
+): BullmqWorker<Data> {
+  const { redis, lockDurationMs, emit } = context;
+  const capacity = new SharedCapacity(concurrency);
+  const options = { queue, shard, capacity, stalledCheckMs: lockDurationMs };
+  return openWorker<Data>(context, options, async (job, token) => {
+    await delayTooNew(job, token, emit);
+    const result = await orTryAgainSoon(() => step(job), job, token, emit);
+    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, { redis, shard });
+  });
 }

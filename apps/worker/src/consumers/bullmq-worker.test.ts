@@ -406,7 +406,7 @@ describe('shared capacity', () => {
 
     constructor(
       readonly taken: number,
-      readonly isHungry: boolean,
+      readonly wantsMore: boolean,
     ) {}
 
     takeMore(): void {

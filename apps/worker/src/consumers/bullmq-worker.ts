@@ -11,6 +11,8 @@ export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 
   readonly prefix: string;
   /** How many jobs may be under way, those of other workers with the same one included. */
   readonly capacity: SharedCapacity;
+  /** How long `stop` lets jobs that are under way come to their end before it cancels them. Milliseconds; for ever unless given. */
+  readonly stopDeadlineMs?: number | undefined;
 }
 
 // BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. Whoever has sent something then
@@ -72,6 +74,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   readonly #keys: JobKeys;
   readonly #underWay = new Set<string>();
   readonly #capacity: SharedCapacity;
+  readonly #stopDeadlineMs: number | undefined;
   /** How many jobs are at work at the same time. */
   #running = 0;
   #steps = 0;
@@ -81,23 +84,35 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   constructor(
     queue: string,
     process: Processor<Data>,
-    { redis, prefix, capacity, ...options }: BullmqWorkerOptions,
+    { redis, prefix, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
   ) {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
     this.#keys = createJobKeys(prefix, queue);
     this.#capacity = capacity;
+    this.#stopDeadlineMs = stopDeadlineMs;
     capacity.join(this);
     this.#fetchOneAhead();
     this.#neverWaitInVain();
     redis.on('ready', this.#onConnected);
   }
 
+  start(): void {
+    void this.run();
+  }
+
+  /** Takes no more jobs, and lets those under way come to their end; after the deadline it cancels them. */
+  async stop(): Promise<void> {
+    const deadline = this.#stopDeadlineMs && setTimeout(() => this.cancelAllJobs(), this.#stopDeadlineMs);
+    await this.close();
+    if (deadline) clearTimeout(deadline);
+  }
+
   get taken(): number {
     return this.#running;
   }
 
-  get isHungry(): boolean {
+  get wantsMore(): boolean {
     return !this.#mainLoop.drained;
   }
 
@@ -143,7 +158,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
       this.#mainLoop.drained = true;
       this.#mainLoop.blockUntil = nextDueAt;
     }
-    if (!this.isHungry) this.#capacity.tellOthers(this);
+    if (!this.wantsMore) this.#capacity.tellOthers(this);
     return job;
   }
 
@@ -284,7 +299,7 @@ export interface Sharer {
   /** Its jobs that are under way. */
   readonly taken: number;
   /** Whether there may be more for it to take. */
-  readonly isHungry: boolean;
+  readonly wantsMore: boolean;
   /** To be called when others may have left it room. */
   takeMore(): void;
 }
@@ -317,9 +332,9 @@ export class SharedCapacity {
   /** How many jobs of one may be under way, as things stand. */
   limitOf(sharer: Sharer): number {
     const others = [...this.#sharers].filter((one) => one !== sharer);
-    const share = Math.floor(this.capacity / (1 + others.filter(({ isHungry }) => isHungry).length));
+    const share = Math.floor(this.capacity / (1 + others.filter(({ wantsMore }) => wantsMore).length));
     const kept = others.reduce(
-      (sum, { taken, isHungry }) => sum + (isHungry ? Math.max(taken, share) : taken),
+      (sum, { taken, wantsMore }) => sum + (wantsMore ? Math.max(taken, share) : taken),
       0,
     );
     return Math.max(this.capacity - kept, 1);

@@ -1,13 +1,14 @@
+import type { QueueShard } from '@hookferry/core/domain/queues';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
-import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
-import { SharedCapacity } from '../consumers/bullmq-worker';
+import type { OpenWorkerContext } from '../consumers/bullmq-open-worker';
 
 export interface TestQueues extends TestRedis {
-  /** For a consumer of their jobs, one at a time, over a connection of its own: while there are none, it blocks. */
-  readonly options: ConsumerOptions;
-  /** What that announces. */
+  /** For a worker on them, over a connection of its own: while there are no jobs, it blocks. */
+  readonly context: OpenWorkerContext;
+  readonly shard: QueueShard;
+  /** What the worker announces. */
   readonly signals: SignalRecord;
 }
 
@@ -19,14 +20,8 @@ export async function openTestQueues(): Promise<TestQueues> {
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
   return {
     ...database,
-    options: {
-      redis,
-      prefix: 'bull',
-      capacity: new SharedCapacity(1),
-      lockDurationMs: 30_000,
-      stalledCheckMs: 30_000,
-      emit,
-    },
+    context: { redis, lockDurationMs: 30_000, emit },
+    shard: { prefix: 'bull' },
     signals,
     async close() {
       redis.disconnect();

@@ -20,12 +20,12 @@ interface TransportContext {
   readonly emit: Emit;
 }
 
-/** What deliveries go out by: to receivers, or to those who listen for them. */
-export function composeTransport(context: TransportContext) {
-  const toReceivers = composeGot(context);
-  const { handOver, mailbox } = composeHandOver(context);
-  const send: Transport = (request, signal) =>
-    request.listener === undefined ? toReceivers.send(request, signal) : handOver(request, signal);
+/** Open what deliveries go out by: to receivers, or to those who listen for them. */
+export function openTransport(context: TransportContext) {
+  const toReceivers = openGot(context);
+  const { handOver, mailbox } = openHandOver(context);
+  const send: Transport = (request, abortSignal) =>
+    request.listener === undefined ? toReceivers.send(request, abortSignal) : handOver(request, abortSignal);
   return {
     send,
     async close(): Promise<void> {
@@ -35,7 +35,7 @@ export function composeTransport(context: TransportContext) {
   };
 }
 
-function composeHandOver({ config, redis, connection, emit }: TransportContext) {
+function openHandOver({ config, redis, connection, emit }: TransportContext) {
   const mailbox = new RedisMailbox({
     redis,
     connect: () => connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS }),
@@ -51,7 +51,7 @@ function composeHandOver({ config, redis, connection, emit }: TransportContext) 
 }
 
 /** To allowed addresses only, straight or through the proxy. */
-function composeGot({ config, emit }: TransportContext): GotTransport {
+function openGot({ config, emit }: TransportContext): GotTransport {
   const classifyAddress = createClassifyAddress({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
     deniedCidrs: config.DELIVERY_DENIED_CIDRS,

@@ -1,0 +1,278 @@
+import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
+import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
+import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
+import { Releaser } from '@hookferry/core/deliver/flow/releaser';
+import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
+import type { Emit } from '@hookferry/core/domain/signal';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
+import type { NoteUsage } from '@hookferry/core/domain/usage';
+import type { DisablePolicy } from '@hookferry/core/endpoints/disable';
+import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
+import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
+import { provideSealer } from '@hookferry/core/endpoints/seal';
+import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { Archiver } from '@hookferry/core/events/archive/archiver';
+import { PgAttemptTable } from '@hookferry/core/events/archive/pg-attempt-table';
+import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
+import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
+import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
+import type { Stoppable } from '@hookferry/core/platform/timers';
+import { VERSION } from '@hookferry/core/platform/version';
+import { createValidateEvent } from '@hookferry/core/publish/accept-events';
+import { createFanOutEvent, createRouteEvent } from '@hookferry/core/publish/fan-out-event';
+import { createReadEventJob } from '@hookferry/core/publish/read-event-job';
+import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
+import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
+import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
+import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import type { WorkerConfig } from './config';
+import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
+import { SharedCapacity } from './consumers/bullmq-worker';
+import { openTransport } from './open-transport';
+import { ServedShards, type ShardContext } from './shard-consumers';
+
+/** What the process has before it opens anything in Redis. */
+export interface ProcessContext {
+  readonly config: WorkerConfig;
+  readonly redis: RedisClient;
+  /** How connections to Redis are made, for those that block. */
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly shards: ShardsInForce;
+  readonly workerId: string;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Everything that the worker's consumers and use cases work with. Each function names the few members that it uses. */
+export type WorkerContext = ReturnType<typeof openContext>['context'];
+
+/**
+ * Open all that the worker keeps in Redis and on queues, over a connection that stands. Nothing is started. `recorders` have
+ * something to write still when the process stops; `connections` are what they, and consumers, need until then. Both are in
+ * the order in which they are to be stopped.
+ */
+export function openContext(process: ProcessContext) {
+  const { config, redis, shards, workerId, clock, emit } = process;
+  const { recorders: storing, ...records } = openRecords(process);
+  const { accountStore, endpointStore, quota, subscriptions } = records;
+  const eventQueue = new EventQueue(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const deadLetters = new RejectedEvents(redis, shards, clock);
+  const accountJobs = new AccountJobs(redis, shards);
+  const standings = new QueueStandings(redis, shards);
+  const healthStore = new HealthStore(redis, healthRetentionOf(config));
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+  const transport = openTransport(process);
+  const archive = openArchive(process);
+  const stores = {
+    ...process,
+    ...records,
+    eventQueue,
+    deliveryQueue,
+    deadLetters,
+    accountJobs,
+    standings,
+    healthStore,
+    operationalEvents,
+    eventTypeStore: new EventTypeStore(redis),
+    attemptStore: new AttemptStore(redis, records.retention),
+    admissionStore: new AdmissionStore(redis),
+    openBreakers: new OpenBreakers(redis),
+    disabledEndpoints: new DisabledEndpoints(redis),
+    heldCounts: new HeldCounts(redis, shards),
+    heldDeliveries: new HeldDeliveries(redis, shards, () => servedShards.list()),
+    oldestEvents: new OldestEvents(redis, shards),
+    placement: new DeliveryPlacement(redis, shards, deliveryQueue),
+    replayStore: new ReplayStore(redis, config.RETENTION),
+    remainsStore: new RemainsStore(redis, shards),
+    archiveStream: archive && new ArchiveStream(redis),
+    random: Math.random,
+  };
+  const admission = openAdmission(stores);
+  const healthRecorder = new HealthRecorder({
+    healthStore,
+    workerId,
+    limitOf: (endpointId) => admission.concurrency.limitOf(endpointId),
+    clock,
+    emit,
+  });
+  const context = {
+    ...stores,
+    ...admission,
+    healthRecorder,
+    transport: transport.send,
+    eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
+    lockDurationMs: config.JOB_LOCK_DURATION,
+    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
+    attemptTimeoutMs: config.DELIVERY_TIMEOUT,
+    retrySchedule: config.RETRY_SCHEDULE,
+    requestStyle: {
+      userAgent: `webhook-delivery-service/${VERSION}`,
+      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+      tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
+    },
+    disablePolicy: disablePolicyOf(config),
+    readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({ ...stores, maxBytes: config.MAX_EVENT_BYTES }),
+      endpointStore,
+      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
+      clock,
+    }),
+    openAccounts: new OpenAccounts(accountStore, steadyClock),
+    routeEvent: createRouteEvent(),
+    fanOutEvent: createFanOutEvent({ ...stores, inOrder: createInOrder(redis) }),
+  };
+  const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
+  const recorders: readonly Stoppable[] = [
+    ...(archive?.parts ?? []),
+    { name: 'operational events', stop: () => operationalEvents.stop() },
+    { name: 'health recorder', stop: () => healthRecorder.stop() },
+    ...storing,
+  ];
+  const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
+  const connections: readonly Stoppable[] = [
+    { name: 'transport', stop: () => transport.close() },
+    { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
+  ];
+  return { context, servedShards, archiver: archive?.archiver, recorders, connections };
+}
+
+/** Accounts, endpoints, events and deliveries, with what counts the bytes that they take up. */
+function openRecords({ config, redis, clock, emit }: ProcessContext) {
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const usageStore = new UsageStore(redis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
+  const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
+  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
+    quota.note(accountId, standing),
+  );
+  const eventReleaser = new EventReleaser({
+    eventRelease: new EventRelease(redis),
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  return {
+    retention,
+    usageRecorder,
+    noteUsage,
+    quota,
+    endpointStore,
+    subscriptions: new Subscriptions(endpointStore),
+    accountStore: new AccountStore(redis),
+    eventStore: new EventStore(redis, retention, steadyClock, {
+      onPruned: letGo,
+      onErased: (accountId, bytes, acceptedAt) =>
+        usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+    }),
+    deliveryStore: new DeliveryStore(redis, retention, letGo),
+    recorders: [
+      { name: 'event releaser', stop: () => eventReleaser.stop() },
+      { name: 'usage recorder', stop: () => usageRecorder.stop() },
+    ],
+  };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+}
+
+function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {
+  return DISABLE_AFTER === 'never'
+    ? 'never'
+    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
+// One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.
+const ENDPOINT_SHARE = 4;
+// Several times what a healthy receiver takes to respond.
+const PERMIT_PATIENCE_MS = 100;
+// Endpoints that nothing is known of yet may hold half of the slots together.
+const UNKNOWN_SHARE = 2;
+// So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before they are felt.
+const SLOW_FACTOR = 4;
+
+type AdmissionContext = Pick<ProcessContext, 'config'> &
+  Omit<ConstructorParameters<typeof Releaser>[0], 'concurrency'>;
+
+/** What lets attempts begin, and releases those that are held. */
+function openAdmission(context: AdmissionContext) {
+  const { WORKER_CONCURRENCY: quick, SLOW_LANE_CONCURRENCY: slow = quick * SLOW_FACTOR } = context.config;
+  const deliveryCapacity = new SharedCapacity(quick);
+  const slots = new Slots({
+    quick,
+    slow,
+    onCapacity: (attempts) => deliveryCapacity.setCapacity(attempts),
+    clock: steadyClock,
+    measureTurn,
+  });
+  const concurrency = new Concurrency({
+    slots,
+    onSlotFree: () => releaser.slotIsFree(),
+    maxPerEndpoint: quick,
+    sharePerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
+    maxUnknown: Math.max(Math.floor(quick / UNKNOWN_SHARE), 1),
+    patienceMs: PERMIT_PATIENCE_MS,
+  });
+  const releaser = new Releaser({ ...context, concurrency });
+  return { deliveryCapacity, slots, concurrency, releaser };
+}
+
+// One statement for all of them: more at once would save little, and hold up the process while they are put together.
+const MAX_ARCHIVE_BATCH = 500;
+const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
+// Several times as long as the archiver waits for something to come.
+const ARCHIVE_SILENCE_MS = 10_000;
+
+/** What takes attempts to the archive, if there is one. */
+function openArchive({ config, connection, workerId, clock, emit }: ProcessContext) {
+  if (config.ARCHIVE_DATABASE_URL === undefined) return undefined;
+  const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
+  const table = new PgAttemptTable({ url: config.ARCHIVE_DATABASE_URL });
+  const archiver = new Archiver({
+    stream: new ArchiveStream(redis),
+    table,
+    consumer: workerId,
+    batchSize: archiveBatchOf(config),
+    clock,
+    emit,
+  });
+  const parts: readonly Stoppable[] = [
+    { name: 'archive table', stop: () => table.close() },
+    { name: 'archive connection', stop: async () => redis.disconnect() },
+  ];
+  return { archiver, parts };
+}
+
+// An attempt takes as much memory as the response that is kept of it.
+function archiveBatchOf({ RESPONSE_BYTES_KEPT }: WorkerConfig): number {
+  const fitting = Math.floor(ARCHIVE_BATCH_BYTES / Math.max(RESPONSE_BYTES_KEPT, 1));
+  return Math.min(MAX_ARCHIVE_BATCH, Math.max(fitting, 1));
+}

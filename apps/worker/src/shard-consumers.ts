@@ -1,0 +1,95 @@
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
+import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
+import { EventConsumer, type EventConsumerContext } from './consumers/bullmq-fan-out';
+import type { WatchedQueue } from './stall-watch';
+
+export type ShardContext = EventConsumerContext & DeliveryConsumerContext;
+
+/** Takes the events and deliveries of one shard. */
+class ShardConsumers {
+  /** Those that it is expected to take something from whenever something waits there: their jobs are short. */
+  readonly watched: readonly WatchedQueue[];
+  readonly #events: EventConsumer;
+  readonly #deliveries: DeliveryConsumer;
+
+  constructor(
+    context: ShardContext,
+    readonly shard: QueueShard,
+  ) {
+    const events = new EventConsumer(context, shard);
+    const deliveries = new DeliveryConsumer(context, shard);
+    this.#events = events;
+    this.#deliveries = deliveries;
+    this.watched = [
+      { queue: EVENTS_QUEUE, shard, steps: () => events.steps },
+      { queue: DELIVERIES_QUEUE, shard, steps: () => deliveries.steps },
+    ];
+  }
+
+  start(): void {
+    this.#events.start();
+    this.#deliveries.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#events.stop(), this.#deliveries.stop()]);
+  }
+}
+
+/**
+ * Takes jobs from the shards in force, or from those of them that this worker is to serve, and from those that are being
+ * given up, which every worker serves.
+ */
+export class ServedShards {
+  readonly #consumers = new Map<string, ShardConsumers>();
+  readonly #stopping = new Set<Promise<void>>();
+  #isStopped = false;
+
+  /** @param only the numbers of those that it is to serve; all unless given. */
+  constructor(
+    private readonly context: ShardContext,
+    private readonly only: readonly number[] | undefined,
+  ) {}
+
+  list(): readonly QueueShard[] {
+    return [...this.#consumers.values()].map(({ shard }) => shard);
+  }
+
+  /** The same objects for as long as it serves a shard. */
+  watched(): readonly WatchedQueue[] {
+    return [...this.#consumers.values()].flatMap(({ watched }) => watched);
+  }
+
+  /** Begins with those that are new, and stops with those that are gone. @returns all that it takes jobs from now. */
+  serve(shards: ShardsInForce): readonly QueueShard[] {
+    if (this.#isStopped) return [];
+    const inForce = shards.inForce().filter((_shard, i) => this.only?.includes(i) ?? true);
+    const wanted = new Map([...inForce, ...shards.former()].map((shard) => [shard.prefix, shard]));
+    for (const consumers of this.#consumers.values()) {
+      if (!wanted.has(consumers.shard.prefix)) this.#stop(consumers);
+    }
+    for (const [prefix, shard] of wanted) {
+      if (!this.#consumers.has(prefix)) this.#begin(shard);
+    }
+    return this.list();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const consumers of this.#consumers.values()) this.#stop(consumers);
+    await Promise.all(this.#stopping);
+  }
+
+  #begin(shard: QueueShard): void {
+    const consumers = new ShardConsumers(this.context, shard);
+    this.#consumers.set(shard.prefix, consumers);
+    consumers.start();
+  }
+
+  #stop(consumers: ShardConsumers): void {
+    this.#consumers.delete(consumers.shard.prefix);
+    const stopping = consumers.stop().finally(() => this.#stopping.delete(stopping));
+    this.#stopping.add(stopping);
+  }
+}
