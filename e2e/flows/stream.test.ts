@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { AccountId } from '@hookferry/core/domain/account';
-import { type Change, createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { type Change, ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { ChangeFollower } from '../support/change-follower';
 import { Receiver } from '../support/receiver';
@@ -171,10 +171,10 @@ it('closes the connection of a key that is revoked, also when the client does no
   await once(silent, 'data');
   silent.pause();
   const follower = await follow(client.baseUrl);
-  const { append } = createRedisChangeStore(stack.redis.client);
+  const changeStore = new ChangeStore(stack.redis.client);
   // So much that it does not fit between the two, and too little for it to be taken for too slow.
   for (let told = 400; told <= 1_200; told += 400) {
-    await append(DEFAULT_ACCOUNT, Array.from({ length: 400 }, longChange));
+    await changeStore.append(DEFAULT_ACCOUNT, Array.from({ length: 400 }, longChange));
     await until(async () => (follower.changes.length > told ? true : undefined));
   }
   await stack.client.expect(204, 'DELETE', `/v1/api-keys/${body.id}`);
@@ -234,11 +234,11 @@ it('hangs up on who does not take what comes, and goes on for others', async () 
   slow.pause();
   const hasHungUp = () =>
     stack.api.log.some(({ message, reason }) => message === 'change_stream.ended' && reason === 'too_slow');
-  const { append } = createRedisChangeStore(stack.redis.client);
+  const changeStore = new ChangeStore(stack.redis.client);
   const changes = Array.from({ length: 400 }, longChange);
   let told = 0;
   while (!hasHungUp()) {
-    await append(DEFAULT_ACCOUNT, changes);
+    await changeStore.append(DEFAULT_ACCOUNT, changes);
     told += changes.length;
     await until(async () => (follower.changes.length > told ? true : undefined));
   }

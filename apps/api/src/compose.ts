@@ -17,7 +17,7 @@ import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
-import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
@@ -64,7 +64,7 @@ export async function composeApi(
     emit,
   });
   const changeFeed = new ChangeFeed({
-    changeStore: createRedisChangeStore(redis),
+    changeStore: new ChangeStore(redis),
     gatherMs: API_GATHER_MS,
     clock,
     emit,

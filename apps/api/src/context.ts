@@ -28,8 +28,8 @@ import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { DeliveryCounter } from '@hookferry/core/history/read-events';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
-import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
-import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
+import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
@@ -60,7 +60,7 @@ import { ErasureQueue, ReplayQueue } from '@hookferry/core/queue/bullmq-work-que
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
-import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { ApiConfig } from './config';
 import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
@@ -171,8 +171,8 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
     ),
     deliveryStore,
     deliveryCounter: new DeliveryCounter({ eventStore, deliveryStore, heldDeliveries }),
-    changeStore: createRedisChangeStore(redis),
-    listenerStore: createRedisListenerStore(redis),
+    changeStore: new ChangeStore(redis),
+    listenerStore: new ListenerStore(redis),
     healthStore: new HealthStore(redis, config.RETENTION),
     admissionStore: new AdmissionStore(redis),
     remainsStore: new RemainsStore(redis, shards),
@@ -232,8 +232,7 @@ function openUseCases(stores: StoresContext) {
       }),
     emit,
   });
-  const listeners = createManageListeners(context);
-  const watchListeners = new WatchListeners({ ...context, listeners });
+  const watchListeners = new WatchListeners(context);
   watchListeners.start();
   return {
     keyUses: new KeyUses(stores.apiKeyStore, clock),
@@ -246,8 +245,7 @@ function openUseCases(stores: StoresContext) {
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,
     }),
-    listeners,
-    listenerStreams: new ListenerStreams({ ...context, listeners, mailbox }),
+    listenerStreams: new ListenerStreams({ ...context, mailbox }),
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),

@@ -14,7 +14,7 @@ import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
-import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
@@ -79,7 +79,7 @@ export async function composeWorker(
   const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
   const changeFeed = new ChangeFeed({
-    changeStore: createRedisChangeStore(redis),
+    changeStore: new ChangeStore(redis),
     gatherMs: WORKER_GATHER_MS,
     clock,
     emit,

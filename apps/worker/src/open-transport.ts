@@ -6,8 +6,8 @@ import { directRoute } from '@hookferry/core/egress/direct-route';
 import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
 import { proxyRoute } from '@hookferry/core/egress/proxy-route';
 import { cacheNames, createGuardedLookup, createResolveName } from '@hookferry/core/egress/resolve-name';
-import { createHandOver } from '@hookferry/core/listeners/hand-over';
-import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { HandOver } from '@hookferry/core/listeners/hand-over';
+import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -25,7 +25,9 @@ export function openTransport(context: TransportContext) {
   const toReceivers = openGot(context);
   const { handOver, mailbox } = openHandOver(context);
   const send: Transport = (request, abortSignal) =>
-    request.listener === undefined ? toReceivers.send(request, abortSignal) : handOver(request, abortSignal);
+    request.listener === undefined
+      ? toReceivers.send(request, abortSignal)
+      : handOver.send(request, abortSignal);
   return {
     send,
     async close(): Promise<void> {
@@ -41,8 +43,8 @@ function openHandOver({ config, redis, connection, emit }: TransportContext) {
     connect: () => connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS }),
     emit,
   });
-  const handOver = createHandOver({
-    listenerStore: createRedisListenerStore(redis),
+  const handOver = new HandOver({
+    listenerStore: new ListenerStore(redis),
     mailbox,
     timeoutMs: config.DELIVERY_TIMEOUT,
     keptBytes: config.RESPONSE_BYTES_KEPT,

@@ -2,6 +2,7 @@ import { newestSecret } from '@hookferry/core/domain/endpoint';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
+import * as listeners from '@hookferry/core/listeners/manage-listeners';
 import { z } from 'zod';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema, sentTimeSchema } from '../http/page';
@@ -41,7 +42,7 @@ export const createListener = defineRoute({
   },
   problems: ['conflict', 'limit_reached', 'replays_running'],
   async handle({ apiKey, body }, context) {
-    const endpoint = await context.listeners.create(apiKey.accountId, body);
+    const endpoint = await listeners.createListener(context, apiKey.accountId, body);
     return {
       status: 200,
       headers: { 'cache-control': 'no-store' },

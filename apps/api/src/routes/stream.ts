@@ -26,11 +26,11 @@ const MOST_AT_ONCE = 20;
 
 const SCOPE = 'deliveries:read';
 
-const placeSchema = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event of this stream');
+const cursorSchema = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event of this stream');
 
 const querySchema = z.strictObject({
   webhook_id: endpointRefSchema.optional(),
-  last_event_id: placeSchema.optional().meta({
+  last_event_id: cursorSchema.optional().meta({
     description: 'Where to go on, for clients that can not send the header `Last-Event-ID`.',
   }),
   max_seconds: limitSchema(MAX_SECONDS).optional(),
@@ -54,26 +54,26 @@ const changedDeliverySchema = z
   })
   .meta({ id: 'ChangedDelivery', description: 'What is known of it. What is absent has not changed.' });
 
-const shownPlaceSchema = z.string().meta({ description: 'Where to go on: `Last-Event-ID`.' });
+const shownCursorSchema = z.string().meta({ description: 'Where to go on: `Last-Event-ID`.' });
 
 /** Each event of the stream, as an object: its `data` is a line of JSON. */
 const streamedChangeSchema = z
   .discriminatedUnion('event', [
-    z.object({ event: z.literal('ready'), id: shownPlaceSchema, data: z.object({}) }),
-    z.object({ event: z.literal('reset'), id: shownPlaceSchema, data: z.object({}) }),
+    z.object({ event: z.literal('ready'), id: shownCursorSchema, data: z.object({}) }),
+    z.object({ event: z.literal('reset'), id: shownCursorSchema, data: z.object({}) }),
     z.object({
       event: z.literal('delivery'),
-      id: shownPlaceSchema,
+      id: shownCursorSchema,
       data: z.object({ change: z.enum(deliveryChanges), delivery: changedDeliverySchema }),
     }),
     z.object({
       event: z.literal('webhook'),
-      id: shownPlaceSchema,
+      id: shownCursorSchema,
       data: z.object({ change: z.enum(endpointChanges), webhook_id }),
     }),
     z.object({
       event: z.literal('replay'),
-      id: shownPlaceSchema,
+      id: shownCursorSchema,
       data: z.object({ change: z.enum(replayChanges), replay_id: z.string(), webhook_id }),
     }),
     z.object({ event: z.literal('end'), data: z.object({ reason: z.enum(streamEnds) }) }),
@@ -101,7 +101,7 @@ export const streamChanges = defineRoute({
     const options = {
       endpointId: ref === undefined ? undefined : (await readEndpoint(context, accountId, ref)).id,
       // A browser that comes back sends it beside the query that it began with.
-      after: placeIn(header('last-event-id')) ?? query.last_event_id,
+      after: cursorIn(header('last-event-id')) ?? query.last_event_id,
       maxMs: seconds * 1_000,
       isAllowed: () => mayGoOn(context, credentials),
     };
@@ -117,10 +117,10 @@ export const streamChanges = defineRoute({
   },
 });
 
-function placeIn(header: string | undefined): string | undefined {
+function cursorIn(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
-  const place = placeSchema.safeParse(header);
-  if (place.success) return place.data;
+  const cursor = cursorSchema.safeParse(header);
+  if (cursor.success) return cursor.data;
   throw new AppError(
     'invalid_request',
     'The header Last-Event-ID must be the id of an event of this stream.',
@@ -144,22 +144,22 @@ function presentMessage(message: StreamMessage): string {
   }
 }
 
-function presentChange(place: string, change: Change): string {
+function presentChange(cursor: string, change: Change): string {
   switch (change.kind) {
     case 'delivery':
       return eventText(
         'delivery',
         { change: change.change, delivery: presentDelivery(change.delivery) },
-        place,
+        cursor,
       );
     case 'webhook':
-      return eventText('webhook', { change: change.change, webhook_id: change.endpointId }, place);
+      return eventText('webhook', { change: change.change, webhook_id: change.endpointId }, cursor);
     case 'replay': {
       const { replayId: replay_id, endpointId } = change;
-      return eventText('replay', { change: change.change, replay_id, webhook_id: endpointId }, place);
+      return eventText('replay', { change: change.change, replay_id, webhook_id: endpointId }, cursor);
     }
     case 'reset':
-      return eventText('reset', {}, place);
+      return eventText('reset', {}, cursor);
   }
 }
 

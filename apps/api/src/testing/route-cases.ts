@@ -10,7 +10,7 @@ import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
@@ -392,7 +392,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
     new EndpointStore(client, testSealer).create(endpoint),
     new EndpointStore(client, testSealer).create(listener),
-    createRedisListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
+    new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
     new EventTypeStore(client).replace(CUSTOM_TYPE),

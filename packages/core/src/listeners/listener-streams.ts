@@ -8,16 +8,21 @@ import { steadyClock } from '../platform/clock';
 import type { Connection } from '../platform/connection';
 import { decodeMessage, encodeMessage, type HandedRequest, type ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream } from './listener-stream';
-import type { ManageListeners } from './manage-listeners';
+import {
+  type CaughtUpContext,
+  type ConnectListenerContext,
+  caughtUp,
+  connectListener,
+  disconnectListener,
+  isAwake,
+  requireAwake,
+} from './manage-listeners';
 import type { ListenerStore } from './redis-listener-store';
 import type { RedisMailbox } from './redis-mailbox';
 
-export interface ListenerStreamsDeps {
-  readonly listeners: Pick<
-    ManageListeners,
-    'isThere' | 'requireAwake' | 'connect' | 'disconnect' | 'caughtUp'
-  >;
-  readonly listenerStore: Pick<ListenerStore, 'hold' | 'renew' | 'letGo' | 'findHolder'>;
+export interface ListenerStreamsContext extends ConnectListenerContext, CaughtUpContext {
+  readonly endpointStore: ConnectListenerContext['endpointStore'] & CaughtUpContext['endpointStore'];
+  readonly listenerStore: Pick<ListenerStore, 'hold' | 'renew' | 'letGo' | 'findHolder' | 'watch'>;
   readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
   readonly emit: Emit;
 }
@@ -41,8 +46,8 @@ export class ListenerStreams {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(private readonly deps: ListenerStreamsDeps) {
-    deps.mailbox.deliverTo((text) => this.#onMessage(text));
+  constructor(private readonly context: ListenerStreamsContext) {
+    context.mailbox.deliverTo((text) => this.#onMessage(text));
   }
 
   /**
@@ -58,12 +63,12 @@ export class ListenerStreams {
   ): AsyncGenerator<ListenerLine, void> {
     if (this.#isStopped)
       throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
-    await this.deps.listeners.requireAwake(address);
+    await requireAwake(this.context, address);
     const timers: NodeJS.Timeout[] = [];
     const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
     const stream = await this.#create(address, parallel, onEnd);
     const recheck = new Recheck({ isAllowed, onEnd: (why) => stream.end(why) });
-    const isOver = this.deps.mailbox.expect();
+    const isOver = this.context.mailbox.expect();
     recheck.start();
     timers.push(setTimeout(() => stream.end('time_over'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
@@ -91,10 +96,10 @@ export class ListenerStreams {
     const { accountId, endpointId } = address;
     const own = this.#streamOf(endpointId, stream);
     if (own?.address.accountId === accountId) return own.hear(answers);
-    await this.deps.listeners.requireAwake(address);
-    const holder = await this.deps.listenerStore.findHolder(endpointId);
+    await requireAwake(this.context, address);
+    const holder = await this.context.listenerStore.findHolder(endpointId);
     if (holder?.stream !== stream) throw notConnected();
-    await this.deps.mailbox.post(
+    await this.context.mailbox.post(
       holder.process,
       encodeMessage({ kind: 'answers', endpointId, stream, answers }),
     );
@@ -115,7 +120,7 @@ export class ListenerStreams {
     const id = randomUUID();
     const stream = new ListenerStream({ id, address, parallel, reply, onEnd, clock: steadyClock });
     const { endpointId } = address;
-    await this.deps.listenerStore.hold(endpointId, this.#holderOf(stream));
+    await this.context.listenerStore.hold(endpointId, this.#holderOf(stream));
     this.#streams.get(endpointId)?.end('replaced');
     this.#streams.set(endpointId, stream);
     this.#timer ??= setInterval(() => void this.#check(), CHECK_EVERY_MS).unref();
@@ -124,13 +129,13 @@ export class ListenerStreams {
 
   // What is held is released last, when all is there that takes it.
   async #begin(stream: ListenerStream): Promise<void> {
-    const { listeners, emit } = this.deps;
+    const { emit } = this.context;
     const { address, id } = stream;
     const { endpointId } = address;
     try {
-      await listeners.caughtUp(address, () => stream.ended !== undefined);
+      await caughtUp(this.context, address, () => stream.ended !== undefined);
       if (stream.ended !== undefined) return;
-      await listeners.connect(address, id);
+      await connectListener(this.context, address, id);
       emit({ name: 'listener.connected', endpointId });
       stream.begin();
     } catch (error) {
@@ -140,14 +145,14 @@ export class ListenerStreams {
   }
 
   async #close(stream: ListenerStream): Promise<void> {
-    const { listeners, listenerStore, emit } = this.deps;
+    const { listenerStore, emit } = this.context;
     const { address, id, ended } = stream;
     const { endpointId } = address;
     if (this.#streams.get(endpointId) === stream) this.#streams.delete(endpointId);
     emit({ name: 'listener.lost', endpointId, reason: ended ?? 'lost' });
     try {
       await listenerStore.letGo(endpointId, this.#holderOf(stream));
-      await listeners.disconnect(address, id);
+      await disconnectListener(this.context, address, id);
     } catch (error) {
       // Whoever looks after listeners finds it later.
       emit({ name: 'task.failed', task: 'disconnect listener', error });
@@ -163,11 +168,11 @@ export class ListenerStreams {
   }
 
   async #checkOne(stream: ListenerStream): Promise<void> {
-    const { listeners, listenerStore } = this.deps;
+    const { listenerStore } = this.context;
     const { endpointId } = stream.address;
     stream.check();
     try {
-      if (!(await listeners.isThere(stream.address))) return stream.end('removed');
+      if (!(await isAwake(this.context, stream.address))) return stream.end('removed');
       if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
       const holder = await listenerStore.findHolder(endpointId);
       // Nobody else's: this process could not reach Redis for so long that the listener was taken for lost.
@@ -196,15 +201,15 @@ export class ListenerStreams {
   }
 
   #holderOf({ id }: ListenerStream) {
-    return { process: this.deps.mailbox.address, stream: id };
+    return { process: this.context.mailbox.address, stream: id };
   }
 
   async #reply({ id, replyTo }: HandedRequest, result: SendResult): Promise<void> {
     try {
-      await this.deps.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
+      await this.context.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
     } catch (error) {
       // The worker's wait has an end of its own.
-      this.deps.emit({ name: 'task.failed', task: 'answer for listener', error });
+      this.context.emit({ name: 'task.failed', task: 'answer for listener', error });
     }
   }
 }

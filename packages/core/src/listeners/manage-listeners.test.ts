@@ -22,8 +22,17 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { ASLEEP_MS, createManageListeners, LOST_MS, type NewListener } from './manage-listeners';
-import { createRedisListenerStore } from './redis-listener-store';
+import {
+  ASLEEP_MS,
+  connectListener,
+  createListener,
+  disconnectListener,
+  LOST_MS,
+  type NewListener,
+  requireAwake,
+  wakeUpListener,
+} from './manage-listeners';
+import { ListenerStore } from './redis-listener-store';
 
 const START = 1_700_000_000_000;
 const NOT_FOUND = { code: 'not_found' };
@@ -42,12 +51,23 @@ async function arrange() {
   const endpointStore = new EndpointStore(redis.client, testSealer);
   const accountStore = new AccountStore(redis.client);
   const replayStore = new ReplayStore(redis.client, 60_000);
-  const listenerStore = createRedisListenerStore(redis.client);
+  const listenerStore = new ListenerStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: START });
+  const ordered: ReplayOrder[] = [];
+  let isQueueAway = false;
+  const replayQueue = {
+    async add(order: ReplayOrder) {
+      if (isQueueAway) throw new Error('no Redis');
+      ordered.push(order);
+    },
+  };
   const context = {
     endpointStore,
     accountStore,
+    listenerStore,
+    replayQueue,
+    replayStore,
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     healthStore: new HealthStore(redis.client, 60_000),
     admissionStore: new AdmissionStore(redis.client),
@@ -58,33 +78,21 @@ async function arrange() {
     clock,
     emit,
   };
-  const ordered: ReplayOrder[] = [];
-  let isQueueAway = false;
-  const replayQueue = {
-    async add(order: ReplayOrder) {
-      if (isQueueAway) throw new Error('no Redis');
-      ordered.push(order);
-    },
-  };
-  const newId = createNewId(clock);
-  const listeners = createManageListeners({
-    ...{ ...context, listenerStore, replayQueue, replayStore, newId, clock },
-  });
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {
     context,
-    listeners,
     listenerStore,
     ordered,
     accountId,
-    create: (change: Partial<NewListener> = {}) => listeners.create(accountId, { ...input, ...change }),
+    create: (change: Partial<NewListener> = {}) =>
+      createListener(context, accountId, { ...input, ...change }),
     async connect(id: EndpointId, stream: string) {
       await listenerStore.hold(id, { process: 'api', stream });
-      await listeners.connect(addressOf(id), stream);
+      await connectListener(context, addressOf(id), stream);
     },
-    hangUp: (id: EndpointId, stream: string) => listeners.disconnect(addressOf(id), stream),
+    hangUp: (id: EndpointId, stream: string) => disconnectListener(context, addressOf(id), stream),
     die: (id: EndpointId, stream: string) => listenerStore.letGo(id, { process: 'api', stream }),
-    wakeUpAfter: (id: EndpointId) => listeners.wakeUpAfter(addressOf(id)),
+    wakeUp: (id: EndpointId) => wakeUpListener(context, addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
     read: (id: EndpointId) => readEndpoint(context, accountId, id),
@@ -127,19 +135,8 @@ it('is the same one when it is made again, with its secret and what is said of i
 });
 
 it('falls asleep a minute after it was lost: it gets no events, and is not there for clients', async () => {
-  const {
-    create,
-    connect,
-    hangUp,
-    wakeUpAfter,
-    isDue,
-    read,
-    pass,
-    context,
-    listeners,
-    accountId,
-    addressOf,
-  } = await arrange();
+  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, accountId, addressOf } =
+    await arrange();
   const { id } = await create();
   await connect(id, 'one');
   await hangUp(id, 'one');
@@ -147,21 +144,21 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   expect(await isDue(id)).toBe(false);
   pass(1);
   expect(await isDue(id)).toBe(true);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
   await expect(updateEndpoint(context, accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
-  await expect(listeners.requireAwake(addressOf(id))).rejects.toMatchObject(NOT_FOUND);
+  await expect(requireAwake(context, addressOf(id))).rejects.toMatchObject(NOT_FOUND);
   expect((await listEndpoints(context, accountId, {}, 10)).endpoints).toEqual([]);
 });
 
 it('is brought what it missed while it was asleep when somebody comes back', async () => {
-  const { create, connect, hangUp, wakeUpAfter, read, pass, ordered } = await arrange();
+  const { create, connect, hangUp, wakeUp, read, pass, ordered } = await arrange();
   const { id } = await create();
   await connect(id, 'one');
   pass(5_000);
   await hangUp(id, 'one');
   pass(LOST_MS);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   pass(600_000);
   expect((await create()).id).toBe(id);
   expect(ordered).toMatchObject([{ endpointId: id, mode: 'missing', since: START + 5_000, isDryRun: false }]);
@@ -172,10 +169,10 @@ it('is brought what it missed while it was asleep when somebody comes back', asy
 });
 
 it('still knows what it missed when its return breaks off before a replay is queued', async () => {
-  const { create, wakeUpAfter, pass, ordered, setQueueAway } = await arrange();
+  const { create, wakeUp, pass, ordered, setQueueAway } = await arrange();
   const { id } = await create();
   pass(LOST_MS);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   setQueueAway(true);
   await expect(create()).rejects.toThrow('no Redis');
   setQueueAway(false);
@@ -191,22 +188,22 @@ it('is brought what was published before it was there, if that is asked for', as
 });
 
 it('is lost when the process that has it dies, and removed a day after it fell asleep', async () => {
-  const { create, connect, die, wakeUpAfter, isDue, read, pass, listenerStore, accountId } = await arrange();
+  const { create, connect, die, wakeUp, isDue, read, pass, listenerStore, accountId } = await arrange();
   const { id } = await create();
   await connect(id, 'one');
   pass(15_000);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   expect(await read(id)).toMatchObject({ status: 'enabled' });
   await die(id, 'one');
   pass(15_000);
   expect(await isDue(id)).toBe(true);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   expect(await read(id)).toMatchObject({ status: 'disabled', disabledReason: 'disconnected' });
   pass(LOST_MS);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   pass(ASLEEP_MS);
   expect(await isDue(id)).toBe(true);
-  await wakeUpAfter(id);
+  await wakeUp(id);
   expect(await isDue(id)).toBe(false);
   await expect(listenerStore.listDue(START + 10 * ASLEEP_MS, 1_000)).resolves.not.toContainEqual({
     accountId,

@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** Where a listener's deliveries are to be handed over. */
@@ -25,53 +25,53 @@ const LET_GO = defineScript(`
   return redis.call('DEL', KEYS[1])`);
 
 /** By which process each listener is connected, and which are to be looked after when. */
-export function createRedisListenerStore(redis: RedisClient) {
-  return withStorageErrors({
-    /** From now on the listener is connected by this stream, and by no other. */
-    async hold(endpointId: EndpointId, holder: Holder): Promise<void> {
-      await redis.set(keys.listener(endpointId), encode(holder), 'PX', HOLD_MS);
-    },
+export class ListenerStore {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Whether it still is. */
-    async renew(endpointId: EndpointId, holder: Holder): Promise<boolean> {
-      return (await RENEW(redis, [keys.listener(endpointId)], [encode(holder), HOLD_MS])) === 1;
-    },
+  /** From now on the listener is connected by this stream, and by no other. */
+  async hold(endpointId: EndpointId, holder: Holder): Promise<void> {
+    await this.redis.set(keys.listener(endpointId), encode(holder), 'PX', HOLD_MS);
+  }
 
-    async letGo(endpointId: EndpointId, holder: Holder): Promise<void> {
-      await LET_GO(redis, [keys.listener(endpointId)], [encode(holder)]);
-    },
+  /** Whether it still is. */
+  async renew(endpointId: EndpointId, holder: Holder): Promise<boolean> {
+    return (await RENEW(this.redis, [keys.listener(endpointId)], [encode(holder), HOLD_MS])) === 1;
+  }
 
-    async findHolder(endpointId: EndpointId): Promise<Holder | undefined> {
-      const [process, stream] = (await redis.get(keys.listener(endpointId)))?.split('/') ?? [];
-      return process !== undefined && stream !== undefined ? { process, stream } : undefined;
-    },
+  async letGo(endpointId: EndpointId, holder: Holder): Promise<void> {
+    await LET_GO(this.redis, [keys.listener(endpointId)], [encode(holder)]);
+  }
 
-    /** It is to be looked after at that time, instead of any before. */
-    async watch({ accountId, endpointId }: EndpointAddress, at: number): Promise<void> {
-      await redis.zadd(keys.listeners, at, `${accountId}/${endpointId}`);
-    },
+  async findHolder(endpointId: EndpointId): Promise<Holder | undefined> {
+    const [process, stream] = (await this.redis.get(keys.listener(endpointId)))?.split('/') ?? [];
+    return process !== undefined && stream !== undefined ? { process, stream } : undefined;
+  }
 
-    /** Those whose time has come, the first ones first. */
-    async listDue(now: number, limit: number): Promise<readonly EndpointAddress[]> {
-      const members = await redis.zrange(
-        keys.listeners,
-        '-inf',
-        String(now),
-        'BYSCORE',
-        'LIMIT',
-        '0',
-        String(limit),
-      );
-      return members.map(parseMember);
-    },
+  /** It is to be looked after at that time, instead of any before. */
+  async watch({ accountId, endpointId }: EndpointAddress, at: number): Promise<void> {
+    await this.redis.zadd(keys.listeners, at, `${accountId}/${endpointId}`);
+  }
 
-    async forget({ accountId, endpointId }: EndpointAddress): Promise<void> {
-      await redis.zrem(keys.listeners, `${accountId}/${endpointId}`);
-    },
-  });
+  /** Those whose time has come, the first ones first. */
+  async listDue(now: number, limit: number): Promise<readonly EndpointAddress[]> {
+    const members = await this.redis.zrange(
+      keys.listeners,
+      '-inf',
+      String(now),
+      'BYSCORE',
+      'LIMIT',
+      '0',
+      String(limit),
+    );
+    return members.map(parseMember);
+  }
+
+  async forget({ accountId, endpointId }: EndpointAddress): Promise<void> {
+    await this.redis.zrem(keys.listeners, `${accountId}/${endpointId}`);
+  }
 }
 
-export type ListenerStore = ReturnType<typeof createRedisListenerStore>;
+throwStorageErrors(ListenerStore);
 
 function encode({ process, stream }: Holder): string {
   return `${process}/${stream}`;

@@ -10,8 +10,8 @@ function build(change: Partial<ConstructorParameters<typeof ChangeReader>[0]> = 
   return { reader, onEnd };
 }
 
-function entry(place: number, of = endpointId) {
-  return { id: `${place}-0`, change: { kind: 'webhook', change: 'updated', endpointId: of } } as const;
+function entry(at: number, of = endpointId) {
+  return { id: `${at}-0`, change: { kind: 'webhook', change: 'updated', endpointId: of } } as const;
 }
 
 async function messagesOf(reader: ChangeReader): Promise<string[]> {
@@ -25,7 +25,7 @@ it('is told nothing before it is ready, and nothing twice', async () => {
   const { reader } = build();
   reader.offer(entry(1));
   reader.begin('2-0');
-  for (const place of [1, 2, 3, 10, 3, 9]) reader.offer(entry(place));
+  for (const at of [1, 2, 3, 10, 3, 9]) reader.offer(entry(at));
   expect(await messagesOf(reader)).toEqual(['ready 2-0', 'change 3-0', 'change 10-0', 'stopping']);
 });
 
@@ -41,7 +41,7 @@ it('is told what concerns its endpoint, or all', async () => {
 it('that takes nothing keeps a bounded number of messages, and is told only that it is over', async () => {
   const { reader, onEnd } = build();
   reader.begin('0-0');
-  for (let place = 1; place < MOST_WAITING; place += 1) reader.offer(entry(place));
+  for (let at = 1; at < MOST_WAITING; at += 1) reader.offer(entry(at));
   expect(onEnd).not.toHaveBeenCalled();
   reader.offer(entry(MOST_WAITING));
   expect(onEnd).toHaveBeenCalledTimes(1);
@@ -51,7 +51,7 @@ it('that takes nothing keeps a bounded number of messages, and is told only that
 it('that is in the middle of what it has taken leaves the rest', async () => {
   const { reader } = build();
   reader.begin('0-0');
-  for (let place = 1; place < 100; place += 1) reader.offer(entry(place));
+  for (let at = 1; at < 100; at += 1) reader.offer(entry(at));
   const messages = reader.messages();
   await messages.next();
   reader.end('too_slow');

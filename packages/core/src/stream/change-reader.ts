@@ -14,7 +14,7 @@ export type EndReason = StreamEnd | 'lost';
 export interface ChangeReaderOptions {
   /** Only what concerns this endpoint, or all. */
   readonly endpointId: string | undefined;
-  /** After this place it goes on, where it was before. */
+  /** After this cursor it goes on, where it was before. */
   readonly after: string | undefined;
   /** Nothing is said after that. */
   readonly onEnd: () => void;
@@ -34,8 +34,8 @@ export const MOST_WAITING = 1_500;
 /** Somebody who follows an account's changes. Whoever takes them too slowly is told that it is over, and nothing else. */
 export class ChangeReader {
   readonly after: string | undefined;
-  /** The place that it has heard of last; `undefined` before it is ready. */
-  #place: string | undefined;
+  /** The cursor of what it has heard of last; `undefined` before it is ready. */
+  #cursor: string | undefined;
   #messages: StreamMessage[] = [];
   #end: EndReason | undefined;
   #wake: () => void = () => {};
@@ -46,7 +46,7 @@ export class ChangeReader {
 
   /** Whether it was told that nothing is missing from there on. */
   get isReady(): boolean {
-    return this.#place !== undefined;
+    return this.#cursor !== undefined;
   }
 
   get ended(): EndReason | undefined {
@@ -55,20 +55,20 @@ export class ChangeReader {
 
   /** @param id where it goes on from. */
   begin(id: string): void {
-    this.#place = id;
+    this.#cursor = id;
     this.#say({ kind: 'ready', id });
   }
 
   /** What came before is not there any more. */
   reset(id: string): void {
-    this.#place = id;
+    this.#cursor = id;
     this.#say({ kind: 'change', id, change: { kind: 'reset' } });
   }
 
   /** Nothing is told twice. */
   offer({ id, change }: ChangeEntry): void {
-    if (this.#place === undefined || !isLater(id, this.#place)) return;
-    this.#place = id;
+    if (this.#cursor === undefined || !isLater(id, this.#cursor)) return;
+    this.#cursor = id;
     if (change === undefined) return;
     const concerned = endpointOf(change);
     if (concerned === undefined || concerned === (this.options.endpointId ?? concerned)) {
@@ -111,9 +111,9 @@ export class ChangeReader {
   }
 }
 
-/** Places are two numbers: milliseconds, and one that counts within them. */
-function isLater(place: string, other: string): boolean {
-  const [time = 0, count = 0] = place.split('-').map(Number);
+/** Cursors are two numbers: milliseconds, and one that counts within them. */
+function isLater(cursor: string, other: string): boolean {
+  const [time = 0, count = 0] = cursor.split('-').map(Number);
   const [otherTime = 0, otherCount = 0] = other.split('-').map(Number);
   return time > otherTime || (time === otherTime && count > otherCount);
 }

@@ -9,7 +9,7 @@ import { uniqueAccountId } from '../testing/unique-ids';
 import { ChangeFeed, KNOWN_FOR_MS } from './change-feed';
 import { ChangeReader, type StreamMessage } from './change-reader';
 import { WatchedAccount } from './change-streams';
-import { createRedisChangeStore, KEPT_CHANGES } from './redis-change-store';
+import { ChangeStore, KEPT_CHANGES } from './redis-change-store';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ function build() {
   const accountId = uniqueAccountId();
   const time = { now: 0 };
   const signals = recordSignals();
-  const changeStore = createRedisChangeStore(redis.client);
+  const changeStore = new ChangeStore(redis.client);
   const process = () => new WatchedAccount({ accountId, changeStore, clock: () => time.now });
   const feed = new ChangeFeed({ changeStore, gatherMs: 10, clock: Date.now, emit: signals.listen });
   willClose({ close: () => feed.stop() });
@@ -159,39 +159,21 @@ it('says that something is missing when more came than is kept', async () => {
 
 it('asks who is watched when something has happened, and once for all that happens within moments', async () => {
   const { accountId, changeStore } = build();
-  let asked = 0;
-  const readWatched = async () => {
-    asked += 1;
-    return await changeStore.readWatched();
-  };
-  const feed = new ChangeFeed({
-    changeStore: { ...changeStore, readWatched },
-    gatherMs: 10,
-    clock: Date.now,
-    emit: () => {},
-  });
+  const readWatched = jest.spyOn(changeStore, 'readWatched');
+  const feed = new ChangeFeed({ changeStore, gatherMs: 10, clock: Date.now, emit: () => {} });
   await feed.stop();
-  expect(asked).toBe(0);
+  expect(readWatched).not.toHaveBeenCalled();
   for (let i = 0; i < 100; i += 1) feed.listen(created(accountId));
   feed.listen(signalSamples['request.completed']);
   await feed.stop();
-  expect(asked).toBe(1);
+  expect(readWatched).toHaveBeenCalledTimes(1);
 });
 
 it('keeps a bounded number of signals while nobody knows who is watched, and says what is missing', async () => {
   const { accountId, account, changeStore, time } = build();
-  let isAway = true;
-  const readWatched = async () => {
-    if (isAway) throw new Error('away');
-    return await changeStore.readWatched();
-  };
+  const away = jest.spyOn(changeStore, 'readWatched').mockRejectedValue(new Error('away'));
   const signals = recordSignals();
-  const feed = new ChangeFeed({
-    changeStore: { ...changeStore, readWatched },
-    gatherMs: 10,
-    clock: Date.now,
-    emit: signals.listen,
-  });
+  const feed = new ChangeFeed({ changeStore, gatherMs: 10, clock: Date.now, emit: signals.listen });
   willClose({ close: () => feed.stop() });
   const reader = follow(account);
   await account.step(false);
@@ -199,7 +181,7 @@ it('keeps a bounded number of signals while nobody knows who is watched, and say
   await account.step(false);
   for (let i = 0; i < 1_001; i += 1) feed.listen(created(accountId));
   await signals.first('task.failed');
-  isAway = false;
+  away.mockRestore();
   const last = async () =>
     (await redis.client.xrevrange(keys.changes(accountId), '+', '-', 'COUNT', 1))[0]?.[1][1];
   while ((await last()) !== '{"kind":"reset"}') await wait(10);
@@ -212,18 +194,13 @@ it('says that something is missing when a change could not be written', async ()
   const url = redis.url;
   const client = connectRedis({ url, role: 'answering', name: 'test', emit: signals.listen });
   willClose({ close: () => client.disconnect() });
-  const changeStore = createRedisChangeStore(client);
-  let isAway = true;
-  const append = async (...args: Parameters<typeof changeStore.append>) => {
-    if (isAway) client.disconnect(true);
-    await changeStore.append(...args);
-  };
-  const feed = new ChangeFeed({
-    changeStore: { ...changeStore, append },
-    gatherMs: 10,
-    clock: Date.now,
-    emit: signals.listen,
+  const changeStore = new ChangeStore(client);
+  const append = changeStore.append.bind(changeStore);
+  const away = jest.spyOn(changeStore, 'append').mockImplementation(async (...args) => {
+    client.disconnect(true);
+    await append(...args);
   });
+  const feed = new ChangeFeed({ changeStore, gatherMs: 10, clock: Date.now, emit: signals.listen });
   willClose({ close: () => feed.stop() });
   const reader = follow(account);
   await account.step(false);
@@ -232,7 +209,7 @@ it('says that something is missing when a change could not be written', async ()
   await account.step(false);
   feed.listen(created(accountId));
   await signals.first('task.failed');
-  isAway = false;
+  away.mockRestore();
   await untilWritten(accountId, 2);
   await account.step(false);
   expect(shortOf(await toldTo(reader))).toEqual(['ready', 'reset']);

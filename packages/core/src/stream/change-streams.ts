@@ -132,12 +132,12 @@ export interface WatchedAccountOptions {
 /**
  * An account whose changes somebody follows at this process. Its changes are read once for all of its readers. From when it
  * begins to be watched until every process knows of that, changes may be missing, so readers are told nothing; it begins
- * anew whenever the place is gone that it had read to.
+ * anew whenever the cursor is gone that it had read to.
  */
 export class WatchedAccount {
   readonly #readers = new Set<ChangeReader>();
   /** How far it has read; `undefined`: it is to begin. */
-  #place: string | undefined;
+  #cursor: string | undefined;
   /** Whether what Redis has of it is not to be relied on. */
   #isToBegin = false;
   /** From when on every process knows. */
@@ -162,8 +162,8 @@ export class WatchedAccount {
 
   /** Reads what is new, and tells it. To be called again and again, once the last one has ended. */
   async step(isRenewalDue: boolean): Promise<void> {
-    if (isRenewalDue || this.#place === undefined) await this.#watch();
-    if (this.#place !== undefined) await this.#readOn(this.#place);
+    if (isRenewalDue || this.#cursor === undefined) await this.#watch();
+    if (this.#cursor !== undefined) await this.#readOn(this.#cursor);
     for (const reader of this.#readers) if (!reader.isReady) await this.#welcome(reader);
     this.#catchUp();
   }
@@ -173,18 +173,18 @@ export class WatchedAccount {
     const wasWatched = await changeStore.watch(accountId);
     // Not by anybody: others did not write what has changed.
     this.#isToBegin ||= !wasWatched;
-    if (this.#place !== undefined && !this.#isToBegin) return await changeStore.keep(accountId);
+    if (this.#cursor !== undefined && !this.#isToBegin) return await changeStore.keep(accountId);
     this.#loseTrack();
-    const place = this.#isToBegin ? await changeStore.begin(accountId) : await changeStore.join(accountId);
+    const cursor = this.#isToBegin ? await changeStore.begin(accountId) : await changeStore.join(accountId);
     this.#isToBegin = false;
-    this.#place = place;
+    this.#cursor = cursor;
     this.#knownAt = clock() + KNOWN_FOR_MS;
   }
 
-  async #readOn(place: string): Promise<void> {
-    const entries = await this.options.changeStore.readAfter(this.options.accountId, place);
+  async #readOn(cursor: string): Promise<void> {
+    const entries = await this.options.changeStore.readAfter(this.options.accountId, cursor);
     if (entries === undefined) return this.#loseTrack();
-    this.#place = entries.at(-1)?.id ?? place;
+    this.#cursor = entries.at(-1)?.id ?? cursor;
     for (const reader of this.#readers) {
       if (!reader.isReady || this.#behind.has(reader)) continue;
       for (const entry of entries) reader.offer(entry);
@@ -192,14 +192,14 @@ export class WatchedAccount {
   }
 
   #loseTrack(): void {
-    this.#place = undefined;
+    this.#cursor = undefined;
     for (const reader of this.#readers) if (reader.isReady) this.#behind.add(reader);
   }
 
   /** Who comes back goes on at once if all is there that came meanwhile. */
   async #welcome(reader: ChangeReader): Promise<void> {
-    const place = this.#place;
-    if (place === undefined) return;
+    const cursor = this.#cursor;
+    if (cursor === undefined) return;
     const { accountId, changeStore, clock } = this.options;
     const { after } = reader;
     const missed = after === undefined ? undefined : await changeStore.readAfter(accountId, after);
@@ -209,13 +209,13 @@ export class WatchedAccount {
       return;
     }
     if (clock() < this.#knownAt) return;
-    reader.begin(place);
-    if (after !== undefined) reader.reset(place);
+    reader.begin(cursor);
+    if (after !== undefined) reader.reset(cursor);
   }
 
   #catchUp(): void {
-    if (this.#place === undefined || this.options.clock() < this.#knownAt) return;
-    for (const reader of this.#behind) reader.reset(this.#place);
+    if (this.#cursor === undefined || this.options.clock() < this.#knownAt) return;
+    for (const reader of this.#behind) reader.reset(this.#cursor);
     this.#behind.clear();
   }
 }

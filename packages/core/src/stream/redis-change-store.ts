@@ -7,10 +7,10 @@ import { endpointIdSchema } from '../domain/endpoint';
 import { eventIdSchema } from '../domain/event';
 import { keys } from '../domain/keys';
 import { replayIdSchema } from '../domain/replay';
-import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** A change with its place among all of its account, which grows. */
+/** A change, with the cursor that is right after it. Cursors of an account grow. */
 export interface ChangeEntry {
   readonly id: string;
   /** `undefined`: of no concern to readers, or made by a later version. */
@@ -43,63 +43,63 @@ const WATCH = defineScript(`
  * Which accounts somebody watches, and what has changed there lately. The changes of an account are a stream in Redis that
  * is there only while it is watched: nobody else can make it, so that what nobody reads is stored by nobody.
  */
-export function createRedisChangeStore(redis: RedisClient) {
-  return withStorageErrors({
-    /** Every account that is watched. One command. */
-    async readWatched(): Promise<readonly AccountId[]> {
-      return (await redis.zrange(keys.watchedAccounts, '0', '-1')) as AccountId[];
-    },
+export class ChangeStore {
+  constructor(private readonly redis: RedisClient) {}
 
-    /** Says that it is watched from now on. @returns whether it was before. */
-    async watch(account: AccountId): Promise<boolean> {
-      return (await WATCH(redis, [keys.watchedAccounts], [account, WATCHED_MS + LEASE_MARGIN_MS])) === 0;
-    },
+  /** Every account that is watched. One command. */
+  async readWatched(): Promise<readonly AccountId[]> {
+    return (await this.redis.zrange(keys.watchedAccounts, '0', '-1')) as AccountId[];
+  }
 
-    /** Begins the changes of an account. @returns the place from where to read. */
-    async begin(account: AccountId): Promise<string> {
-      return placeIn(await beginning(redis.multi().del(keys.changes(account)), account).exec());
-    },
+  /** Says that it is watched from now on. @returns whether it was before. */
+  async watch(account: AccountId): Promise<boolean> {
+    return (await WATCH(this.redis, [keys.watchedAccounts], [account, WATCHED_MS + LEASE_MARGIN_MS])) === 0;
+  }
 
-    /** Goes on with the changes of an account, which others watch already. @returns the place from where to read. */
-    async join(account: AccountId): Promise<string> {
-      return placeIn(await beginning(redis.multi(), account).exec());
-    },
+  /** Begins the changes of an account. @returns the cursor to read from. */
+  async begin(account: AccountId): Promise<string> {
+    return cursorIn(await beginning(this.redis.multi().del(keys.changes(account)), account).exec());
+  }
 
-    async keep(account: AccountId): Promise<void> {
-      await redis.pexpire(keys.changes(account), WATCHED_MS);
-    },
+  /** Goes on with the changes of an account, which others watch already. @returns the cursor to read from. */
+  async join(account: AccountId): Promise<string> {
+    return cursorIn(await beginning(this.redis.multi(), account).exec());
+  }
 
-    /** Has no effect once nobody watches the account. */
-    async append(account: AccountId, changes: readonly Change[]): Promise<void> {
-      const pipeline = redis.pipeline();
-      for (const change of changes) {
-        const text = JSON.stringify(change);
-        pipeline.xadd(keys.changes(account), 'NOMKSTREAM', 'MAXLEN', '~', KEPT_CHANGES, '*', FIELD, text);
-      }
-      for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
-    },
+  async keep(account: AccountId): Promise<void> {
+    await this.redis.pexpire(keys.changes(account), WATCHED_MS);
+  }
 
-    /**
-     * What came after a place, in its order.
-     *
-     * @returns `undefined` when that place is not there any more: then nobody knows what came after it.
-     */
-    async readAfter(account: AccountId, place: string): Promise<readonly ChangeEntry[] | undefined> {
-      const entries = await redis.xrange(keys.changes(account), place, '+', 'COUNT', READ_AT_ONCE);
-      if (entries[0]?.[0] !== place) return undefined;
-      return entries.slice(1).map(([id, fields]) => ({ id, change: parseChange(fields[1]) }));
-    },
-  });
+  /** Has no effect once nobody watches the account. */
+  async append(account: AccountId, changes: readonly Change[]): Promise<void> {
+    const pipeline = this.redis.pipeline();
+    for (const change of changes) {
+      const text = JSON.stringify(change);
+      pipeline.xadd(keys.changes(account), 'NOMKSTREAM', 'MAXLEN', '~', KEPT_CHANGES, '*', FIELD, text);
+    }
+    for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+  }
+
+  /**
+   * What came after a cursor, in its order.
+   *
+   * @returns `undefined` when that cursor is not there any more: then nobody knows what came after it.
+   */
+  async readAfter(account: AccountId, cursor: string): Promise<readonly ChangeEntry[] | undefined> {
+    const entries = await this.redis.xrange(keys.changes(account), cursor, '+', 'COUNT', READ_AT_ONCE);
+    if (entries[0]?.[0] !== cursor) return undefined;
+    return entries.slice(1).map(([id, fields]) => ({ id, change: parseChange(fields[1]) }));
+  }
 }
 
-export type ChangeStore = ReturnType<typeof createRedisChangeStore>;
+throwStorageErrors(ChangeStore);
 
 function beginning(commands: ChainableCommander, account: AccountId): ChainableCommander {
   const key = keys.changes(account);
   return commands.xadd(key, '*', FIELD, BEGUN).pexpire(key, WATCHED_MS);
 }
 
-function placeIn(replies: readonly [error: Error | null, reply: unknown][] | null): string {
+function cursorIn(replies: readonly [error: Error | null, reply: unknown][] | null): string {
   return z.string().parse(replies?.at(-2)?.[1]);
 }
 
