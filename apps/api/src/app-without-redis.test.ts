@@ -11,6 +11,7 @@ import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
+import { withMethods } from '@hookferry/core/testing/with-methods';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
@@ -136,8 +137,10 @@ describe('when Redis falls silent after a key was found', () => {
       clock: systemClock,
       emit: () => {},
     };
-    const { apiKeyStore, portalSessionStore } = open({ ...process, redis: keysRedis });
-    return createApp({ ...open(process), apiKeyStore, portalSessionStore });
+    const known = open({ ...process, redis: keysRedis });
+    const silent = open(process);
+    const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
+    return createApp({ ...silent, apiKeyStore });
   }
 
   function open(process: ProcessContext): ApiContext {

@@ -135,8 +135,16 @@ describe('a portal session', () => {
     await expect(authenticate(newPortalToken(session.id))).rejects.toMatchObject(ENDED);
     const { token } = await exchange(code);
     const changed = token.slice(0, -1) + (token.endsWith('z') ? 'y' : 'z');
-    for (const wrong of [code, newPortalToken(session.id), `${token}0`, changed])
+    for (const wrong of [newPortalToken(session.id), changed])
       await expect(authenticate(wrong)).rejects.toMatchObject(ENDED);
+    // What does not have the form of a token counts as an API key.
+    for (const wrong of [code, `${token}0`])
+      await expect(authenticate(wrong)).rejects.toMatchObject({
+        code: 'unauthenticated',
+        message: expect.stringMatching(
+          /^(The API key is not valid|The portal session has ended|Send your API key)/,
+        ),
+      });
   });
 
   it('has a code that is good for ten minutes, and less if the session ends sooner', async () => {
