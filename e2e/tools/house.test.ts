@@ -118,13 +118,9 @@ describe('npm run house', () => {
     expect(house().said).toMatch(
       /circles +1\n +packages\/core\/src\/high\/b.ts, packages\/core\/src\/high\/c.ts\n/,
     );
-    for (const name of 'uvwxyz') {
-      write(`${CORE}/high/${name}1.ts`, `import './${name}2';\n`);
-      write(`${CORE}/high/${name}2.ts`, `import './${name}1';\n`);
-    }
     const { code, faults } = house('--check');
     expect(code).toBe(1);
-    expect(faults).toContain('a circle: packages/core/src/high/u1.ts, packages/core/src/high/u2.ts');
+    expect(faults).toContain('a circle: packages/core/src/high/b.ts, packages/core/src/high/c.ts');
   });
 
   it('finds a step of a walk that is not there, and one to which no import leads', () => {
