@@ -5,7 +5,7 @@ import {
   REFUSED_IPV4,
   REFUSED_IPV6,
 } from '@hookferry/core/domain/address-ranges';
-import { createClassifyAddress, isIsatap } from '@hookferry/core/egress/classify-address';
+import { AddressPolicy, isIsatap } from '@hookferry/core/egress/address-policy';
 import ipaddr from 'ipaddr.js';
 import { describeChart } from './chart-tools';
 import { findObject, renderChart, type Values, valueAt } from './render-chart';
@@ -88,14 +88,14 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
 
   it('let workers reach just those addresses that deliveries may go to', () => {
     const [, , receivers] = egressOf('worker', LEAST).egress;
-    const isAllowed = createClassifyAddress({ allowedCidrs: [], deniedCidrs: [] });
+    const policy = new AddressPolicy({ allowedCidrs: [], deniedCidrs: [] });
     const addresses = edgesOfAllRanges();
     const differ = addresses.filter(
-      (address) => allows(receivers?.to ?? [], address) !== isAllowed(address).allowed,
+      (address) => allows(receivers?.to ?? [], address) !== policy.classify(address).allowed,
     );
     expect(differ.filter((address) => !isIsatapAddress(address))).toEqual([]);
     expect(addresses.length).toBeGreaterThan(100);
-    expect(addresses.filter((address) => isAllowed(address).allowed).length).toBeGreaterThan(20);
+    expect(addresses.filter((address) => policy.classify(address).allowed).length).toBeGreaterThan(20);
   });
 
   it('let workers reach the internal receivers that are allowed', () => {

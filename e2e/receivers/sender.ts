@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { judgeResult } from '@hookferry/core/deliver/judge-result';
 import { GotTransport } from '@hookferry/core/deliver/got-transport';
-import type { SendResult, SentResult } from '@hookferry/core/deliver/transport';
+import type { SendResult, SentResult } from '@hookferry/core/domain/transport';
 import { buildTransportOptions } from '@hookferry/core/testing/build-transport-options';
 
 export interface Sending {

@@ -13,7 +13,7 @@ import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
-import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
+import { AddressPolicy } from '@hookferry/core/egress/address-policy';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
@@ -197,7 +197,7 @@ function urlRulesOf(config: ApiConfig) {
   return {
     allowHttp: config.ALLOW_HTTP_URLS,
     allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
-    classifyAddress: createClassifyAddress({
+    addressPolicy: new AddressPolicy({
       allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
       deniedCidrs: config.DELIVERY_DENIED_CIDRS,
     }),

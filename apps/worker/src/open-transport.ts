@@ -1,11 +1,9 @@
 import { GotTransport } from '@hookferry/core/deliver/got-transport';
-import type { Transport } from '@hookferry/core/deliver/transport';
 import type { Emit } from '@hookferry/core/domain/signal';
-import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
-import { directRoute } from '@hookferry/core/egress/direct-route';
-import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
-import { proxyRoute } from '@hookferry/core/egress/proxy-route';
-import { cacheNames, createGuardedLookup, createResolveName } from '@hookferry/core/egress/resolve-name';
+import type { Transport } from '@hookferry/core/domain/transport';
+import { AddressPolicy } from '@hookferry/core/egress/address-policy';
+import { NameCache, resolveName } from '@hookferry/core/egress/resolve-name';
+import { DirectRoute, ProxyRoute } from '@hookferry/core/egress/routes';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
@@ -54,23 +52,22 @@ function openHandOver({ config, redis, connection, emit }: TransportContext) {
 
 /** To allowed addresses only, straight or through the proxy. */
 function openGot({ config, emit }: TransportContext): GotTransport {
-  const classifyAddress = createClassifyAddress({
+  const addressPolicy = new AddressPolicy({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
     deniedCidrs: config.DELIVERY_DENIED_CIDRS,
   });
-  const judgeTarget = createJudgeTarget({ classifyAddress, emit });
-  const resolveName = cacheNames(createResolveName(), steadyClock);
+  const { DELIVERY_PROXY_URL: proxy, DELIVERY_CONNECT_TIMEOUT: connectTimeoutMs } = config;
   return new GotTransport({
     timeoutMs: config.DELIVERY_TIMEOUT,
-    connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
+    connectTimeoutMs,
     readBytes: config.RESPONSE_BYTES_READ,
     keptBytes: config.RESPONSE_BYTES_KEPT,
-    route: config.DELIVERY_PROXY_URL
-      ? proxyRoute({
-          proxy: config.DELIVERY_PROXY_URL,
-          judgeTarget,
-          connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
-        })
-      : directRoute({ judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) }),
+    route: proxy
+      ? new ProxyRoute({ addressPolicy, emit, proxy, connectTimeoutMs })
+      : new DirectRoute({
+          addressPolicy,
+          emit,
+          resolveName: new NameCache(resolveName, steadyClock).resolveName,
+        }),
   });
 }

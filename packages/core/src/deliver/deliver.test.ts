@@ -1,6 +1,7 @@
 import { verify } from '@hookferry/receiver';
 import { deliveryIdOf } from '../domain/delivery';
 import { newestSecret } from '../domain/endpoint';
+import type { SendResult } from '../domain/transport';
 import {
   type Arrangement,
   DeliveryScene,
@@ -12,7 +13,6 @@ import {
 } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
-import type { SendResult } from './transport';
 
 let scene: DeliveryScene;
 beforeAll(async () => {

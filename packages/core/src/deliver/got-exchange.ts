@@ -4,9 +4,9 @@ import { StringDecoder } from 'node:string_decoder';
 import { TLSSocket } from 'node:tls';
 import type { Request, Response } from 'got';
 import { type AttemptTimings, keptHeaders } from '../domain/attempt';
-import { PROXY_FAULT_CODE } from '../egress/proxy-route';
-import { hostOf } from '../egress/target-url';
-import type { DeliveryRequest, SendResult, TransportFailure } from './transport';
+import { hostOf } from '../domain/target-url';
+import type { DeliveryRequest, SendResult, TransportFailure } from '../domain/transport';
+import { PROXY_FAULT_CODE } from '../egress/routes';
 
 export interface ExchangeLimits {
   /** For looking up the name, connecting and the TLS handshake together. */

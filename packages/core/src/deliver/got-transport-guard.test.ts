@@ -1,14 +1,14 @@
 import type { RequestListener } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import { directRoute, type Guard } from '../egress/direct-route';
-import { createResolveName, type ResolvedAddress } from '../egress/resolve-name';
+import type { SendResult } from '../domain/transport';
+import { type ResolvedAddress, type ResolveName, resolveName } from '../egress/resolve-name';
+import { DirectRoute, type Route } from '../egress/routes';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { type DnsAnswer, startDnsServer } from '../testing/dns-server';
 import { type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
 import { GotTransport } from './got-transport';
-import type { SendResult } from './transport';
 
 const BLOCKED = { kind: 'failed', reason: 'blocked_address' };
 const ANSWERED = { kind: 'responded', status: 204 };
@@ -29,15 +29,15 @@ async function startReceiver(
   return willClose(await startHttpServer(listener));
 }
 
-function openTransport(guard: Guard) {
-  const transport = willClose(new GotTransport(buildTransportOptions({ route: directRoute(guard) })));
+function openTransport(route: Route) {
+  const transport = willClose(new GotTransport(buildTransportOptions({ route })));
   return (url: string): Promise<SendResult> =>
     transport.send({ url, headers: {}, body: '{}' }, new AbortController().signal);
 }
 
 /** Sends through a guard that allows nothing but what `changes` says. */
 function sender(changes: GuardChanges = {}) {
-  return openTransport(buildGuard({ allowedCidrs: [], ...changes }));
+  return openTransport(new DirectRoute(buildGuard({ allowedCidrs: [], ...changes })));
 }
 
 function resolved(...addresses: string[]): readonly ResolvedAddress[] {
@@ -162,9 +162,10 @@ describe('DNS rebinding', () => {
     const receiver = await startReceiver((_request, response) =>
       response.writeHead(204, { connection: 'close' }).end(),
     );
-    const resolveName = createResolveName({ servers: [server.address], queryTimeoutMs: 50 });
+    const resolve: ResolveName = (name) =>
+      resolveName(name, { servers: [server.address], queryTimeoutMs: 50 });
     const url = `http://rebind.example.com:${receiver.port}/`;
-    return { server, receiver, resolveName, url };
+    return { server, receiver, resolveName: resolve, url };
   }
   const at = (...addresses: string[]): DnsAnswer => ({ addresses, ttlSeconds: 0 });
 
@@ -215,6 +216,11 @@ describe('the peer of a connection', () => {
   const careless: LookupFunction = (_name, _options, callback) =>
     callback(null, [{ address: '127.0.0.1', family: 4 }]);
 
+  /** Goes by the guard in all but the look-up. */
+  class CarelessRoute extends DirectRoute {
+    override readonly lookup = careless;
+  }
+
   it.each(['http', 'https'])('is judged before it is sent a single byte over %s', async (scheme) => {
     let received = 0;
     let closed: Promise<unknown> | undefined;
@@ -226,7 +232,7 @@ describe('the peer of a connection', () => {
         });
       }),
     );
-    const send = openTransport({ ...buildGuard({ allowedCidrs: [] }), lookup: careless });
+    const send = openTransport(new CarelessRoute(buildGuard({ allowedCidrs: [] })));
     expect(await send(`${scheme}://hooks.example.com:${port}/`)).toMatchObject(BLOCKED);
     await closed;
     expect(received).toBe(0);

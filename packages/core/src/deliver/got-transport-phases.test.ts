@@ -2,14 +2,14 @@ import type { RequestListener } from 'node:http';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { directRoute, type Route } from '../egress/direct-route';
+import type { DeliveryRequest, SendResult } from '../domain/transport';
 import type { ResolveName } from '../egress/resolve-name';
+import { DirectRoute, type Route } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport, type GotTransportOptions } from './got-transport';
-import type { DeliveryRequest, SendResult } from './transport';
 
 const SHORT_MS = 100;
 
@@ -45,7 +45,7 @@ async function startRawReceiver(answer: (socket: Socket, chunk: number, connecti
   return willClose(server);
 }
 
-const byName = (resolveName: ResolveName): Route => directRoute(buildGuard({ resolveName }));
+const byName = (resolveName: ResolveName): Route => new DirectRoute(buildGuard({ resolveName }));
 const toLoopback = byName(async () => [{ address: '127.0.0.1', family: 4, ttlSeconds: 0 }]);
 const timingsOf = (result: SendResult) => (result.kind === 'unsent' ? undefined : result.timings);
 const MS = expect.any(Number);
@@ -100,7 +100,7 @@ describe('the time for connecting', () => {
   });
 
   it('ends a connection that does not come about', async () => {
-    const never: Route = () => Object.assign(new Socket(), { connecting: true });
+    const never: Route = { open: () => Object.assign(new Socket(), { connecting: true }) };
     expect(await sender({ connectTimeoutMs: SHORT_MS, route: never })('http://127.0.0.1/')).toEqual({
       kind: 'failed',
       reason: 'connect_timeout',
@@ -140,7 +140,7 @@ describe('the time for connecting', () => {
   });
 
   it('is within the whole time', async () => {
-    const never: Route = () => Object.assign(new Socket(), { connecting: true });
+    const never: Route = { open: () => Object.assign(new Socket(), { connecting: true }) };
     expect(await sender({ timeoutMs: SHORT_MS, route: never })('http://127.0.0.1/')).toMatchObject({
       reason: 'connect_timeout',
       error: 'No connection in 100 ms.',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
-import { directRoute } from '../egress/direct-route';
+import type { SendResult, TlsMaterial } from '../domain/transport';
 import { type EgressProxy, proxyUrlSchema } from '../egress/egress-settings';
-import { proxyRoute } from '../egress/proxy-route';
+import { DirectRoute, ProxyRoute } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
@@ -9,7 +9,6 @@ import { createClosables } from '../testing/closables';
 import { type ConnectProxyOptions, startConnectProxy } from '../testing/connect-proxy';
 import { findClosedPort, listen, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport, type GotTransportOptions } from './got-transport';
-import type { SendResult, TlsMaterial } from './transport';
 
 const SHORT_MS = 200;
 const PASSWORD = 'pass word/%';
@@ -25,8 +24,8 @@ interface SenderOptions extends Partial<GotTransportOptions> {
 /** Sends through a proxy, to wherever it leads by itself; literal addresses of this machine are allowed. */
 function sender(proxy: EgressProxy, { allowedCidrs, tls, ...change }: SenderOptions = {}) {
   const options = buildTransportOptions(change);
-  const { judgeTarget } = buildGuard(allowedCidrs ? { allowedCidrs } : {});
-  const route = proxyRoute({ proxy, judgeTarget, connectTimeoutMs: options.connectTimeoutMs });
+  const guard = buildGuard(allowedCidrs ? { allowedCidrs } : {});
+  const route = new ProxyRoute({ ...guard, proxy, connectTimeoutMs: options.connectTimeoutMs });
   const transport = willClose(new GotTransport({ ...options, route }));
   return (url: string): Promise<SendResult> =>
     transport.send({ url, headers: {}, body: '{}', ...(tls && { tls }) }, new AbortController().signal);
@@ -301,7 +300,7 @@ it('a literal address of a proxy may be private: the guard is about receivers', 
   const send = sender(at(proxy.port), { allowedCidrs: [] });
   expect(await send(`http://hooks.example.com:${receiver.port}/`)).toMatchObject({ status: 204 });
   const direct = willClose(
-    new GotTransport(buildTransportOptions({ route: directRoute(buildGuard({ allowedCidrs: [] })) })),
+    new GotTransport(buildTransportOptions({ route: new DirectRoute(buildGuard({ allowedCidrs: [] })) })),
   );
   const request = { url: `http://127.0.0.1:${receiver.port}/`, headers: {}, body: '' };
   expect(await direct.send(request, new AbortController().signal)).toMatchObject({ kind: 'failed' });

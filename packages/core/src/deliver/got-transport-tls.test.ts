@@ -1,12 +1,12 @@
 import { createServer, type ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import type { SendResult, TlsMaterial } from '../domain/transport';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { createClosables } from '../testing/closables';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import { listen } from '../testing/local-server';
 import { GotTransport } from './got-transport';
-import type { SendResult, TlsMaterial } from './transport';
 
 if (!hasOpenssl) console.warn("SKIPPED: TLS of an endpoint's own, because there is no openssl here.");
 const describeTls = hasOpenssl ? describe : describe.skip;

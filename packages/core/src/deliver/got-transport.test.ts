@@ -7,11 +7,11 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setInterval as every } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { DeliveryRequest } from '../domain/transport';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport, type GotTransportOptions } from './got-transport';
-import type { DeliveryRequest } from './transport';
 
 const SHORT_MS = 200;
 const LONG_MS = 30_000;

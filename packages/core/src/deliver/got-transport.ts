@@ -3,13 +3,13 @@ import { type ClientRequestArgs, type Agent as HttpAgent, request as requestHttp
 import { type Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { got, type Request } from 'got';
+import type { DeliveryRequest, TlsMaterial, Transport } from '../domain/transport';
 import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from '../egress/delivery-agents';
-import type { Route } from '../egress/direct-route';
-import { checkReceiver } from '../egress/receiver-certificate';
+import type { Route } from '../egress/routes';
 import { createTlsFaults } from '../endpoints/tls/certificate';
+import { checkReceiver } from '../endpoints/tls/receiver-certificate';
 import { createLru } from '../platform/caches';
 import { Exchange, type ExchangeLimits } from './got-exchange';
-import type { DeliveryRequest, TlsMaterial, Transport } from './transport';
 
 export interface GotTransportOptions extends ExchangeLimits {
   /** From the first DNS query to the last byte of the response's body. For requests that don't say their own. */

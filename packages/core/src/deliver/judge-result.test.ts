@@ -1,5 +1,5 @@
+import type { SentResult } from '../domain/transport';
 import { judgeResult, MAX_RETRY_AFTER_MS, parseRetryAfter, readReceiverWish } from './judge-result';
-import type { SentResult } from './transport';
 
 const NOW = Date.parse('1994-11-06T08:49:00Z');
 const NOTHING = { aborts: false, disabledBy: undefined };

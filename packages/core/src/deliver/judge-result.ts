@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../domain/attempt';
-import type { SentResult } from './transport';
+import type { SentResult } from '../domain/transport';
 
 /**
  * What an attempt's result means. Delivered is 200 to 299 and nothing else: a redirect is not followed, an

@@ -5,6 +5,7 @@ import type { AttemptedFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
+import type { SendResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { readAttemptRow } from '../events/archive/pg-attempt-table';
 import { ArchiveStream } from '../events/archive/redis-archive-stream';
@@ -19,7 +20,6 @@ import type { Decision } from './decide-next';
 import { AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
 import { recordAttempt } from './record-attempt';
-import type { SendResult } from './transport';
 
 let scene: DeliveryScene;
 // What goes to the archive is in one stream of the whole Redis.

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { eventIdSchema } from '../domain/event';
+import type { DeliveryRequest } from '../domain/transport';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildTransportOptions } from '../testing/build-transport-options';
@@ -11,7 +12,6 @@ import { createClosables } from '../testing/closables';
 import { startHttpServer } from '../testing/local-server';
 import { GotTransport } from './got-transport';
 import { prepareRequest } from './send-attempt';
-import type { DeliveryRequest } from './transport';
 
 interface Case {
   readonly name: string;

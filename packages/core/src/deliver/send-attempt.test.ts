@@ -1,5 +1,6 @@
 import { CLOSED } from '../domain/breaker';
 import { keys } from '../domain/keys';
+import type { SendResult, SentResult } from '../domain/transport';
 import {
   type Arrangement,
   DeliveryScene,
@@ -17,7 +18,6 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type Permit, SLOW_MS } from './flow/concurrency';
 import { judgeResult } from './judge-result';
-import type { SendResult, SentResult } from './transport';
 
 let scene: DeliveryScene;
 beforeAll(async () => {

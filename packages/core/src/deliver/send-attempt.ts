@@ -4,11 +4,11 @@ import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
+import type { DeliveryRequest, SendResult, SentResult, Transport } from '../domain/transport';
 import type { Clock } from '../platform/clock';
 import type { Concurrency, Permit } from './flow/concurrency';
 import { judgeResult, type ReceiverWish, readReceiverWish } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
-import type { DeliveryRequest, SendResult, SentResult, Transport } from './transport';
 
 export interface SendAttemptContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;

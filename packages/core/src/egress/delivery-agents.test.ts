@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buildGuard } from '../testing/build-guard';
 import { DeliveryHttpAgent, IdleSockets } from './delivery-agents';
-import { directRoute } from './direct-route';
+import { DirectRoute } from './routes';
 
 describe('delivery agents', () => {
   const cleanUps: (() => unknown)[] = [];
@@ -17,7 +17,7 @@ describe('delivery agents', () => {
 
   function openAgent(allowedCidrs: readonly string[], options: object = {}): DeliveryHttpAgent {
     const agent = new DeliveryHttpAgent(
-      directRoute(buildGuard({ allowedCidrs })),
+      new DirectRoute(buildGuard({ allowedCidrs })),
       new IdleSockets(8),
       options,
     );

@@ -1,7 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, type AgentOptions as HttpAgentOptions } from 'node:http';
 import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { Connected, ConnectOptions, OnConnection, Route } from './direct-route';
+import type { Connected, ConnectOptions, OnConnection, Route } from './routes';
 
 /**
  * An agent whose connections go by a route. One that is kept alive stays with the peer that was judged when it was
@@ -17,7 +17,7 @@ export class DeliveryHttpAgent extends HttpAgent {
   }
 
   override createConnection(options: ConnectOptions, onConnection?: OnConnection): Connected {
-    return this.route(
+    return this.route.open(
       options,
       onConnection,
       (given) => given.socket ?? super.createConnection(given, onConnection),
@@ -45,7 +45,7 @@ export class DeliveryHttpsAgent extends HttpsAgent {
   }
 
   override createConnection(options: ConnectOptions, onConnection?: OnConnection): Connected {
-    return this.route(options, onConnection, (given) => super.createConnection(given, onConnection));
+    return this.route.open(options, onConnection, (given) => super.createConnection(given, onConnection));
   }
 
   override keepSocketAlive(socket: Duplex): boolean {

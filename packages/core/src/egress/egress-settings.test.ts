@@ -1,4 +1,4 @@
-import { cidrListSchema, proxyUrlSchema } from './egress-settings';
+import { cidrListSchema, proxyUrlSchema, trustProxySchema } from './egress-settings';
 
 describe('egress settings', () => {
   describe('cidrListSchema', () => {
@@ -78,5 +78,33 @@ describe('proxy url', () => {
     const { error } = proxyUrlSchema.safeParse(text);
     expect(error?.issues).toHaveLength(1);
     expect(JSON.stringify(error?.issues)).not.toContain('hidden');
+  });
+
+  describe('trustProxySchema', () => {
+    it.each([
+      ['off', 0],
+      ['1', 1],
+      ['12', 12],
+      ['10.1.0.0/16', ['10.1.0.0/16']],
+      ['10.1.0.0/16, fd00::/8', ['10.1.0.0/16', 'fd00::/8']],
+    ])('reads %s', (text, trusted) => {
+      expect(trustProxySchema.parse(text)).toEqual(trusted);
+    });
+
+    it.each([
+      '',
+      '0',
+      '-1',
+      '1.5',
+      '100',
+      'true',
+      'loopback',
+      '10.1.0.1',
+      '10.0.0.0/33',
+      '0.0.0.0/0',
+      '10.0.0.0/8,::/0',
+    ])('refuses "%s"', (text) => {
+      expect(trustProxySchema.safeParse(text).success).toBe(false);
+    });
   });
 });

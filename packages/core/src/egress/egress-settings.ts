@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseRange } from '../domain/address-ranges';
-import { hostOf } from './target-url';
+import { hostOf } from '../domain/target-url';
 
 const cidrSchema = z.string().refine((text) => parseRange(text) !== undefined, {
   error: ({ input }) =>

@@ -2,8 +2,21 @@ import type { LookupOptions } from 'node:dns';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { type DnsAnswer, type DnsServer, type RecordType, startDnsServer } from '../testing/dns-server';
 import { recordSignals } from '../testing/record-signals';
-import { UnresolvedNameError } from './judge-target';
-import { cacheNames, createResolveName, type ResolvedAddress, type ResolveName } from './resolve-name';
+import {
+  NameCache,
+  type ResolvedAddress,
+  type ResolveName,
+  type ResolveNameOptions,
+  resolveName,
+  UnresolvedNameError,
+} from './resolve-name';
+import { DirectRoute } from './routes';
+
+/** Asks the name servers of a test. */
+const resolverBy =
+  (options: ResolveNameOptions): ResolveName =>
+  (name) =>
+    resolveName(name, options);
 
 describe('resolve name', () => {
   const opened: DnsServer[] = [];
@@ -15,7 +28,7 @@ describe('resolve name', () => {
   async function arrange(answers: Readonly<Record<RecordType, DnsAnswer>>, { queryTimeoutMs = 50 } = {}) {
     const server = await startDnsServer((_name, type) => answers[type]);
     opened.push(server);
-    return { server, resolveName: createResolveName({ servers: [server.address], queryTimeoutMs }) };
+    return { server, resolveName: resolverBy({ servers: [server.address], queryTimeoutMs }) };
   }
 
   const none: DnsAnswer = { addresses: [], ttlSeconds: 0 };
@@ -68,7 +81,7 @@ describe('resolve name', () => {
     ])('is not waited for where its server drops queries for %s', async (_what, A, AAAA, address) => {
       const { server } = await arrange({ A, AAAA });
       // Longer than a test may take.
-      const resolveName = createResolveName({ servers: [server.address], queryTimeoutMs: 120_000 });
+      const resolveName = resolverBy({ servers: [server.address], queryTimeoutMs: 120_000 });
       expect(await resolveName('hooks.example.com')).toMatchObject([{ address }]);
     });
 
@@ -134,7 +147,7 @@ describe('cache names', () => {
   function arrange(resolve: ResolveName) {
     let now = 0;
     const asked: string[] = [];
-    const resolveName = cacheNames(
+    const { resolveName } = new NameCache(
       async (name) => {
         asked.push(name);
         return await resolve(name);
@@ -150,7 +163,7 @@ describe('cache names', () => {
     };
   }
 
-  describe('cacheNames', () => {
+  describe('NameCache', () => {
     it.each([
       ['as long as its record says', [60], 60_000],
       ['as long as the shortest of its records says', [60, 20, 40], 20_000],
@@ -219,7 +232,7 @@ describe('guarded lookup', () => {
 
   /** What a socket that looks up `hooks.example.com` is told. */
   function lookUp(changes: GuardChanges, options: LookupOptions = { all: true }) {
-    const { lookup } = buildGuard({ allowedCidrs: [], ...changes });
+    const { lookup } = new DirectRoute(buildGuard({ allowedCidrs: [], ...changes }));
     return new Promise((resolve) => {
       lookup('hooks.example.com', options, (error, address, family) => resolve(error ?? { address, family }));
     });
@@ -274,11 +287,9 @@ describe('guarded lookup', () => {
     it('judges each time, also an answer that was kept', async () => {
       const signals = recordSignals();
       const kept = resolved('10.1.2.3');
-      const { lookup } = buildGuard({
-        allowedCidrs: [],
-        resolveName: async () => kept,
-        emit: signals.listen,
-      });
+      const { lookup } = new DirectRoute(
+        buildGuard({ allowedCidrs: [], resolveName: async () => kept, emit: signals.listen }),
+      );
       for (let i = 0; i < 2; i += 1) {
         await new Promise((resolve) => lookup('hooks.example.com', { all: true }, resolve));
       }

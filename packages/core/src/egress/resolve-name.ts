@@ -1,10 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { callbackify } from 'node:util';
+import { isInternalName } from '../domain/target-url';
 import { createLru } from '../platform/caches';
-import { type JudgeTarget, UnresolvedNameError } from './judge-target';
-import { isInternalName } from './target-url';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -44,14 +41,30 @@ const SYSTEM_TTL_SECONDS = 5;
  * receivers with a slow name server would keep all the others waiting. Internal names, which only the system
  * knows, are the exception.
  */
-export function createResolveName(options: ResolveNameOptions = {}): ResolveName {
-  return async (name) => {
-    try {
-      return await (isInternalName(name) ? resolveBySystem(name) : resolveByServers(name, options));
-    } catch (error) {
-      throw new UnresolvedNameError(name, codeOf(error), error);
-    }
-  };
+export async function resolveName(
+  name: string,
+  options: ResolveNameOptions = {},
+): Promise<readonly ResolvedAddress[]> {
+  try {
+    return await (isInternalName(name) ? resolveBySystem(name) : resolveByServers(name, options));
+  } catch (error) {
+    throw new UnresolvedNameError(name, codeOf(error), error);
+  }
+}
+
+/** A name's addresses could not be found. */
+export class UnresolvedNameError extends Error {
+  override readonly name = 'UnresolvedNameError';
+  /**
+   * One of our own: what resolvers give may look like another failure, such as ECONNREFUSED when it was the name
+   * server that refused.
+   */
+  readonly code = 'ERR_UNRESOLVED_NAME';
+
+  /** @param why the resolver's code, such as ENOTFOUND. */
+  constructor(name: string, why: string, cause?: unknown) {
+    super(`${name} could not be resolved (${why}).`, { cause });
+  }
 }
 
 async function resolveBySystem(name: string): Promise<readonly ResolvedAddress[]> {
@@ -129,32 +142,36 @@ interface Entry {
 
 /**
  * Keeps a name's addresses as long as their DNS records say, five minutes at most, and a failure for half a minute.
- * Whoever asks while the answer is under way gets the same one.
- *
- * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
+ * Those who ask while the answer is under way get the same one.
  */
-export function cacheNames(resolveName: ResolveName, now: () => number): ResolveName {
-  const entries = createLru<string, Entry>(CACHED_NAMES);
-  const underWay = new Map<string, Promise<Answer>>();
+export class NameCache {
+  readonly #entries = createLru<string, Entry>(CACHED_NAMES);
+  readonly #underWay = new Map<string, Promise<Answer>>();
 
-  return async (name) => {
-    const answer = answerKept(name) ?? (await (underWay.get(name) ?? ask(name)));
+  /** @param now milliseconds by a clock that never jumps, such as `steadyClock`. */
+  constructor(
+    private readonly ask: ResolveName,
+    private readonly now: () => number,
+  ) {}
+
+  readonly resolveName: ResolveName = async (name) => {
+    const answer = this.#answerKept(name) ?? (await (this.#underWay.get(name) ?? this.#askFor(name)));
     if (answer.kind === 'failed') throw answer.error;
     return answer.addresses;
   };
 
-  function answerKept(name: string): Answer | undefined {
-    const entry = entries.get(name);
-    return entry && now() < entry.expiresAt ? entry.answer : undefined;
+  #answerKept(name: string): Answer | undefined {
+    const entry = this.#entries.get(name);
+    return entry && this.now() < entry.expiresAt ? entry.answer : undefined;
   }
 
-  function ask(name: string): Promise<Answer> {
-    const asked = settle(resolveName(name)).then((answer) => {
-      underWay.delete(name);
-      entries.set(name, { answer, expiresAt: now() + ttlSecondsOf(answer) * 1_000 });
+  #askFor(name: string): Promise<Answer> {
+    const asked = settle(this.ask(name)).then((answer) => {
+      this.#underWay.delete(name);
+      this.#entries.set(name, { answer, expiresAt: this.now() + ttlSecondsOf(answer) * 1_000 });
       return answer;
     });
-    underWay.set(name, asked);
+    this.#underWay.set(name, asked);
     return asked;
   }
 }
@@ -170,37 +187,4 @@ async function settle(resolved: ReturnType<ResolveName>): Promise<Answer> {
 function ttlSecondsOf(answer: Answer): number {
   if (answer.kind === 'failed') return FAILURE_TTL_SECONDS;
   return Math.min(MAX_TTL_SECONDS, ...answer.addresses.map(({ ttlSeconds }) => ttlSeconds));
-}
-
-/**
- * A `lookup` for sockets that gives a name's addresses only if every one of them may be reached: a name with one
- * good and one bad address is bad. They are judged each time, whether the answer is new or was kept.
- */
-export function createGuardedLookup(resolveName: ResolveName, judgeTarget: JudgeTarget): LookupFunction {
-  const find = callbackify(findAllowed);
-
-  return (name, options, callback) =>
-    find(name, Number(options.family ?? 0), (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (!first) callback(error, []);
-      // Node asks for all of them, to try IPv6 and IPv4 side by side.
-      else if (options.all === true) callback(null, addresses);
-      else callback(null, first.address, first.family);
-    });
-
-  /** At least one. */
-  async function findAllowed(name: string, family: number) {
-    const resolved = await resolveName(name);
-    for (const { address } of resolved) {
-      const blocked = judgeTarget(name, address);
-      if (blocked) throw blocked;
-    }
-    const wished = resolved.filter((found) => family === 0 || found.family === family);
-    if (wished.length === 0) throw new UnresolvedNameError(name, 'ENODATA');
-    return wished.map(toLookupAddress);
-  }
-}
-
-function toLookupAddress({ address, family }: ResolvedAddress) {
-  return { address, family };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
-import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
+import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
 import { foundElsewhere } from '../platform/zod-words';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpointUidSchema, orderings } from '../domain/endpoint';
-import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
+import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { sentDurationSchema } from '../platform/duration';
 import { inWords, textSchema } from '../platform/zod-words';
@@ -112,7 +112,7 @@ function lowerNames<Value>(headers: Record<string, Value>): Record<string, Value
 const whateverIsPermitted: TargetUrlRules = {
   allowHttp: true,
   allowInternalNames: true,
-  classifyAddress: () => ({ allowed: true }),
+  addressPolicy: { classify: () => ({ allowed: true }) },
 };
 
 const draftSchema = z.strictObject({

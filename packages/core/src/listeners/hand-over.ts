@@ -1,5 +1,5 @@
-import type { DeliveryRequest, SendResult, Transport } from '../deliver/transport';
 import type { EndpointId } from '../domain/endpoint';
+import type { DeliveryRequest, SendResult, Transport } from '../domain/transport';
 import { decodeMessage, encodeMessage } from './listener-message';
 import { SILENCE_MS } from './listener-stream';
 import type { Holder, ListenerStore } from './redis-listener-store';

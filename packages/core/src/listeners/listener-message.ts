@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { SendResult, SentResult } from '../deliver/transport';
 import { type AttemptTimings, keptHeaders } from '../domain/attempt';
 import type { EndpointId } from '../domain/endpoint';
+import type { SendResult, SentResult } from '../domain/transport';
 
 /** A delivery that a worker has handed over, and waits for the answer to. */
 export interface HandedRequest {

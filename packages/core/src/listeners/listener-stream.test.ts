@@ -1,4 +1,4 @@
-import type { SendResult } from '../deliver/transport';
+import type { SendResult } from '../domain/transport';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import type { HandedRequest, ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream, SILENCE_MS } from './listener-stream';

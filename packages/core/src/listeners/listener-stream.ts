@@ -1,6 +1,6 @@
 import { recheckEnds } from '../accounts/authenticate';
-import type { SendResult } from '../deliver/transport';
 import type { EndpointAddress } from '../domain/endpoint';
+import type { SendResult } from '../domain/transport';
 import type { Clock } from '../platform/clock';
 import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Recheck } from '../accounts/authenticate';
-import type { SendResult } from '../deliver/transport';
 import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
+import type { SendResult } from '../domain/transport';
 import { AppError } from '../platform/app-error';
 import { steadyClock } from '../platform/clock';
 import type { Connection } from '../platform/connection';

@@ -1,7 +1,6 @@
 import { type DeliverResult, deliver } from '../deliver/deliver';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';
-import type { DeliveryRequest, SendResult, SentResult } from '../deliver/transport';
 import type { Attempt } from '../domain/attempt';
 import { FAILURES_TO_OPEN } from '../domain/breaker';
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
@@ -10,6 +9,7 @@ import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
+import type { DeliveryRequest, SendResult, SentResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { ArchiveStream } from '../events/archive/redis-archive-stream';

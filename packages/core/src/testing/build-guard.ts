@@ -1,20 +1,16 @@
-import type { Emit } from '../domain/signal';
-import { type AddressExceptions, createClassifyAddress } from '../egress/classify-address';
-import type { Guard } from '../egress/direct-route';
-import { createJudgeTarget, UnresolvedNameError } from '../egress/judge-target';
-import { createGuardedLookup, type ResolveName } from '../egress/resolve-name';
+import { type AddressExceptions, AddressPolicy } from '../egress/address-policy';
+import { UnresolvedNameError } from '../egress/resolve-name';
+import type { DirectRouteContext } from '../egress/routes';
 
-export interface GuardChanges extends Partial<AddressExceptions> {
-  readonly resolveName?: ResolveName;
-  readonly emit?: Emit;
-}
+export interface GuardChanges extends Partial<AddressExceptions>, Partial<DirectRouteContext> {}
 
 /** A guard that lets deliveries go to this machine, where the receivers of tests are, and resolves no name. */
-export function buildGuard(changes: GuardChanges = {}): Guard {
-  const { allowedCidrs = ['127.0.0.0/8', '::1/128'], deniedCidrs = [], emit = () => {} } = changes;
-  const resolveName =
-    changes.resolveName ?? ((name) => Promise.reject(new UnresolvedNameError(name, 'ENOTFOUND')));
-  const classifyAddress = createClassifyAddress({ allowedCidrs, deniedCidrs });
-  const judgeTarget = createJudgeTarget({ classifyAddress, emit });
-  return { judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) };
+export function buildGuard(changes: GuardChanges = {}): DirectRouteContext {
+  const { allowedCidrs = ['127.0.0.0/8', '::1/128'], deniedCidrs = [], ...parts } = changes;
+  return {
+    addressPolicy: new AddressPolicy({ allowedCidrs, deniedCidrs }),
+    emit: () => {},
+    resolveName: (name) => Promise.reject(new UnresolvedNameError(name, 'ENOTFOUND')),
+    ...parts,
+  };
 }

@@ -1,5 +1,5 @@
 import type { GotTransportOptions } from '../deliver/got-transport';
-import { directRoute } from '../egress/direct-route';
+import { DirectRoute } from '../egress/routes';
 import { buildGuard } from './build-guard';
 
 const LONG_MS = 30_000;
@@ -11,7 +11,7 @@ export function buildTransportOptions(change: Partial<GotTransportOptions> = {})
     connectTimeoutMs: LONG_MS,
     readBytes: 16 * 1024,
     keptBytes: 4 * 1024,
-    route: directRoute(buildGuard()),
+    route: new DirectRoute(buildGuard()),
     ...change,
   };
 }

@@ -2,10 +2,10 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import type { Endpoint } from '../../domain/endpoint';
-import { faultOfPublicKey } from '../../egress/receiver-certificate';
 import { invalidRequest, type ValidationError } from '../../platform/app-error';
 import { formatTime } from '../../platform/clock';
 import { readClientKey } from './client-key';
+import { faultOfPublicKey } from './receiver-certificate';
 
 /** What may be shown of a certificate. */
 export interface CertificateSummary {

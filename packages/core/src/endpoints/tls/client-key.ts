@@ -1,5 +1,5 @@
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
-import { MAX_EXPONENT_BITS } from '../../egress/receiver-certificate';
+import { MAX_EXPONENT_BITS } from './receiver-certificate';
 
 export type ClientKey =
   /** PKCS #8 in PEM, with nothing that stood around the key. */

@@ -1,4 +1,4 @@
-import type { SendResult } from '../../deliver/transport';
+import type { SendResult } from '../../domain/transport';
 import { type ModelRun, SENDING } from './model-run';
 import type { ModelDelivery, ModelScene } from './model-scene';
 

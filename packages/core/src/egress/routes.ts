@@ -1,14 +1,116 @@
-import { type ClientRequest, request as requestHttp } from 'node:http';
+import { type ClientRequest, type ClientRequestArgs, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIP, isIPv6 } from 'node:net';
+import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type ConnectOptions, judgeLiteral, type Route, refuse } from './direct-route';
+import { callbackify } from 'node:util';
+import { type JudgeTargetContext, judgeTarget } from './address-policy';
 import type { EgressProxy } from './egress-settings';
-import type { JudgeTarget } from './judge-target';
+import { type ResolvedAddress, type ResolveName, UnresolvedNameError } from './resolve-name';
 
-export interface ProxyRouteOptions {
+export type Connected = Duplex | null | undefined;
+export type OnConnection = (error: Error | null, stream: Duplex) => void;
+
+export interface ConnectOptions extends ClientRequestArgs {
+  /** A connection that stands already, for what is to go over it. */
+  readonly socket?: Duplex;
+}
+
+/** How an agent's connections are opened. */
+export interface Route {
+  /** Gives a connection at once, or later to `onConnection`. `connect` is what Node would do. */
+  open(
+    options: ConnectOptions,
+    onConnection: OnConnection | undefined,
+    connect: (options: ConnectOptions) => Connected,
+  ): Connected;
+}
+
+export interface DirectRouteContext extends JudgeTargetContext {
+  readonly resolveName: ResolveName;
+}
+
+/**
+ * Leads to allowed addresses only, whatever URL and DNS say: a literal address is judged before connecting, a name by
+ * each of its addresses, and the peer once connected, before it is sent a byte.
+ */
+export class DirectRoute implements Route {
+  readonly #find = callbackify((name: string, family: number) => findAllowed(this.context, name, family));
+
+  constructor(private readonly context: DirectRouteContext) {}
+
+  open(
+    options: ConnectOptions,
+    onConnection: OnConnection | undefined,
+    connect: (options: ConnectOptions) => Connected,
+  ): Connected {
+    const blocked = judgeLiteral(this.context, options);
+    if (blocked) return refuse(blocked, onConnection);
+    const socket = connect({ ...options, lookup: this.lookup }) as Socket;
+    // Before all others who wait for the connection: they send the request, or begin the TLS handshake.
+    socket.prependOnceListener('connect', () => this.#judgePeer(socket, options.host ?? ''));
+    return socket;
+  }
+
+  /** For sockets: gives a name's addresses only if every one of them may be reached. */
+  readonly lookup: LookupFunction = (name, options, callback) =>
+    this.#find(name, Number(options.family ?? 0), (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (!first) callback(error, []);
+      // Node asks for all of them, to try IPv6 and IPv4 side by side.
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+
+  #judgePeer(socket: Socket, host: string): void {
+    const { remoteAddress } = socket;
+    const fault =
+      remoteAddress === undefined ? new HungUpError() : judgeTarget(this.context, host, remoteAddress);
+    if (fault) socket.destroy(fault);
+  }
+}
+
+/**
+ * At least one. A name with one good and one bad address is bad. They are judged each time, whether the answer is new or was
+ * kept.
+ */
+async function findAllowed(context: DirectRouteContext, name: string, family: number) {
+  const resolved = await context.resolveName(name);
+  for (const { address } of resolved) {
+    const blocked = judgeTarget(context, name, address);
+    if (blocked) throw blocked;
+  }
+  const wished = resolved.filter((found) => family === 0 || found.family === family);
+  if (wished.length === 0) throw new UnresolvedNameError(name, 'ENODATA');
+  return wished.map(toLookupAddress);
+}
+
+function toLookupAddress({ address, family }: ResolvedAddress) {
+  return { address, family };
+}
+
+/** A connection that has no peer any more by the time that it could be judged. */
+class HungUpError extends Error {
+  readonly code = 'ECONNRESET';
+
+  constructor() {
+    super('The receiver hung up as soon as it was connected.');
+  }
+}
+
+/** Judges what is never looked up: a literal address, or a socket in the file system, which is none of a receiver's. */
+function judgeLiteral(context: JudgeTargetContext, { socketPath, host }: ConnectOptions): Error | undefined {
+  const target = socketPath ?? host ?? '';
+  return socketPath === undefined && isIP(target) === 0 ? undefined : judgeTarget(context, target, target);
+}
+
+/** Not thrown: the agent may be at it from a timer or an event, where nobody would catch. */
+function refuse(error: Error, onConnection: OnConnection | undefined): undefined {
+  if (!onConnection) throw error;
+  (onConnection as (error: Error) => void)(error);
+}
+
+export interface ProxyRouteContext extends JudgeTargetContext {
   readonly proxy: EgressProxy;
-  readonly judgeTarget: JudgeTarget;
   /** For the whole way to the receiver. */
   readonly connectTimeoutMs: number;
 }
@@ -22,18 +124,24 @@ const REACH_TIMEOUT_MS = 800;
  * the receiver's answer. A literal address is judged before; names are looked up by the proxy, which has to judge
  * where they lead.
  */
-export function proxyRoute(options: ProxyRouteOptions): Route {
-  return (target, onConnection, connect) => {
-    const blocked = judgeLiteral(target, options.judgeTarget);
+export class ProxyRoute implements Route {
+  constructor(private readonly context: ProxyRouteContext) {}
+
+  open(
+    target: ConnectOptions,
+    onConnection: OnConnection | undefined,
+    connect: (options: ConnectOptions) => Connected,
+  ): undefined {
+    const blocked = judgeLiteral(this.context, target);
     if (blocked) return refuse(blocked, onConnection);
-    void openTunnel(authorityOf(target), options)
+    void openTunnel(authorityOf(target), this.context)
       .then((socket) => connect({ ...target, socket }))
       .then(
         (connection) => onConnection?.(null, connection as Duplex),
         (error: unknown) => refuse(error as Error, onConnection),
       );
     return undefined;
-  };
+  }
 }
 
 function authorityOf({ host, port }: ConnectOptions): string {
@@ -42,7 +150,7 @@ function authorityOf({ host, port }: ConnectOptions): string {
 
 async function openTunnel(
   authority: string,
-  { proxy, connectTimeoutMs }: ProxyRouteOptions,
+  { proxy, connectTimeoutMs }: ProxyRouteContext,
 ): Promise<Duplex> {
   const request = askForTunnel(authority, proxy);
   const stopWatch = watch(request, proxy, connectTimeoutMs);

@@ -1,10 +1,10 @@
 import type { RefusalReason } from '../domain/address-ranges';
-import { type AddressExceptions, createClassifyAddress } from './classify-address';
+import { type AddressExceptions, AddressPolicy } from './address-policy';
 
 type Expected = RefusalReason | 'allowed';
 
 function verdictOn(address: string, exceptions: Partial<AddressExceptions> = {}): Expected {
-  const verdict = createClassifyAddress({ allowedCidrs: [], deniedCidrs: [], ...exceptions })(address);
+  const verdict = new AddressPolicy({ allowedCidrs: [], deniedCidrs: [], ...exceptions }).classify(address);
   return verdict.allowed ? 'allowed' : verdict.reason;
 }
 
@@ -298,5 +298,5 @@ describe('a denial', () => {
 });
 
 it('is not made from a range that is none', () => {
-  expect(() => createClassifyAddress({ allowedCidrs: ['10/8'], deniedCidrs: [] })).toThrow('10/8');
+  expect(() => new AddressPolicy({ allowedCidrs: ['10/8'], deniedCidrs: [] })).toThrow('10/8');
 });

@@ -14,10 +14,8 @@ import {
   type Refusal,
   type RefusalReason,
 } from '../domain/address-ranges';
-
-export type AddressVerdict =
-  | { readonly allowed: true }
-  | { readonly allowed: false; readonly reason: RefusalReason };
+import type { Emit } from '../domain/signal';
+import type { AddressVerdict } from '../domain/target-url';
 
 export interface AddressExceptions {
   /** Ranges that are allowed although they would be refused, such as `10.1.0.0/16`. */
@@ -25,9 +23,6 @@ export interface AddressExceptions {
   /** Ranges that are refused whatever else says; they win over the allowed ones. */
   readonly deniedCidrs: readonly string[];
 }
-
-/** Tells of an IP address whether a delivery may go there. */
-export type ClassifyAddress = (address: string) => AddressVerdict;
 
 type RefusedRange = readonly [range: AddressRange, reason: RefusalReason];
 
@@ -37,29 +32,71 @@ const refusedIpv6 = REFUSED_IPV6.map(parseRefusal);
 const namedIpv6 = NAMED_IPV6.map(parseRefusal);
 const globalUnicastIpv6 = parseKnownRange(GLOBAL_UNICAST_IPV6);
 
-/** What is not a plain IP address is refused: nothing passes because it was not understood. */
-export function createClassifyAddress({ allowedCidrs, deniedCidrs }: AddressExceptions): ClassifyAddress {
-  const allowed = allowedCidrs.map(parseKnownRange);
-  const denied = deniedCidrs.map(parseKnownRange);
+/** Where deliveries may go, by IP address. What is not a plain one is refused: nothing passes because it was not understood. */
+export class AddressPolicy {
+  readonly #allowed: readonly AddressRange[];
+  readonly #denied: readonly AddressRange[];
 
-  return (text) => {
+  constructor({ allowedCidrs, deniedCidrs }: AddressExceptions) {
+    this.#allowed = allowedCidrs.map(parseKnownRange);
+    this.#denied = deniedCidrs.map(parseKnownRange);
+  }
+
+  classify(text: string): AddressVerdict {
     const address = parseAddress(text);
-    const reason = address ? refusalOf(address) : 'not_an_address';
+    const reason = address ? this.#refusalOf(address) : 'not_an_address';
     return reason === undefined ? { allowed: true } : { allowed: false, reason };
-  };
+  }
 
-  function refusalOf(address: Address): RefusalReason | undefined {
+  #refusalOf(address: Address): RefusalReason | undefined {
     // An exception for the wrapping, such as NAT64's 64:ff9b::/96, is none for what may be wrapped in it.
     const inner = wrappedIpv4(address);
-    const innerReason = inner && refusalOf(inner);
-    if (isWithinAny(address, denied) || innerReason === 'denied_by_operator') return 'denied_by_operator';
-    if (isExcepted(address)) return innerReason;
+    const innerReason = inner && this.#refusalOf(inner);
+    if (isWithinAny(address, this.#denied) || innerReason === 'denied_by_operator')
+      return 'denied_by_operator';
+    if (this.#isExcepted(address)) return innerReason;
     return standingRefusalOf(address);
   }
 
-  function isExcepted(address: Address): boolean {
-    const exceptions = isWithinAny(address, metadata) ? allowed.filter(isSingle) : allowed;
+  #isExcepted(address: Address): boolean {
+    const exceptions = isWithinAny(address, metadata) ? this.#allowed.filter(isSingle) : this.#allowed;
     return isWithinAny(address, exceptions);
+  }
+}
+
+export interface JudgeTargetContext {
+  readonly addressPolicy: Pick<AddressPolicy, 'classify'>;
+  readonly emit: Emit;
+}
+
+/**
+ * Give the error to end a connection with if its address may not be reached.
+ *
+ * @param host as the URL has it: the address itself, or a name that led to it.
+ */
+export function judgeTarget(
+  { addressPolicy, emit }: JudgeTargetContext,
+  host: string,
+  address: string,
+): BlockedAddressError | undefined {
+  const verdict = addressPolicy.classify(address);
+  if (verdict.allowed) return undefined;
+  emit({ name: 'delivery.blocked', host, address, reason: verdict.reason });
+  return new BlockedAddressError(host);
+}
+
+/** A delivery would have gone where none may go. */
+class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError';
+  /** As Node's own network errors have one: it comes through the HTTP client, which the class does not. */
+  readonly code = 'ERR_BLOCKED_ADDRESS';
+
+  /**
+   * The message is shown to the client, so it repeats the host that the client gave, and not where our DNS says
+   * that it leads: whoever can register a name could map an internal network otherwise. The log has the address.
+   */
+  constructor(host: string) {
+    super(`${host} leads to an address that no delivery may go to; the worker's log says to which and why.`);
   }
 }
 

@@ -1,5 +1,5 @@
-import type { AttemptOutcome, AttemptTimings } from '../domain/attempt';
-import type { EndpointId } from '../domain/endpoint';
+import type { AttemptOutcome, AttemptTimings } from './attempt';
+import type { EndpointId } from './endpoint';
 
 /** What a TLS connection to one endpoint shows and trusts, each as PEM. */
 export interface TlsMaterial {

@@ -1,5 +1,5 @@
+import { AddressPolicy } from '../egress/address-policy';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
-import { createClassifyAddress } from './classify-address';
 import { targetUrlSchema } from './target-url';
 
 const https = targetUrlSchema(buildTargetUrlRules());
@@ -157,11 +157,11 @@ describe('a literal address', () => {
   });
 
   it('is taken where the operator makes an exception, and refused where the operator denies it', () => {
-    const classifyAddress = createClassifyAddress({
+    const addressPolicy = new AddressPolicy({
       allowedCidrs: ['10.1.0.0/16'],
       deniedCidrs: ['8.8.8.0/24'],
     });
-    const schema = targetUrlSchema(buildTargetUrlRules({ classifyAddress }));
+    const schema = targetUrlSchema(buildTargetUrlRules({ addressPolicy }));
     expect(schema.parse('https://10.1.2.3/')).toBe('https://10.1.2.3/');
     expect(faultIn('https://10.2.0.0/', schema)).toBe(refused('10.2.0.0', 'private'));
     expect(faultIn('https://8.8.8.8/', schema)).toBe(

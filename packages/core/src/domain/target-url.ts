@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import type { ClassifyAddress } from './classify-address';
+import type { RefusalReason } from './address-ranges';
 
 const MAX_LENGTH = 2_048;
+
+export type AddressVerdict =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly reason: RefusalReason };
 
 export interface TargetUrlRules {
   /** Whether `http:` is allowed beside `https:`: only for trying things out. */
@@ -11,7 +15,8 @@ export interface TargetUrlRules {
    * is still checked when connecting.
    */
   readonly allowInternalNames: boolean;
-  readonly classifyAddress: ClassifyAddress;
+  /** Says whether a delivery may go to an IP address. */
+  readonly addressPolicy: { classify(address: string): AddressVerdict };
 }
 
 /**
@@ -49,7 +54,7 @@ function faultOfForm(text: string, url: URL, { allowHttp }: TargetUrlRules): str
 
 function faultOfPort({ port }: URL): string | undefined {
   // Without a port it is 80 or 443.
-  if (port === '' || !isRefusedPort(Number(port))) return undefined;
+  if (port === '' || !REFUSED_PORTS.has(Number(port))) return undefined;
   return `must not have port ${port}, which is not one for HTTP`;
 }
 
@@ -62,8 +67,8 @@ function faultOfHost(url: URL, rules: TargetUrlRules): string | undefined {
   return ADDRESS.test(url.hostname) ? faultOfAddress(host, rules) : faultOfName(host, rules);
 }
 
-function faultOfAddress(address: string, { classifyAddress }: TargetUrlRules): string | undefined {
-  const verdict = classifyAddress(address);
+function faultOfAddress(address: string, { addressPolicy }: TargetUrlRules): string | undefined {
+  const verdict = addressPolicy.classify(address);
   if (verdict.allowed) return undefined;
   if (verdict.reason === 'denied_by_operator')
     return `must not lead to ${address}, which DELIVERY_DENIED_CIDRS denies`;
@@ -92,12 +97,8 @@ const BAD_PORTS = [
 // Redis and memcached, which often answer to anybody who reaches them.
 const STORE_PORTS = [6379, 11211];
 
+// They belong to something else than HTTP that a POST could do harm to.
 const REFUSED_PORTS = new Set([...BAD_PORTS, ...STORE_PORTS]);
-
-/** Whether a port belongs to something else than HTTP that a POST could do harm to. */
-function isRefusedPort(port: number): boolean {
-  return REFUSED_PORTS.has(port);
-}
 
 // Reserved for private use (RFC 6761, 6762, 8375, ICANN's .internal) or never delegated because of it, and what
 // containers and their orchestrators call each other by.
