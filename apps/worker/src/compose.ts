@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { keys } from '@hookferry/core/domain/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
@@ -50,8 +49,6 @@ export interface WorkerProcess {
 
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
-
-const WRITE_CHECK_MS = 1_000;
 
 /** Builds and starts the worker, whether Redis answers yet or not. */
 export async function composeWorker(
@@ -115,20 +112,15 @@ export async function composeWorker(
     attempts,
     emit,
   });
-  const stallWatch = new StallWatch({
-    watched: () => servedShards.watched(),
-    hasWaiting: ({ queue, shard }) => standings.hasWaiting(queue, shard),
-    write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
-    stalledAfterMs: stallTimeoutOf(config),
-    emit,
-  });
+  const stalledAfterMs = stallTimeoutOf(config);
+  const stallWatch = new StallWatch({ servedShards, standings, redis, stalledAfterMs, emit });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
     registry,
-    stalledQueue: () => stallWatch.stalledQueue,
-    stuckConnection: () => connectionHealth.stuckConnection,
+    stallWatch,
+    connectionHealth,
     isReady: async () => !isStopping && (await isRedisAnswering()),
   });
 

@@ -1,20 +1,21 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { OpsServer } from './ops-server';
 
 let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
 
-async function start(isReady = true, stalledQueue?: string, stuckConnection?: string) {
+async function start(isReady = true, stalledQueue?: WorkedQueue, stuckConnection?: string) {
   const registry = new Registry();
   new Counter({ name: 'deliveries_total', help: 'Deliveries.', registers: [registry] }).inc(3);
   const server = new OpsServer({
     host: '127.0.0.1',
     port: 0,
     registry,
-    stalledQueue: () => stalledQueue,
-    stuckConnection: () => stuckConnection,
+    stallWatch: { stalledQueue },
+    connectionHealth: { stuckConnection },
     isReady: async () => isReady,
   });
   stop = () => server.stop();
@@ -109,8 +110,8 @@ describe('OpsServer', () => {
       host: '127.0.0.1',
       port,
       registry: new Registry(),
-      stalledQueue: () => undefined,
-      stuckConnection: () => undefined,
+      stallWatch: { stalledQueue: undefined },
+      connectionHealth: { stuckConnection: undefined },
       isReady: async () => true,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Registry } from 'prom-client';
+import type { StallWatch } from './stall-watch';
 
-export interface OpsServerOptions {
+export interface OpsServerContext {
   readonly host: string;
   /** 0 for any free one. */
   readonly port: number;
   readonly registry: Registry;
-  /** The queue that the worker takes nothing from although jobs wait, if there is one. */
-  stalledQueue(): string | undefined;
-  /** The connection to Redis that is unusable although nothing is tried any more, if there is one. */
-  stuckConnection(): string | undefined;
+  readonly stallWatch: Pick<StallWatch, 'stalledQueue'>;
+  readonly connectionHealth: Pick<ConnectionHealth, 'stuckConnection'>;
   /** Whether the worker can take jobs right now. */
   isReady(): Promise<boolean>;
 }
 
-interface Answer {
+interface OpsResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -25,13 +25,13 @@ interface Answer {
 export class OpsServer {
   readonly #server: Server;
 
-  constructor(private readonly options: OpsServerOptions) {
+  constructor(private readonly context: OpsServerContext) {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
   /** Resolves to the port it listens on. */
   async start(): Promise<number> {
-    this.#server.listen(this.options.port, this.options.host);
+    this.#server.listen(this.context.port, this.context.host);
     await once(this.#server, 'listening');
     const address = this.#server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
@@ -45,25 +45,25 @@ export class OpsServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = this.#answer(pathOf(request)).catch(() => json(500, { status: 'failed' }));
-    const { status, contentType, body } = await answer;
+    const responding = this.#respond(pathOf(request)).catch(() => json(500, { status: 'failed' }));
+    const { status, contentType, body } = await responding;
     response.writeHead(status, { 'content-type': contentType }).end(body);
   }
 
-  async #answer(path: string): Promise<Answer> {
+  async #respond(path: string): Promise<OpsResponse> {
     switch (path) {
       case '/healthz': {
-        const connection = this.options.stuckConnection();
+        const { stuckConnection: connection } = this.context.connectionHealth;
         if (connection !== undefined) return json(503, { status: 'stuck', connection });
-        const queue = this.options.stalledQueue();
+        const { stalledQueue: queue } = this.context.stallWatch;
         return queue === undefined ? json(200, { status: 'ok' }) : json(503, { status: 'stalled', queue });
       }
       case '/readyz': {
-        const ready = await this.options.isReady();
+        const ready = await this.context.isReady();
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready' });
       }
       case '/metrics': {
-        const { registry } = this.options;
+        const { registry } = this.context;
         return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
       }
       default:
@@ -72,11 +72,11 @@ export class OpsServer {
   }
 }
 
-// Not by URL, which throws at some of what strangers can send, such as "//".
+// Not by URL, which throws at some of what a client can send, such as "//".
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? url;
 }
 
-function json(status: number, body: unknown): Answer {
+function json(status: number, body: unknown): OpsResponse {
   return { status, contentType: 'application/json', body: JSON.stringify(body) };
 }

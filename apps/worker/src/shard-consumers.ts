@@ -1,10 +1,21 @@
-import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
+import {
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  type QueueShard,
+  type WorkedQueue,
+} from '@hookferry/core/domain/queues';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
 import { EventConsumer, type EventConsumerContext } from './consumers/bullmq-fan-out';
-import type { WatchedQueue } from './stall-watch';
 
 export type ShardContext = EventConsumerContext & DeliveryConsumerContext;
+
+export interface WatchedQueue {
+  readonly queue: WorkedQueue;
+  readonly shard: QueueShard;
+  /** Counts up whenever this worker begins a job of the queue in this shard, or comes to the end of one. */
+  steps(): number;
+}
 
 /** Takes the events and deliveries of one shard. */
 class ShardConsumers {

@@ -7,13 +7,14 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openWorker } from './consumers/bullmq-open-worker';
 import { SharedCapacity } from './consumers/bullmq-worker';
-import { StallWatch, type WatchedQueue } from './stall-watch';
+import type { WatchedQueue } from './shard-consumers';
+import { StallWatch } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-// Each look is made by the test itself.
+// Each check is made by the test itself.
 const NEVER_MS = 3_600_000;
 
 const FIRST = { prefix: 'bull' };
@@ -37,13 +38,13 @@ async function startWatched(
     },
   });
   const shards = shardsOf(createQueueLayout(2, FIRST.prefix));
-  const depth = willClose(new QueueStandings(client, shards));
+  const standings = willClose(new QueueStandings(client, shards));
   const signals = recordSignals();
   const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
   const watch = new StallWatch({
-    watched: () => watched,
-    hasWaiting: ({ queue: name, shard }) => depth.hasWaiting(name, shard),
-    write: () => writeTo.set('check', ''),
+    servedShards: { watched: () => watched },
+    standings,
+    redis: writeTo,
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,
   });
@@ -51,7 +52,7 @@ async function startWatched(
   return { queue, watch, signals, finish };
 }
 
-async function look(watch: StallWatch, times: number): Promise<void> {
+async function check(watch: StallWatch, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await watch.runOnce();
 }
 
@@ -66,9 +67,9 @@ async function addAndTakeOne(queue: Queue): Promise<void> {
 it('finds that nothing is taken although jobs wait, says so once, and that it goes on again', async () => {
   const { queue, watch, signals, finish } = await startWatched(willClose(await openTestQueues()));
   await addAndTakeOne(queue);
-  await look(watch, 4);
+  await check(watch, 4);
   expect(watch.stalledQueue).toBeUndefined();
-  await look(watch, 3);
+  await check(watch, 3);
   expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
   expect(signals.named('worker.stalled')).toEqual([
     { name: 'worker.stalled', queue: DELIVERIES_QUEUE, forMs: NEVER_MS },
@@ -76,17 +77,17 @@ it('finds that nothing is taken although jobs wait, says so once, and that it go
 
   finish();
   while ((await queue.getActiveCount()) > 0);
-  await look(watch, 1);
+  await check(watch, 1);
   expect(watch.stalledQueue).toBeUndefined();
 });
 
 it('has nothing to say of an idle worker, nor of one whose queue somebody has paused', async () => {
   const { queue, watch } = await startWatched(willClose(await openTestQueues()));
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBeUndefined();
   await addAndTakeOne(queue);
   await queue.pause();
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBeUndefined();
 });
 
@@ -98,10 +99,10 @@ it('finds the shard that nothing is taken from, however much is taken from other
   await busy.add('d', {});
   const others = [{ queue: DELIVERIES_QUEUE, shard, steps: () => (steps += 1) } as const];
   const { queue, watch } = await startWatched(queues, { others });
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBeUndefined();
   await addAndTakeOne(queue);
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
 });
 
@@ -114,10 +115,10 @@ it('does not blame the worker for a Redis that takes no writes', async () => {
   });
   await addAndTakeOne(queue);
   await full.fillUp();
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBeUndefined();
   await full.makeRoom();
-  await look(watch, 1);
+  await check(watch, 1);
   expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
 });
 
@@ -125,9 +126,9 @@ it('does not blame the worker for a Redis that is gone', async () => {
   const queues = willClose(await openTestQueues());
   const { queue, watch } = await startWatched(queues);
   await addAndTakeOne(queue);
-  await look(watch, 6);
+  await check(watch, 6);
   expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
   queues.client.disconnect();
-  await look(watch, 1);
+  await check(watch, 1);
   expect(watch.stalledQueue).toBeUndefined();
 });

@@ -1,21 +1,15 @@
-import type { QueueShard, WorkedQueue } from '@hookferry/core/domain/queues';
+import { keys } from '@hookferry/core/domain/keys';
+import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
-import { answerWithin } from '@hookferry/core/platform/timers';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
+import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import type { ServedShards, WatchedQueue } from './shard-consumers';
 
-export interface WatchedQueue {
-  readonly queue: WorkedQueue;
-  readonly shard: QueueShard;
-  /** Counts up whenever this worker begins a job of the queue in this shard, or comes to the end of one. */
-  steps(): number;
-}
-
-export interface StallWatchOptions {
-  /** Those that this worker serves at the moment, in each of its shards. */
-  watched(): readonly WatchedQueue[];
-  /** Whether there are jobs that workers may take now. */
-  hasWaiting(watched: WatchedQueue): Promise<boolean>;
-  /** Writes something to Redis; rejects when that can't be reached, or takes no writes. */
-  write(): Promise<unknown>;
+export interface StallWatchContext {
+  readonly servedShards: Pick<ServedShards, 'watched'>;
+  readonly standings: Pick<QueueStandings, 'hasWaiting'>;
+  readonly redis: Pick<RedisClient, 'set'>;
   /** For how long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
   readonly emit: Emit;
@@ -23,13 +17,14 @@ export interface StallWatchOptions {
 
 interface Standstill {
   readonly steps: number;
-  /** How many looks in a row have found jobs that wait, and nothing done since the one before. */
-  readonly looks: number;
+  /** How many checks in a row have found jobs that wait, and nothing done since the one before. */
+  readonly checks: number;
 }
 
-// Counted in looks and not by the clock: a process that was stopped itself has looked at nothing meanwhile.
-const LOOKS = 4;
+// Counted in checks and not by the clock: a process that was stopped itself has checked nothing meanwhile.
+const CHECKS = 4;
 const PATIENCE_MS = 1_000;
+const WRITE_CHECK_MS = 1_000;
 
 /**
  * Finds out when this worker takes nothing although jobs wait: then it is of no use, and a new one in its place may be. It is
@@ -37,56 +32,55 @@ const PATIENCE_MS = 1_000;
  */
 export class StallWatch {
   readonly #standstills = new WeakMap<WatchedQueue, Standstill>();
+  readonly #timer = new WakeUpTimer(async () => {
+    await this.runOnce();
+    this.start();
+  });
   #stalled: WorkedQueue | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> = Promise.resolve();
-  #isStopped = false;
 
-  constructor(private readonly options: StallWatchOptions) {}
+  constructor(private readonly context: StallWatchContext) {}
 
-  /** The queue that it takes nothing from, if there is one. Answered from memory. */
+  /** The queue that it takes nothing from, if there is one. Read from memory. */
   get stalledQueue(): WorkedQueue | undefined {
     return this.#stalled;
   }
 
   start(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#look = this.runOnce().then(() => this.start());
-    }, this.options.stalledAfterMs / LOOKS);
+    this.#timer.wakeUpIn(this.context.stalledAfterMs / CHECKS);
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#look;
+    await this.#timer.stop();
   }
 
-  /** Looks once at each. Never rejects. */
+  /** Checks each queue once. Never rejects. */
   async runOnce(): Promise<void> {
-    const looked = await Promise.all(this.options.watched().map((watched) => this.#wakeUpAt(watched)));
-    const suspect = looked.find((queue) => queue !== undefined);
-    const stalled = suspect !== undefined && (await this.#isOurFault()) ? suspect : undefined;
+    const { servedShards, stalledAfterMs, emit } = this.context;
+    const checked = await Promise.all(servedShards.watched().map((watched) => this.#check(watched)));
+    const suspect = checked.find((queue) => queue !== undefined);
+    const stalled = suspect !== undefined && (await this.#takesWrites()) ? suspect : undefined;
     if (stalled !== undefined && this.#stalled === undefined) {
-      this.options.emit({ name: 'worker.stalled', queue: stalled, forMs: this.options.stalledAfterMs });
+      emit({ name: 'worker.stalled', queue: stalled, forMs: stalledAfterMs });
     }
     this.#stalled = stalled;
   }
 
-  async #wakeUpAt(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
-    const hasWaiting = await answerWithin(PATIENCE_MS, this.options.hasWaiting(watched));
+  async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
+    const { queue, shard } = watched;
+    const hasWaiting = await answerWithin(PATIENCE_MS, this.context.standings.hasWaiting(queue, shard));
     const before = this.#standstills.get(watched);
     const now = watched.steps();
     if (!hasWaiting) {
       this.#standstills.delete(watched);
       return undefined;
     }
-    const looks = before?.steps === now ? before.looks + 1 : 0;
-    this.#standstills.set(watched, { steps: now, looks });
-    return looks >= LOOKS ? watched.queue : undefined;
+    const checks = before?.steps === now ? before.checks + 1 : 0;
+    this.#standstills.set(watched, { steps: now, checks });
+    return checks >= CHECKS ? queue : undefined;
   }
 
-  async #isOurFault(): Promise<boolean> {
-    return (await answerWithin(PATIENCE_MS, this.options.write())) !== undefined;
+  async #takesWrites(): Promise<boolean> {
+    const written = this.context.redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS);
+    return (await answerWithin(PATIENCE_MS, written)) !== undefined;
   }
 }
