@@ -34,6 +34,7 @@ import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redi
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
@@ -41,15 +42,8 @@ import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-c
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { createAcceptEvents, createValidateEvent } from '@hookferry/core/publish/accept-events';
-import {
-  createDispatchEvents,
-  createFanOutEvent,
-  createRouteEvent,
-} from '@hookferry/core/publish/fan-out-event';
 import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
 import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
-import { createTestEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
@@ -146,6 +140,10 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const heldDeliveries = new HeldDeliveries(redis, shards);
   const stores = {
     retention,
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    inOrder: createInOrder(redis),
+    routingTurns: new Turns(),
+    fanOutTurns: new Turns(),
     usageRecorder,
     noteUsage,
     quota,
@@ -210,15 +208,6 @@ type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 function openUseCases(stores: StoresContext) {
   const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
   const context = stores;
-  const acceptEvents = createAcceptEvents({
-    ...context,
-    dispatchEvents: createDispatchEvents({
-      ...context,
-      routeEvent: createRouteEvent(),
-      fanOutEvent: createFanOutEvent({ ...context, inOrder: createInOrder(redis) }),
-    }),
-    validateEvent: createValidateEvent({ ...context, maxBytes: config.MAX_EVENT_BYTES }),
-  });
   const mailbox = new RedisMailbox({
     redis,
     connect: () =>
@@ -249,8 +238,6 @@ function openUseCases(stores: StoresContext) {
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
-    acceptEvents,
-    testEndpoint: createTestEndpoint({ ...context, acceptEvents }),
     operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
   };
 }

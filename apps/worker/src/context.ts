@@ -26,14 +26,12 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
-import { createValidateEvent } from '@hookferry/core/publish/accept-events';
-import { createFanOutEvent, createRouteEvent } from '@hookferry/core/publish/fan-out-event';
-import { createReadEventJob } from '@hookferry/core/publish/read-event-job';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
@@ -76,7 +74,7 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
   const { recorders: storing, ...records } = openRecords(process);
-  const { accountStore, endpointStore, quota, subscriptions } = records;
+  const { accountStore, subscriptions } = records;
   const eventQueue = new EventQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const deadLetters = new RejectedEvents(redis, shards, clock);
@@ -124,6 +122,10 @@ export function openContext(process: ProcessContext) {
     healthRecorder,
     transport: transport.send,
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    inOrder: createInOrder(redis),
+    routingTurns: new Turns(),
+    fanOutTurns: new Turns(),
     lockDurationMs: config.JOB_LOCK_DURATION,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
@@ -134,15 +136,7 @@ export function openContext(process: ProcessContext) {
       tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
     },
     disablePolicy: disablePolicyOf(config),
-    readEventJob: createReadEventJob({
-      validateEvent: createValidateEvent({ ...stores, maxBytes: config.MAX_EVENT_BYTES }),
-      endpointStore,
-      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
-      clock,
-    }),
     openAccounts: new OpenAccounts(accountStore, steadyClock),
-    routeEvent: createRouteEvent(),
-    fanOutEvent: createFanOutEvent({ ...stores, inOrder: createInOrder(redis) }),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [

@@ -6,11 +6,12 @@ import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-s
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { Turns } from '@hookferry/core/platform/batches';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
-import { createFanOutEvent } from '@hookferry/core/publish/fan-out-event';
+import { fanOutEvents } from '@hookferry/core/publish/fan-out-event';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
@@ -44,22 +45,24 @@ export async function fill(filling: Filling): Promise<void> {
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const endpointStore = new EndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);
-  const fanOutEvent = createFanOutEvent({
+  const context = {
     eventStore: new EventStore(redis, RETENTION),
     deliveryStore: new DeliveryStore(redis, RETENTION),
     admissionStore: new AdmissionStore(redis),
     deliveryQueue,
     inOrder: createInOrder(redis),
+    fanOutTurns: new Turns(),
     clock: systemClock,
     emit: () => {},
-  });
+  };
   const newId = createNewId(systemClock);
   const choose = chooser(subscribers, filling.isSkewed ?? false);
   for (let start = 0; start < deliveries; start += AT_ONCE) {
     const receivers = Array.from({ length: Math.min(AT_ONCE, deliveries - start) }, (_, i) =>
       choose(start + i),
     );
-    await fanOutEvent(
+    await fanOutEvents(
+      context,
       receivers.flatMap((receiver, i) => {
         if (!receiver) return [];
         const id = newId('evt') as EventId;

@@ -3,7 +3,8 @@ import {
   type KnownEventType,
   publishableTypeNames,
 } from '@hookferry/core/event-types/built-in';
-import { buildReadEventJob } from '@hookferry/core/testing/build-read-event-job';
+import { readEventJob } from '@hookferry/core/publish/read-event-job';
+import { buildReadContext } from '@hookferry/core/testing/build-read-context';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -88,7 +89,7 @@ describe('publish', () => {
     const published = await ofTest().publish({ ...event, accountId });
     const [job] = await jobs.getWaiting();
     const { id = '', name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
-    expect(await buildReadEventJob()({ id, name, timestamp, data })).toMatchObject({
+    expect(await readEventJob(buildReadContext(), { id, name, timestamp, data })).toMatchObject({
       source: 'queue',
       event: { accountId, id: published.id, type: event.type, body: JSON.stringify(event) },
     });

@@ -12,7 +12,12 @@ import {
 } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
-import { type Acceptance, invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
+import {
+  type Acceptance,
+  acceptEvents,
+  invalidEvent,
+  type PublishedEvent,
+} from '@hookferry/core/publish/accept-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
 import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery } from '../http/page';
@@ -50,7 +55,7 @@ export const publishEvent = defineRoute({
   },
   problems: ['event_id_conflict'],
   async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, newId, receivedAt }, context) {
-    const [outcome] = await context.acceptEvents({
+    const [outcome] = await acceptEvents(context, {
       accountId: apiKey.accountId,
       endpointsVersion,
       requestId,
@@ -135,7 +140,7 @@ export const publishBatch = defineRoute({
     requireFewAimedAt(body.events);
     const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
     const { accountId } = apiKey;
-    const outcomes = await context.acceptEvents({
+    const outcomes = await acceptEvents(context, {
       accountId,
       endpointsVersion,
       requestId,

@@ -22,6 +22,7 @@ import {
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
+import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -218,7 +219,7 @@ export const testWebhook = defineRoute({
   },
   async handle({ apiKey, params, body, requestId, trace, receivedAt, newId }, context) {
     const { accountId } = apiKey;
-    const delivery = await context.testEndpoint({
+    const delivery = await testEndpoint(context, {
       accountId,
       ref: params.id,
       type: body.type,

@@ -2,19 +2,16 @@ import { EventEmitter, once } from 'node:events';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { EVENTS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
-import { compilePayloadFilter } from '@hookferry/core/endpoints/filters/payload-filter';
-import { AppError } from '@hookferry/core/platform/app-error';
-import { createRouteEvent } from '@hookferry/core/publish/fan-out-event';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
 import { Queue, QueueEvents } from 'bullmq';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { EventConsumer, type EventConsumerContext } from './bullmq-fan-out';
-import type { OpenWorkerContext } from './bullmq-open-worker';
 import { SharedCapacity } from './bullmq-worker';
 
 const queueKeys = queueKeysOf('bull');
@@ -22,29 +19,16 @@ const queueKeys = queueKeysOf('bull');
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-/** Nobody has asked for anything. */
-const subscriptions = {
-  current: async () => ({
-    subscribedTo: () => ({ subscribers: [], filterLength: 0 }),
-    presentOf: () => [],
-    compiled: compilePayloadFilter,
-  }),
-};
 const shards = oneShard('bull');
 
-type Parts = Omit<
-  EventConsumerContext,
-  keyof OpenWorkerContext | 'subscriptions' | 'routeEvent' | 'eventCapacity'
->;
+type Parts = Pick<EventConsumerContext, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+  Partial<EventConsumerContext>;
 
 /** Takes one event at a time. */
 function openConsumer({ context, shard }: TestQueues, parts: Parts): EventConsumer {
+  const publishing = willClose(openPublishContext(context.redis));
   const eventCapacity = new SharedCapacity(1);
-  const routeEvent = createRouteEvent();
-  const consumer = new EventConsumer(
-    { ...context, ...parts, subscriptions, routeEvent, eventCapacity },
-    shard,
-  );
+  const consumer = new EventConsumer({ ...publishing, ...context, ...parts, eventCapacity }, shard);
   willClose({ close: () => consumer.stop() });
   return consumer;
 }
@@ -62,8 +46,8 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     oldestEvents: new OldestEvents(context.redis, shards),
     deadLetters: { keep: unexpected },
     openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
-    readEventJob: unexpected,
-    fanOutEvent: unexpected,
+    quota: { requireRoomAsKnown: unexpected },
+    inOrder: unexpected,
   });
   await willClose(new EventQueue(context.redis, shards)).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
@@ -98,8 +82,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     oldestEvents,
     deadLetters: { keep: async () => [] },
     openAccounts: { takesEvents: async () => true },
-    readEventJob: async () => ({ event, source: 'http' }),
-    async fanOutEvent() {
+    async inOrder() {
       runs += 1;
       if (runs === 1) throw new Error('OOM');
       await hasLooked;
@@ -123,12 +106,9 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     openAccounts: { takesEvents: async () => true },
     oldestEvents: new OldestEvents(context.redis, shards),
     deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
-    readEventJob: async () => {
-      throw new AppError('invalid_request', 'The event is nested too deeply.');
-    },
-    fanOutEvent: async () => {},
   });
-  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const deep = `{"account_id":"default","type":"keyword.lost","data":${data}}`;
   const { id = '' } = await events.add('keyword.lost', {});
   await client.hset(`bull:events:${id}`, 'data', deep);
 
@@ -136,7 +116,10 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   expect(await signals.first('job.failed')).toMatchObject({ jobId: id, isForGood: true });
   const deadLetterStore = willClose(new DeadLetterStore(client, oneShard('bull'), Date.now));
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
-  expect(deadLetter).toMatchObject({ id: `events.${id}`, reason: 'The event is nested too deeply.' });
+  expect(deadLetter).toMatchObject({
+    id: `events.${id}`,
+    reason: expect.stringContaining('is more than 100 levels deep'),
+  });
   expect((await deadLetterStore.find(deadLetterIdOf('events', id)))?.dataText).toBe(deep);
   expect(await client.zcard(queueKeys.putBackEvents)).toBe(0);
 });

@@ -2,8 +2,17 @@ import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { FanOutEvent, RouteEvent } from '@hookferry/core/publish/fan-out-event';
-import type { ReadEvent, ReadEventJob } from '@hookferry/core/publish/read-event-job';
+import {
+  type FanOutContext,
+  fanOutEvents,
+  type RouteEventContext,
+  routeEvent,
+} from '@hookferry/core/publish/fan-out-event';
+import {
+  type ReadEvent,
+  type ReadEventJobContext,
+  readEventJob,
+} from '@hookferry/core/publish/read-event-job';
 import type { EventJob } from '@hookferry/core/queue/bullmq-event-queue';
 import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
@@ -17,13 +26,14 @@ import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
 
-export interface EventConsumerContext extends OpenWorkerContext {
+export interface EventConsumerContext
+  extends OpenWorkerContext,
+    ReadEventJobContext,
+    RouteEventContext,
+    FanOutContext {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
-  readonly routeEvent: RouteEvent;
-  readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
-  readonly readEventJob: ReadEventJob;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
   /** Of all shards together. */
   readonly eventCapacity: SharedCapacity;
@@ -106,26 +116,21 @@ async function isDropped(
   return true;
 }
 
-async function readOrError(
-  { readEventJob }: EventConsumerContext,
-  job: EventJob,
-): Promise<ReadEvent | AppError> {
+async function readOrError(context: EventConsumerContext, job: EventJob): Promise<ReadEvent | AppError> {
   try {
-    return await readEventJob(job);
+    return await readEventJob(context, job);
   } catch (error) {
     if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
     throw error;
   }
 }
 
-async function fanOut(
-  { subscriptions, routeEvent, fanOutEvent, emit }: EventConsumerContext,
-  { event, source }: ReadEvent,
-): Promise<void> {
-  await fanOutEvent([await routeEvent(event, await subscriptions.current(event.accountId))]);
+async function fanOut(context: EventConsumerContext, { event, source }: ReadEvent): Promise<void> {
+  const subscriptions = await context.subscriptions.current(event.accountId);
+  await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
   // The API has announced its own.
   if (source === 'http') return;
-  emit({
+  context.emit({
     name: 'event.accepted',
     source,
     accountId: event.accountId,

@@ -1,4 +1,4 @@
-import { createTurns, inBatches, scanPage } from './batches';
+import { inBatches, scanPage, Turns } from './batches';
 
 describe('batches', () => {
   async function* count(to: number, taken: number[] = []) {
@@ -34,7 +34,7 @@ describe('batches', () => {
 
 describe('turns', () => {
   it('runs one after the other, in the order in which they come', async () => {
-    const takeTurn = createTurns();
+    const turns = new Turns();
     const log: string[] = [];
     const work = (name: string) => async () => {
       log.push(`${name} begins`);
@@ -42,14 +42,14 @@ describe('turns', () => {
       log.push(`${name} ends`);
       return name;
     };
-    expect(await Promise.all([takeTurn(work('one')), takeTurn(work('two'))])).toEqual(['one', 'two']);
+    expect(await Promise.all([turns.take(work('one')), turns.take(work('two'))])).toEqual(['one', 'two']);
     expect(log).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
   });
 
   it('goes on after one that fails, which fails for its own caller only', async () => {
-    const takeTurn = createTurns();
-    const failing = takeTurn(() => Promise.reject(new Error('no luck')));
-    const next = takeTurn(async () => 'next');
+    const turns = new Turns();
+    const failing = turns.take(() => Promise.reject(new Error('no luck')));
+    const next = turns.take(async () => 'next');
     await expect(failing).rejects.toThrow('no luck');
     expect(await next).toBe('next');
   });

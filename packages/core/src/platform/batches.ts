@@ -21,14 +21,14 @@ export async function* inBatches<Item>(
 }
 
 /** Runs one piece of work after the other, in the order in which they come, whatever becomes of those before. */
-export function createTurns() {
-  let last: Promise<unknown> = Promise.resolve();
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
 
-  return function takeTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
+  take<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work, work);
+    this.#last = turn.catch(() => {});
     return turn;
-  };
+  }
 }
 
 /** A part of a list, in the list's order. */

@@ -1,31 +1,33 @@
+import type { AccountId } from '../domain/account';
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
+import { Subscriptions } from '../endpoints/subscriptions';
 import {
   keywordQuickWin,
   operationalTypes,
   publishableTypeNames,
   publishableTypes,
 } from '../event-types/built-in';
-import { EventStore } from '../events/redis-event-store';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
-import { buildValidateEvent } from '../testing/build-validate-event';
-import { recordSignals } from '../testing/record-signals';
+import { oneByOne } from '../platform/redis-script';
+import { buildReadContext } from '../testing/build-read-context';
+import { createClosables } from '../testing/closables';
+import { openPublishContext } from '../testing/open-publish-context';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { withMethods } from '../testing/with-methods';
 import {
   type Acceptance,
-  createAcceptEvents,
-  createValidateEvent,
+  acceptEvents,
   type PublishedEvent,
   type UncheckedEvent,
+  type ValidateEventContext,
+  validateEvent as validateUnchecked,
 } from './accept-events';
-import { EventClaimStore } from './redis-event-claim-store';
 
 describe('accept events', () => {
   const NOW = 1_700_000_000_000;
-  const RETENTION_MS = 60_000;
   const { name: type, example: data } = keywordQuickWin;
 
   let redis: TestRedis;
@@ -33,33 +35,41 @@ describe('accept events', () => {
     redis = await openTestRedis();
   });
   afterAll(() => redis.close());
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
 
   function build(add: () => Promise<void> = async () => {}) {
     const added: AcceptedEvent[] = [];
     const lookedUp: (readonly EndpointRef[])[] = [];
-    const signals = recordSignals();
     const accountId = uniqueAccountId();
-    const dispatchEvents = async (events: readonly AcceptedEvent[]) => {
-      await add();
-      added.push(...events);
-    };
-    const eventStore = new EventStore(redis.client, testRetention);
-    const acceptEvents = createAcceptEvents({
-      dispatchEvents,
-      eventStore,
-      eventClaims: new EventClaimStore(redis.client, RETENTION_MS),
+    const opened = willClose(openPublishContext(redis.client));
+    const { signals, eventStore } = opened;
+    const context = {
+      ...opened,
+      inOrder: oneByOne(redis.client),
+      subscriptions: new Subscriptions({ version: async () => '1', listSubscribers: async () => [] }),
       // The account's endpoints are none of this test's business, but for one that it does not have.
       endpointStore: {
-        async findIds(_accountId, refs) {
+        async findIds(_accountId: AccountId, refs: readonly EndpointRef[]) {
           lookedUp.push(refs);
           return refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined));
         },
       },
-      validateEvent: buildValidateEvent({ maxBytes: 1_024 }),
-      emit: signals.listen,
-    });
+      eventStore: withMethods(eventStore, {
+        async save(event: AcceptedEvent) {
+          await add();
+          added.push(event);
+        },
+      }),
+    };
     const accept = (...events: (PublishedEvent | AppError)[]) =>
-      acceptEvents({ accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW), events });
+      acceptEvents(context, {
+        accountId,
+        requestId: 'req_1',
+        receivedAt: NOW,
+        newId: createNewId(() => NOW),
+        events,
+      });
     return { accept, accountId, added, lookedUp, signals, eventStore };
   }
 
@@ -223,7 +233,7 @@ describe('accept events', () => {
 });
 
 describe('validate event', () => {
-  const validateUnchecked = buildValidateEvent();
+  const context = buildReadContext();
 
   const examples: Readonly<Record<string, object>> = Object.fromEntries(
     publishableTypes.map(({ name, example }) => [name, example]),
@@ -232,9 +242,9 @@ describe('validate event', () => {
   /** As if it came in as JSON.stringify writes it. */
   function validateEvent(
     event: Omit<UncheckedEvent, 'dataText'>,
-    validate = validateUnchecked,
+    by: ValidateEventContext = context,
   ): Promise<string> {
-    return validate({ ...event, dataText: JSON.stringify(event.data) ?? '' });
+    return validateUnchecked(by, { ...event, dataText: JSON.stringify(event.data) ?? '' });
   }
 
   function rejectionOf(validation: Promise<string>): Promise<unknown> {
@@ -338,7 +348,7 @@ describe('validate event', () => {
       '{"keyword":"first","keyword":"second","position":1,"volume":0}',
     ])('gives data as it was written, byte for byte: %s', async (dataText) => {
       const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-      expect(await validateUnchecked(event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
+      expect(await validateUnchecked(context, event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
     });
 
     it('refuses a number beyond what any number can be', async () => {
@@ -359,7 +369,7 @@ describe('validate event', () => {
     it.each([101, 100_000])('refuses data of %d levels', async (depth) => {
       const dataText = '['.repeat(depth) + ']'.repeat(depth);
       const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-      expect(await rejectionOf(validateUnchecked(event))).toMatchObject({
+      expect(await rejectionOf(validateUnchecked(context, event))).toMatchObject({
         code: 'invalid_request',
         validationErrors: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
       });
@@ -368,7 +378,8 @@ describe('validate event', () => {
     it('takes a body of exactly the limit, counted in bytes of UTF-8, and none of a byte more', async () => {
       const event = { type: 'keyword.quick_win', data: { keyword: 'Zoë 🚀', position: 1, volume: 0 } };
       const bytes = Buffer.byteLength(JSON.stringify(event));
-      const limitedTo = (maxBytes: number) => validateEvent(event, buildValidateEvent({ maxBytes }));
+      const limitedTo = (maxBytes: number) =>
+        validateEvent(event, buildReadContext({ maxEventBytes: maxBytes }));
       expect(await limitedTo(bytes)).toHaveLength(bytes - 3);
       expect(await rejectionOf(limitedTo(bytes - 1))).toMatchObject({
         code: 'payload_too_large',
@@ -383,13 +394,15 @@ describe('validate event', () => {
         required: ['amount'],
         additionalProperties: false,
       };
-      const validate = buildValidateEvent({ eventTypes: [{ name: 'invoice.paid', schema }] });
-      const of = (data: unknown) => validateEvent({ type: 'invoice.paid', data }, validate);
+      const withInvoices = buildReadContext({ eventTypes: [{ name: 'invoice.paid', schema }] });
+      const of = (data: unknown) => validateEvent({ type: 'invoice.paid', data }, withInvoices);
 
       it('keeps data as they were written, byte for byte', async () => {
         const dataText = '{ "amount" : 10.00,\n"amount":9007199254740993 }';
         const event = { type: 'invoice.paid', data: JSON.parse(dataText) as unknown, dataText };
-        expect(await validate(event)).toBe(`{"type":"invoice.paid","data":${dataText}}`);
+        expect(await validateUnchecked(withInvoices, event)).toBe(
+          `{"type":"invoice.paid","data":${dataText}}`,
+        );
       });
 
       it.each([
@@ -407,7 +420,7 @@ describe('validate event', () => {
       });
 
       it('refuses data that are missing or too deep, even if the schema takes anything', async () => {
-        const anything = buildValidateEvent({ eventTypes: [{ name: 'any.thing', schema: true }] });
+        const anything = buildReadContext({ eventTypes: [{ name: 'any.thing', schema: true }] });
         for (const data of [undefined, JSON.parse('['.repeat(101) + ']'.repeat(101))]) {
           const validation = validateEvent({ type: 'any.thing', data }, anything);
           expect(await rejectionOf(validation)).toMatchObject({ validationErrors: [{ pointer: '/data' }] });
@@ -415,7 +428,7 @@ describe('validate event', () => {
       });
 
       it('is named among the known ones to whoever publishes another', async () => {
-        const validation = validateEvent({ type: 'invoice.lost', data: {} }, validate);
+        const validation = validateEvent({ type: 'invoice.lost', data: {} }, withInvoices);
         expect(await rejectionOf(validation)).toMatchObject({
           validationErrors: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
         });
@@ -424,15 +437,15 @@ describe('validate event', () => {
 
     it('looks nobody up for a type that is built in, or that can be none', async () => {
       const names: string[] = [];
-      const validate = createValidateEvent({
+      const recording = {
         eventTypeStore: {
-          find: async (name) => void names.push(name),
+          find: async (name: string) => void names.push(name),
           names: async () => [],
         },
-        maxBytes: 1_024,
-      });
+        maxEventBytes: 1_024,
+      };
       for (const type of ['keyword.quick_win', 'webhook.disabled', 'x'.repeat(1_000), 'no.such']) {
-        await rejectionOf(validateEvent({ type, data: examples[type] }, validate));
+        await rejectionOf(validateEvent({ type, data: examples[type] }, recording));
       }
       expect(names).toEqual(['no.such']);
     });

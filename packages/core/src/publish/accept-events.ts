@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import type { Emit } from '../domain/signal';
 import type { TraceContext } from '../domain/trace';
 import {
   type LookUpEndpointsContext,
@@ -22,18 +21,15 @@ import { AppError, shorten, type ValidationError, validationErrorsOf } from '../
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
+import { type DispatchEventsContext, dispatchEvents } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 
-export interface AcceptEventsDeps extends LookUpEndpointsContext {
-  /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
-  readonly dispatchEvents: (
-    events: readonly AcceptedEvent[],
-    version?: Promise<EndpointsVersion>,
-  ) => Promise<void>;
-  readonly eventStore: Pick<EventStore, 'find'>;
+export interface AcceptEventsContext
+  extends DispatchEventsContext,
+    LookUpEndpointsContext,
+    ValidateEventContext {
+  readonly eventStore: Pick<EventStore, 'find'> & DispatchEventsContext['eventStore'];
   readonly eventClaims: EventClaimStore;
-  readonly validateEvent: ValidateEvent;
-  readonly emit: Emit;
 }
 
 export interface PublishedEvent extends UncheckedEvent {
@@ -75,81 +71,81 @@ interface Candidate {
 }
 
 /**
- * Takes events from a producer: checks each, and brings the good ones on their way. When the promise resolves, Redis has
+ * Take events from a producer: check each, and bring the good ones on their way. When the promise resolves, Redis has
  * them and they will be delivered.
  *
- * An id is claimed before its event is on its way and marked after: whoever repeats a request that broke off in between
- * finds the claim open, and brings the same event on its way.
+ * An id is claimed before its event is on its way and marked after: a request that is repeated because it broke off in
+ * between finds the claim open, and brings the same event on its way.
  *
  * @returns for each event, in the same order, its acceptance or why it was refused: `invalid_request`,
  *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
  * @throws AppError `storage_unavailable` when Redis did not take them all; some may be delivered all the same.
  */
-export function createAcceptEvents(deps: AcceptEventsDeps) {
-  return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
-    const resolve = await lookUpEndpoints(deps, input.accountId, input.events.flatMap(refsOf));
-    const candidates = await eachGood(input.events, (event) => prepare(event, input, resolve));
-    const events = candidates.flatMap(eventToDispatch);
-    if (events.length > 0) await deps.dispatchEvents(events, input.endpointsVersion);
-    return await eachGood(candidates, (candidate) => conclude(candidate, input));
+export async function acceptEvents(
+  context: AcceptEventsContext,
+  input: AcceptEventsInput,
+): Promise<(Acceptance | AppError)[]> {
+  const resolve = await lookUpEndpoints(context, input.accountId, input.events.flatMap(refsOf));
+  const candidates = await eachGood(input.events, (event) => prepare(context, event, input, resolve));
+  await dispatchEvents(context, candidates.flatMap(eventToDispatch), input.endpointsVersion);
+  return await eachGood(candidates, (candidate) => conclude(context, candidate, input));
+}
+
+async function prepare(
+  context: AcceptEventsContext,
+  published: PublishedEvent,
+  input: AcceptEventsInput,
+  resolve: ResolvedEndpoints,
+): Promise<Candidate> {
+  const { type, endpointRefs } = published;
+  const { accountId, receivedAt: acceptedAt, trace } = input;
+  const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
+  const body = await validateEvent(context, published);
+  const endpointIds = endpointRefs && resolve(endpointRefs);
+  const event: AcceptedEvent = {
+    id,
+    accountId,
+    type,
+    body,
+    acceptedAt,
+    ...(endpointIds === undefined ? {} : { endpointIds }),
+    ...(trace === undefined ? {} : { trace }),
   };
+  return published.id === undefined ? { event } : await claimId(context, event);
+}
 
-  async function prepare(
-    published: PublishedEvent,
-    input: AcceptEventsInput,
-    resolve: ResolvedEndpoints,
-  ): Promise<Candidate> {
-    const { type, endpointRefs } = published;
-    const { accountId, receivedAt: acceptedAt, trace } = input;
-    const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
-    const body = await deps.validateEvent(published);
-    const endpointIds = endpointRefs && resolve(endpointRefs);
-    const event: AcceptedEvent = {
-      id,
-      accountId,
-      type,
-      body,
-      acceptedAt,
-      ...(endpointIds === undefined ? {} : { endpointIds }),
-      ...(trace === undefined ? {} : { trace }),
-    };
-    return published.id === undefined ? { event } : await claimId(event);
+async function claimId(context: AcceptEventsContext, event: AcceptedEvent): Promise<Candidate> {
+  const { accountId, id, acceptedAt } = event;
+  const claim = await context.eventClaims.claim(accountId, id, digestOf(event), acceptedAt);
+  switch (claim.state) {
+    case 'open':
+    case 'queued':
+      return { event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
+    case 'stored':
+      return { event: await sameAsStored(context, event), claim: 'stored' };
+    case 'taken':
+      throw idConflict(id);
   }
+}
 
-  async function claimId(event: AcceptedEvent): Promise<Candidate> {
-    const { accountId, id, acceptedAt } = event;
-    const claim = await deps.eventClaims.claim(accountId, id, digestOf(event), acceptedAt);
-    switch (claim.state) {
-      case 'open':
-      case 'queued':
-        return { event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
-      case 'stored':
-        return { event: await sameAsStored(event), claim: 'stored' };
-      case 'taken':
-        throw idConflict(id);
-    }
-  }
+async function sameAsStored(
+  { eventStore }: AcceptEventsContext,
+  event: AcceptedEvent,
+): Promise<AcceptedEvent> {
+  const stored = await eventStore.find(event.accountId, event.id);
+  if (stored?.body === undefined || stored.body !== event.body) throw idConflict(event.id);
+  return stored;
+}
 
-  async function sameAsStored(event: AcceptedEvent): Promise<AcceptedEvent> {
-    const stored = await deps.eventStore.find(event.accountId, event.id);
-    if (stored?.body === undefined || stored.body !== event.body) throw idConflict(event.id);
-    return stored;
-  }
-
-  async function conclude(candidate: Candidate, input: AcceptEventsInput): Promise<Acceptance> {
-    const { event, claim } = candidate;
-    const isNew =
-      claim === undefined ||
-      (claim === 'open' && (await deps.eventClaims.markQueued(event.accountId, event.id)));
-    if (isNew) announce(event, input);
-    return { event, isNew };
-  }
-
-  function announce(
-    { id, accountId, type, body }: AcceptedEvent,
-    { requestId, trace }: AcceptEventsInput,
-  ): void {
-    deps.emit({
+async function conclude(
+  { eventClaims, emit }: AcceptEventsContext,
+  { event, claim }: Candidate,
+  { requestId, trace }: AcceptEventsInput,
+): Promise<Acceptance> {
+  const { id, accountId, type, body } = event;
+  const isNew = claim === undefined || (claim === 'open' && (await eventClaims.markQueued(accountId, id)));
+  if (isNew) {
+    emit({
       name: 'event.accepted',
       source: 'http',
       accountId,
@@ -160,9 +156,8 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
       ...(trace === undefined ? {} : { traceId: trace.traceId }),
     });
   }
+  return { event, isNew };
 }
-
-export type AcceptEvents = ReturnType<typeof createAcceptEvents>;
 
 function refsOf(published: PublishedEvent | AppError): readonly EndpointRef[] {
   return published instanceof AppError ? [] : (published.endpointRefs ?? []);
@@ -219,50 +214,53 @@ export interface UncheckedEvent {
   readonly dataText: string;
 }
 
-export interface ValidateEventDeps {
+export interface ValidateEventContext {
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
   /** How long a body may be, in bytes of UTF-8. */
-  readonly maxBytes: number;
+  readonly maxEventBytes: number;
 }
 
 const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
 /**
- * Checks `data` against the schema of its type and gives the body that will be delivered: made here, once, around the
+ * Check `data` against the schema of its type and give the body that will be delivered: made here, once, around the
  * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint. Only a
  * type that is not built in is looked for in the store, each time, so that it is in force as soon as it is there.
  *
  * @throws AppError `invalid_request` for a type that nobody can publish or wrong data, `payload_too_large` for a body over the limit.
  */
-export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventDeps) {
-  return async function validateEvent(event: UncheckedEvent): Promise<string> {
-    const check = builtIn.get(event.type) ?? (await findCustom(event.type));
-    if (!check) throw invalidEvent([await wrongType(event.type)]);
-    if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
-    if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
-    const validationErrors = check(event.data);
-    if (validationErrors.length > 0) throw invalidEvent(validationErrors);
-    return serialise(event, maxBytes);
-  };
-
-  async function findCustom(type: string): Promise<CheckData | undefined> {
-    if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
-    return (await eventTypeStore.find(type))?.check;
-  }
-
-  async function wrongType(type: string): Promise<ValidationError> {
-    const custom = (await eventTypeStore.names()).toSorted();
-    const fault = isOperational(type)
-      ? 'is raised by this service itself and can not be published; what can be are'
-      : 'is not a known event type; known are';
-    return {
-      pointer: '/type',
-      detail: `"${shorten(type)}" ${fault} ${listNames([...publishableTypeNames, ...custom])}`,
-    };
-  }
+export async function validateEvent(context: ValidateEventContext, event: UncheckedEvent): Promise<string> {
+  const { eventTypeStore, maxEventBytes } = context;
+  const check = builtIn.get(event.type) ?? (await findCustom(eventTypeStore, event.type));
+  if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type)]);
+  if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
+  if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
+  const validationErrors = check(event.data);
+  if (validationErrors.length > 0) throw invalidEvent(validationErrors);
+  return serialise(event, maxEventBytes);
 }
 
-export type ValidateEvent = ReturnType<typeof createValidateEvent>;
+async function findCustom(
+  eventTypeStore: Pick<EventTypeStore, 'find'>,
+  type: string,
+): Promise<CheckData | undefined> {
+  if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
+  return (await eventTypeStore.find(type))?.check;
+}
+
+async function wrongType(
+  eventTypeStore: Pick<EventTypeStore, 'names'>,
+  type: string,
+): Promise<ValidationError> {
+  const custom = (await eventTypeStore.names()).toSorted();
+  const problem = isOperational(type)
+    ? 'is raised by this service itself and can not be published; what can be are'
+    : 'is not a known event type; known are';
+  return {
+    pointer: '/type',
+    detail: `"${shorten(type)}" ${problem} ${listNames([...publishableTypeNames, ...custom])}`,
+  };
+}
 
 /** @param cause what went wrong when the depth was noticed too late. */
 export function tooDeep(cause?: unknown): AppError {

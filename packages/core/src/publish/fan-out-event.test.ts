@@ -4,80 +4,53 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE, oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
-import { DeliveryStore } from '../events/redis-delivery-store';
-import { EventStore } from '../events/redis-event-store';
-import { asOne, oneByOne } from '../platform/redis-script';
-import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { EventQueue } from '../queue/bullmq-event-queue';
+import { Turns } from '../platform/batches';
+import { oneByOne } from '../platform/redis-script';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
-import { recordSignals } from '../testing/record-signals';
+import { openPublishContext, type PublishContext } from '../testing/open-publish-context';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { withMethods } from '../testing/with-methods';
-import {
-  createDispatchEvents,
-  createFanOutEvent,
-  createRouteEvent,
-  type FanOutEventDeps,
-} from './fan-out-event';
+import { dispatchEvents, type FanOutContext, fanOutEvents, routeEvent } from './fan-out-event';
 
 describe('fan out event', () => {
   const NOW = 1_700_000_000_500;
 
+  const { willClose, closeAll } = createClosables();
   let redis: TestRedis;
   let endpointStore: EndpointStore;
-  let deliveryQueue: DeliveryQueue;
   let jobs: Queue;
   beforeAll(async () => {
     redis = await openTestRedis();
     endpointStore = new EndpointStore(redis.client, testSealer);
-    deliveryQueue = new DeliveryQueue(redis.client, oneShard('bull'));
     jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
   });
-  afterEach(() => jobs.drain());
+  afterEach(async () => {
+    await closeAll();
+    await jobs.drain();
+  });
   afterAll(async () => {
-    await Promise.all([deliveryQueue.close(), jobs.close()]);
+    await jobs.close();
     await redis.close();
   });
 
-  function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () => ({})) {
-    const eventStore = new EventStore(redis.client, testRetention);
-    const deliveryStore = new DeliveryStore(redis.client, testRetention);
-    const signals = recordSignals();
-    const admissionStore = new AdmissionStore(redis.client);
-    const deps: FanOutEventDeps = {
-      eventStore,
-      deliveryStore,
-      admissionStore,
-      deliveryQueue,
-      inOrder: asOne(redis.client),
-      clock: () => NOW,
-      emit: signals.listen,
-    };
-    const subscriptions = new Subscriptions(endpointStore);
-    const routeEvent = createRouteEvent();
-    const fanOut = createFanOutEvent({ ...deps, ...change(deps) });
+  function build(change: (context: PublishContext) => Partial<FanOutContext> = () => ({})) {
+    const opened = willClose(openPublishContext(redis.client));
+    const context = { ...opened, clock: () => NOW, ...change(opened) };
+    const route = async (event: AcceptedEvent) =>
+      await routeEvent(context, event, await context.subscriptions.current(event.accountId));
     return {
+      ...opened,
       fanOutEvent: async (...events: AcceptedEvent[]) =>
-        await fanOut(
-          await Promise.all(
-            events.map(async (event) => routeEvent(event, await subscriptions.current(event.accountId))),
-          ),
-        ),
-      eventStore,
-      deliveryStore,
-      admissionStore,
-      signals,
+        await fanOutEvents(context, await Promise.all(events.map(route))),
     };
   }
 
@@ -233,8 +206,8 @@ describe('fan out event', () => {
         throw new Error('killed');
       };
       // What comes after a break is not done.
-      const buildBroken = (change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps>) =>
-        build((deps) => ({ inOrder: oneByOne(redis.client), ...change(deps) }));
+      const buildBroken = (change: (context: PublishContext) => Partial<FanOutContext>) =>
+        build((context) => ({ inOrder: oneByOne(redis.client), ...change(context) }));
 
       it('has stored the event, and no job, when the jobs could not be added', async () => {
         const { event } = await arrange(['*']);
@@ -256,12 +229,12 @@ describe('fan out event', () => {
       it('lists no delivery that has no job, when only some of the jobs could be added', async () => {
         const { event, endpointIds } = await arrange(...Array.from({ length: 501 }, () => ['*']));
         let chunks = 0;
-        const { fanOutEvent, deliveryStore } = buildBroken((deps) => ({
+        const { fanOutEvent, deliveryStore } = buildBroken((context) => ({
           deliveryQueue: {
             async addAll(deliveries) {
               chunks += 1;
               if (chunks === 2) throw new Error('killed');
-              await deps.deliveryQueue.addAll(deliveries);
+              await context.deliveryQueue.addAll(deliveries);
             },
           },
         }));
@@ -274,7 +247,7 @@ describe('fan out event', () => {
         }
       });
 
-      it.each<[string, (deps: FanOutEventDeps) => Partial<FanOutEventDeps>]>([
+      it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
         ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
         ['before the lists of the endpoints', () => ({ deliveryStore: { enlist: broken } })],
         ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
@@ -316,43 +289,19 @@ describe('dispatch events', () => {
   /** An account with so many endpoints that ask for everything, and the queues in an empty database. */
   async function arrange(endpointCount: number, each: Partial<Endpoint> = {}) {
     const { client } = willClose(await openTestRedis());
-    const connection = { redis: client, prefix: 'bull' };
     const accountId = uniqueAccountId();
     const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
-    const endpointStore = new EndpointStore(client, testSealer);
-    await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
+    const context = willClose(openPublishContext(client));
+    await Promise.all(endpoints.map((endpoint) => context.endpointStore.create(endpoint)));
     const endpointIds = endpoints.map(({ id }) => id);
-    const eventStore = new EventStore(client, testRetention);
-    const deliveryStore = new DeliveryStore(client, testRetention);
-    const eventQueue = willClose(new EventQueue(connection.redis, oneShard(connection.prefix)));
-    const signals = recordSignals();
-    const deps: FanOutEventDeps = {
-      eventStore,
-      deliveryStore,
-      admissionStore: new AdmissionStore(client),
-      deliveryQueue: willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix))),
-      inOrder: asOne(client),
-      clock: () => 0,
-      emit: signals.listen,
-    };
-    const subscriptions = new Subscriptions(endpointStore);
     const deliveries = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-    const dispatchWith = (change: Partial<FanOutEventDeps>) =>
-      createDispatchEvents({
-        subscriptions,
-        routeEvent: createRouteEvent(),
-        fanOutEvent: createFanOutEvent({ ...deps, ...change }),
-        eventQueue,
-        clock: () => 0,
-        emit: signals.listen,
-      });
+    const dispatchWith = (change: Partial<FanOutContext>) => (all: readonly AcceptedEvent[]) =>
+      dispatchEvents({ ...context, ...change }, all);
     return {
+      ...context,
       accountId,
       endpointIds,
-      eventStore,
-      deliveryStore,
-      signals,
       dispatch: dispatchWith({}),
       dispatchWith,
       publish: (change: Partial<AcceptedEvent> = {}) => buildEvent({ accountId, ...change }),
@@ -542,7 +491,11 @@ describe('route event', () => {
       version: async () => '1',
       listSubscribers: async () => subscribers,
     });
-    const { receivers } = await createRouteEvent()(event, await subscriptions.current(event.accountId));
+    const { receivers } = await routeEvent(
+      { routingTurns: new Turns() },
+      event,
+      await subscriptions.current(event.accountId),
+    );
     return receivers;
   }
 

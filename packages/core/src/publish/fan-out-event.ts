@@ -1,28 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
-import { type AcceptedEvent, dataOf, type EventId } from '../domain/event';
+import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import { chunksOf, createTurns } from '../platform/batches';
+import { chunksOf, type Turns } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { InOrder, ScriptTarget } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 
-export interface DispatchEventsDeps {
+export interface DispatchEventsContext extends RouteEventContext, FanOutContext {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
-  readonly routeEvent: RouteEvent;
-  readonly fanOutEvent: FanOutEvent;
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
-  readonly clock: Clock;
-  readonly emit: Emit;
 }
 
 /** An event that goes to more receivers than these is fanned out by a worker: whoever publishes it does not wait for that. */
@@ -34,70 +28,80 @@ const MOST_FILTER_CHARACTERS = 64 * 1024;
 const MOST_FILTERED_CHARACTERS = 16 * 1024;
 
 /**
- * Brings events on their way: those with few receivers, that are soon found, to their deliveries' queue at once, others to the queue of events,
- * where a worker does the same. Resolves once Redis has all that is needed; doing it again is harmless.
+ * Bring an account's events on their way: those with few receivers, that are soon found, to their deliveries' queue at
+ * once, others to the queue of events, where a worker does the same. Resolves once Redis has all that is needed; doing it
+ * again is harmless.
  *
  * @param version of the account's endpoints, if it was read since the events came in.
  */
-export function createDispatchEvents(deps: DispatchEventsDeps) {
-  const { subscriptions, routeEvent, fanOutEvent, eventQueue, beginSpan, clock, emit } = deps;
+export async function dispatchEvents(
+  context: DispatchEventsContext,
+  events: readonly AcceptedEvent[],
+  version?: Promise<EndpointsVersion>,
+): Promise<void> {
+  const [first] = events;
+  if (first === undefined) return;
+  const subscriptions = await context.subscriptions.current(first.accountId, version);
+  const { here, elsewhere } = await divide(context, events, subscriptions);
+  await Promise.all([
+    here.length > 0 ? fanOutEvents(context, here) : undefined,
+    elsewhere.length > 0 ? enqueue(context, elsewhere) : undefined,
+  ]);
+}
 
-  return async function dispatchEvents(
-    events: readonly AcceptedEvent[],
-    version?: Promise<EndpointsVersion>,
-  ): Promise<void> {
-    // Those of a request are one account's.
-    const [first] = events;
-    if (first === undefined) return;
-    const ofAccount = await subscriptions.current(first.accountId, version);
-    const { here, elsewhere } = await divide(events, ofAccount);
-    await Promise.all([
-      here.length > 0 ? fanOutEvent(here) : undefined,
-      elsewhere.length > 0 ? enqueue(elsewhere) : undefined,
-    ]);
-  };
-
-  // From the first event that is too much on, so that an account's events stay in the order in which they came.
-  async function divide(events: readonly AcceptedEvent[], ofAccount: AccountSubscriptions) {
-    const here: RoutedEvent[] = [];
-    let deliveries = 0;
-    let filtering = 0;
-    for (const [index, event] of events.entries()) {
-      filtering += filteringOf(event, ofAccount);
-      const routed = filtering > MOST_FILTER_CHARACTERS ? undefined : await routeEvent(event, ofAccount);
-      deliveries += routed?.receivers.length ?? 0;
-      if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
-        return { here, elsewhere: events.slice(index) };
-      }
-      here.push(routed);
+// From the first event that is too much on, so that an account's events stay in the order in which they came.
+async function divide(
+  context: RouteEventContext,
+  events: readonly AcceptedEvent[],
+  subscriptions: AccountSubscriptions,
+) {
+  const here: RoutedEvent[] = [];
+  let deliveries = 0;
+  let filtering = 0;
+  for (const [index, event] of events.entries()) {
+    filtering += filteringOf(event, subscriptions);
+    const routed =
+      filtering > MOST_FILTER_CHARACTERS ? undefined : await routeEvent(context, event, subscriptions);
+    deliveries += routed?.receivers.length ?? 0;
+    if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
+      return { here, elsewhere: events.slice(index) };
     }
-    return { here, elsewhere: [] };
+    here.push(routed);
   }
+  return { here, elsewhere: [] };
+}
 
-  async function enqueue(events: readonly AcceptedEvent[]): Promise<void> {
-    const startedAt = clock();
-    const traced: readonly TracedEvent[] = beginSpan
-      ? events.map((event) => traceEvent(event, beginSpan, startedAt))
-      : events.map((event) => ({ event }));
-    await eventQueue.addAll(traced.map(({ event }) => event));
-    const durationMs = clock() - startedAt;
-    for (const { event, span } of traced) {
-      emit({
-        name: 'event.queued',
-        accountId: event.accountId,
-        eventId: event.id,
-        type: event.type,
-        durationMs,
-        ...(span === undefined ? {} : { span }),
-      });
-    }
+async function enqueue(
+  { eventQueue, beginSpan, clock, emit }: DispatchEventsContext,
+  events: readonly AcceptedEvent[],
+): Promise<void> {
+  const startedAt = clock();
+  const traced = events.map((event) => traceEvent(event, beginSpan, startedAt));
+  await eventQueue.addAll(traced.map(({ event }) => event));
+  const durationMs = clock() - startedAt;
+  for (const { event, span } of traced) {
+    emit({
+      name: 'event.queued',
+      accountId: event.accountId,
+      eventId: event.id,
+      type: event.type,
+      durationMs,
+      ...(span === undefined ? {} : { span }),
+    });
   }
 }
 
 /** What it takes to ask the filters: how many characters they have, as far as that says it. */
-function filteringOf({ type, body, endpointIds }: AcceptedEvent, ofAccount: AccountSubscriptions): number {
-  const length = endpointIds === undefined ? ofAccount.subscribedTo(type).filterLength : 0;
+function filteringOf(
+  { type, body, endpointIds }: AcceptedEvent,
+  subscriptions: AccountSubscriptions,
+): number {
+  const length = endpointIds === undefined ? subscriptions.subscribedTo(type).filterLength : 0;
   return length > 0 && body.length > MOST_FILTERED_CHARACTERS ? Number.POSITIVE_INFINITY : length;
+}
+
+export interface RouteEventContext {
+  readonly routingTurns: Turns;
 }
 
 /** An event, with those that it goes to. */
@@ -110,36 +114,31 @@ export interface RoutedEvent {
 const SLICE_MS = 5;
 
 /**
- * Finds who an event goes to: those of its account that asked for its type and whose filter lets its data pass, or those
- * that it is aimed at, whatever they asked for. The data are parsed only if somebody has a filter, and once.
+ * Find who an event goes to: those of its account that asked for its type and whose filter lets its data pass, or those
+ * that it is aimed at, whatever they asked for. The data are parsed only if an endpoint has a filter, and once.
  *
- * Where many have one, others have their turn in between; then one event after the other is looked at.
+ * Where many have one, others have their turn in between; then the events are routed one after the other.
  */
-export function createRouteEvent() {
-  const takeTurn = createTurns();
-
-  return async function routeEvent(
-    event: AcceptedEvent,
-    subscriptions: AccountSubscriptions,
-  ): Promise<RoutedEvent> {
-    const { type, endpointIds } = event;
-    if (endpointIds !== undefined) return { event, receivers: subscriptions.presentOf(endpointIds) };
-    const { subscribers, filterLength } = subscriptions.subscribedTo(type);
-    if (filterLength === 0) return { event, receivers: subscribers };
-    const passes = passesOf(event, subscriptions);
-    const receivers: Subscriber[] = [];
-    for (let next = 0; next < subscribers.length; ) {
-      const slice = () => {
-        next = takeSlice(subscribers, next, passes, receivers);
-      };
-      if (next === 0) slice();
-      else await takeTurn(() => setImmediate().then(slice));
-    }
-    return { event, receivers };
-  };
+export async function routeEvent(
+  { routingTurns }: RouteEventContext,
+  event: AcceptedEvent,
+  subscriptions: AccountSubscriptions,
+): Promise<RoutedEvent> {
+  const { type, endpointIds } = event;
+  if (endpointIds !== undefined) return { event, receivers: subscriptions.presentOf(endpointIds) };
+  const { subscribers, filterLength } = subscriptions.subscribedTo(type);
+  if (filterLength === 0) return { event, receivers: subscribers };
+  const passes = passesOf(event, subscriptions);
+  const receivers: Subscriber[] = [];
+  for (let next = 0; next < subscribers.length; ) {
+    const slice = () => {
+      next = takeSlice(subscribers, next, passes, receivers);
+    };
+    if (next === 0) slice();
+    else await routingTurns.take(() => setImmediate().then(slice));
+  }
+  return { event, receivers };
 }
-
-export type RouteEvent = ReturnType<typeof createRouteEvent>;
 
 type Passes = (subscriber: Subscriber) => boolean;
 
@@ -164,21 +163,6 @@ function takeSlice(
   return at;
 }
 
-/** The order of the deliveries of an endpoint that wants them one at a time. */
-export interface DeliveryOrder {
-  /** Those that are in it stay where they are. */
-  joinOrder(
-    endpointId: EndpointId,
-    deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[],
-    target?: ScriptTarget,
-  ): Promise<void>;
-}
-
-interface TracedRoute extends RoutedEvent {
-  /** Absent where traces are not wanted. */
-  readonly span?: Span;
-}
-
 /** Some of those that an event goes to: nearly always all of them. */
 interface Portion extends RoutedEvent {
   /** The event is stored with these. */
@@ -187,13 +171,14 @@ interface Portion extends RoutedEvent {
   readonly total: number | undefined;
 }
 
-export interface FanOutEventDeps {
+export interface FanOutContext {
   readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
-  readonly admissionStore: DeliveryOrder;
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   /** Of the Redis that all of these have. */
   readonly inOrder: InOrder;
+  readonly fanOutTurns: Turns;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly clock: Clock;
@@ -204,55 +189,24 @@ export interface FanOutEventDeps {
 const CHUNK = 50;
 
 /**
- * Makes a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:
+ * Make a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:
  * every step is harmless when repeated.
  *
  * The event is stored before there is a job that needs it, and a job is on the queue before any list tells of its
  * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
  */
-export function createFanOutEvent(deps: FanOutEventDeps) {
-  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder, beginSpan } = deps;
-  const takeTurn = createTurns();
-
-  return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
-    const startedAt = deps.clock();
-    const traced: readonly TracedRoute[] = beginSpan
-      ? routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }))
-      : routed;
-    const batches = batchesOf(traced.flatMap(portionsOf));
-    const inTurn = batches.length > 1 ? takeTurn : atOnce;
-    for (const batch of batches) await inTurn(() => take(batch));
-    const durationMs = deps.clock() - startedAt;
-    for (const one of traced) announce(one, durationMs);
-  };
-
-  async function take(batch: readonly Portion[]): Promise<void> {
-    await inOrder([
-      (target) => Promise.all(batch.map((portion) => store(portion, target))),
-      (target) => deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
-      (target) => Promise.all(batch.map((portion) => list(portion, target))),
-    ]);
+export async function fanOutEvents(context: FanOutContext, routed: readonly RoutedEvent[]): Promise<void> {
+  const { fanOutTurns, beginSpan, clock, emit } = context;
+  const startedAt = clock();
+  const traced = routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }));
+  const batches = batchesOf(traced.flatMap(portionsOf));
+  for (const batch of batches) {
+    if (batches.length === 1) await take(context, batch);
+    else await fanOutTurns.take(() => take(context, batch));
   }
-
-  async function store({ event, receivers, isFirst }: Portion, target: ScriptTarget): Promise<void> {
-    const endpointIds = receivers.map(({ id }) => id);
-    if (isFirst) await eventStore.save(event, endpointIds, target);
-    else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
-  }
-
-  async function list({ event, receivers, total }: Portion, target: ScriptTarget): Promise<void> {
-    const { id: eventId, acceptedAt, accountId } = event;
-    const endpointIds = receivers.map(({ id }) => id);
-    const strict = receivers.filter(({ ordering }) => ordering === 'strict');
-    await Promise.all([
-      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId, target),
-      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }], target)),
-      total === undefined ? undefined : eventStore.enlist(event, total, target),
-    ]);
-  }
-
-  function announce({ event, receivers, span }: TracedRoute, durationMs: number): void {
-    deps.emit({
+  const durationMs = clock() - startedAt;
+  for (const { event, receivers, span } of traced) {
+    emit({
       name: 'event.fanned_out',
       accountId: event.accountId,
       eventId: event.id,
@@ -266,7 +220,38 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
   }
 }
 
-export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
+async function take(context: FanOutContext, batch: readonly Portion[]): Promise<void> {
+  await context.inOrder([
+    (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
+    (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+    (target) => Promise.all(batch.map((portion) => list(context, portion, target))),
+  ]);
+}
+
+async function store(
+  { eventStore }: FanOutContext,
+  { event, receivers, isFirst }: Portion,
+  target: ScriptTarget,
+): Promise<void> {
+  const endpointIds = receivers.map(({ id }) => id);
+  if (isFirst) await eventStore.save(event, endpointIds, target);
+  else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+}
+
+async function list(
+  { deliveryStore, admissionStore, eventStore }: FanOutContext,
+  { event, receivers, total }: Portion,
+  target: ScriptTarget,
+): Promise<void> {
+  const { id: eventId, acceptedAt, accountId } = event;
+  const endpointIds = receivers.map(({ id }) => id);
+  const strict = receivers.filter(({ ordering }) => ordering === 'strict');
+  await Promise.all([
+    deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId, target),
+    ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }], target)),
+    total === undefined ? undefined : eventStore.enlist(event, total, target),
+  ]);
+}
 
 function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
   const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
@@ -294,24 +279,21 @@ function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[
   return batches;
 }
 
-function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
-  return work();
-}
-
 function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
   const { accountId, id: eventId, acceptedAt } = event;
   return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
 }
 
 /** An event on its way further. */
-export interface TracedEvent {
+interface TracedEvent {
   readonly event: AcceptedEvent;
   /** Absent where traces are not wanted. */
   readonly span?: Span;
 }
 
-/** Begins a step of an event's way. What comes after it is, in the event's trace, below it. */
-function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan, startedAt: number): TracedEvent {
+/** Begin a step of an event's way, if traces are wanted. What comes after it is, in the event's trace, below it. */
+function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan | undefined, startedAt: number): TracedEvent {
+  if (beginSpan === undefined) return { event };
   const span = beginSpan({ parent: event.trace, startedAt });
   return { event: { ...event, trace: span.context }, span };
 }

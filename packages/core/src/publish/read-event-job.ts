@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AccountId } from '../domain/account';
+import type { AccountQuota } from '../accounts/account-quota';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import { type LookUpEndpointsContext, lookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError, validationErrorsOf } from '../platform/app-error';
@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
 import { acceptedEventSchema, type EventJob, publishedEventSchema } from '../queue/bullmq-event-queue';
-import { tooDeep, type ValidateEvent } from './accept-events';
+import { tooDeep, type ValidateEventContext, validateEvent } from './accept-events';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;
@@ -15,49 +15,24 @@ export interface ReadEvent {
   readonly source: 'http' | 'queue';
 }
 
-export interface ReadEventJobDeps extends LookUpEndpointsContext {
-  readonly validateEvent: ValidateEvent;
-  /** Throws `quota_exceeded` for an account that stores as much as it may. */
-  readonly requireRoom: (accountId: AccountId) => Promise<void>;
+export interface ReadEventJobContext extends ValidateEventContext, LookUpEndpointsContext {
+  readonly quota: Pick<AccountQuota, 'requireRoomAsKnown'>;
   readonly clock: Clock;
 }
 
 /**
- * The event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
+ * Read the event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
  * API would have done.
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event, `quota_exceeded` when its account
  *   stores as much as it may: not for what the API has accepted.
  */
-export function createReadEventJob(deps: ReadEventJobDeps) {
-  const { validateEvent, requireRoom, clock } = deps;
-
-  return async function readEventJob(job: EventJob): Promise<ReadEvent> {
-    const accepted = acceptedEventSchema.safeParse(job.data);
-    return accepted.success
-      ? { event: readAccepted(job, accepted.data), source: 'http' }
-      : { event: await readPublished(job), source: 'queue' };
-  };
-
-  async function readPublished(job: EventJob): Promise<AcceptedEvent> {
-    const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids, trace } = parsePublished(job);
-    await requireRoom(accountId);
-    const body = await validateEvent({ type, data, dataText: textOf(data) });
-    const endpointIds = webhook_ids && (await lookUpEndpoints(deps, accountId, webhook_ids))(webhook_ids);
-    return {
-      id,
-      accountId,
-      type,
-      body,
-      // By a producer's clock that is ahead, all that came before would soon count as too old to be kept.
-      acceptedAt: Math.min(publishedAt(job), clock()),
-      ...(endpointIds === undefined ? {} : { endpointIds }),
-      ...(trace === undefined ? {} : { trace }),
-    };
-  }
+export async function readEventJob(context: ReadEventJobContext, job: EventJob): Promise<ReadEvent> {
+  const accepted = acceptedEventSchema.safeParse(job.data);
+  return accepted.success
+    ? { event: readAccepted(job, accepted.data), source: 'http' }
+    : { event: await readPublished(context, job), source: 'queue' };
 }
-
-export type ReadEventJob = ReturnType<typeof createReadEventJob>;
 
 // The API has looked for the endpoints. Whatever was deleted since then gets nothing, as at any other time.
 function readAccepted(
@@ -71,6 +46,23 @@ function readAccepted(
     body,
     acceptedAt: accepted_at,
     ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
+    ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+async function readPublished(context: ReadEventJobContext, job: EventJob): Promise<AcceptedEvent> {
+  const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids, trace } = parsePublished(job);
+  await context.quota.requireRoomAsKnown(accountId, 'queue');
+  const body = await validateEvent(context, { type, data, dataText: textOf(data) });
+  const endpointIds = webhook_ids && (await lookUpEndpoints(context, accountId, webhook_ids))(webhook_ids);
+  return {
+    id,
+    accountId,
+    type,
+    body,
+    // By a producer's clock that is ahead, all that came before would soon count as too old to be kept.
+    acceptedAt: Math.min(publishedAt(job), context.clock()),
+    ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -2,8 +2,9 @@ import { eventJobId } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { EVENTS_QUEUE, oneShard } from '../domain/queues';
 import { type ConnectionRole, connectRedis, type RedisClient } from '../platform/redis-connect';
+import { readEventJob } from '../publish/read-event-job';
 import { buildEvent } from '../testing/build-event';
-import { buildReadEventJob } from '../testing/build-read-event-job';
+import { buildReadContext } from '../testing/build-read-context';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
@@ -49,7 +50,7 @@ describe('bullmq event queue', () => {
       const [job] = await jobs.getWaiting();
       expect(job).toMatchObject({ id: `${event.accountId}.${event.id}`, name: event.type });
       const { name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
-      const read = await buildReadEventJob()({ id: '', name, timestamp, data });
+      const read = await readEventJob(buildReadContext(), { id: '', name, timestamp, data });
       expect(read).toEqual({ event, source: 'http' });
     });
 
@@ -75,10 +76,10 @@ describe('bullmq event queue', () => {
     it('adds more events than one chunk has, each as add would', async () => {
       const events = Array.from({ length: 250 }, () => buildEvent());
       await openQueue(redis.client).addAll(events);
-      const readEventJob = buildReadEventJob();
+      const context = buildReadContext();
       const waiting = await jobs.getWaiting();
       const read = await Promise.all(
-        waiting.map(({ name, timestamp, data }) => readEventJob({ id: '', name, timestamp, data })),
+        waiting.map(({ name, timestamp, data }) => readEventJob(context, { id: '', name, timestamp, data })),
       );
       expect(new Set(read.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
       expect(read).toContainEqual({ event: events[0], source: 'http' });

@@ -1,13 +1,14 @@
 import { wakeUpEndpoint } from '../../deliver/flow/releaser';
-import { deliveryIdOf } from '../../domain/delivery';
+import { deliveryIdOf, type NewDelivery } from '../../domain/delivery';
 import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { disable } from '../../endpoints/disable';
 import { enableEndpoint, removeEndpoint } from '../../endpoints/manage-endpoints';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import { Turns } from '../../platform/batches';
 import { oneByOne } from '../../platform/redis-script';
-import { createFanOutEvent } from '../../publish/fan-out-event';
+import { fanOutEvents } from '../../publish/fan-out-event';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
@@ -107,20 +108,21 @@ export class ModelScene {
     const { admission, eventStore } = this.lane;
     const publish = new Stepwise();
     delivery.publish = publish;
-    const fanOutEvent = createFanOutEvent({
+    const context = {
       ...admission,
       eventStore,
       inOrder: oneByOne(this.lane.redis),
       deliveryQueue: {
-        addAll: async (deliveries) => {
+        addAll: async (deliveries: readonly NewDelivery[]) => {
           await admission.deliveryQueue.addAll(deliveries);
           delivery.isAdded = true;
           await publish.pause('the lists');
         },
       },
-    });
+      fanOutTurns: new Turns(),
+    };
     await publish.start(async () => {
-      await fanOutEvent([{ event: delivery.event, receivers: [this.endpoint] }]);
+      await fanOutEvents(context, [{ event: delivery.event, receivers: [this.endpoint] }]);
       delivery.isAcknowledged = true;
       delivery.publish = undefined;
     });

@@ -1,0 +1,34 @@
+import { isEndpointId } from '../domain/endpoint';
+import { compileDataSchema } from '../event-types/compile-data-schema';
+import type { CustomEventType } from '../event-types/custom-event-type';
+import { systemClock } from '../platform/clock';
+import type { ReadEventJobContext } from '../publish/read-event-job';
+
+export interface ReadContextOptions extends Partial<Pick<ReadEventJobContext, 'maxEventBytes' | 'clock'>> {
+  /** What an operator has added. */
+  readonly eventTypes?: readonly Pick<CustomEventType, 'name' | 'schema'>[];
+}
+
+/** What a worker reads jobs with, without Redis: every id is one of an endpoint that is there. */
+export function buildReadContext({
+  maxEventBytes = Number.POSITIVE_INFINITY,
+  clock = systemClock,
+  eventTypes = [],
+}: ReadContextOptions = {}): ReadEventJobContext {
+  const compiled = eventTypes.map(({ name, schema }) => ({
+    ...{ name, schema, check: compileDataSchema(schema) },
+    ...{ description: 'A test.', example: null, deprecated: false, version: 1, updatedAt: 0 },
+  }));
+  return {
+    maxEventBytes,
+    clock,
+    eventTypeStore: {
+      find: async (wanted) => compiled.find(({ name }) => name === wanted),
+      names: async () => compiled.map(({ name }) => name),
+    },
+    endpointStore: {
+      findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),
+    },
+    quota: { requireRoomAsKnown: async () => {} },
+  };
+}
