@@ -9,13 +9,13 @@ import type { Standing, UsageStore } from './redis-usage-store';
 
 export interface AccountQuotaOptions {
   readonly usageStore: Pick<UsageStore, 'look'>;
-  /** What an account may store if its operator says nothing else of it; 0: as much as there is room for. */
+  /** What an account may store if its operator has set nothing; 0: unlimited. */
   readonly defaultBytes: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** What is known of the accounts that this process has to do with. */
+/** The usage of the accounts that this process has served. */
 export interface QuotaStandings {
   readonly usedBytes: number;
   readonly near: number;
@@ -25,29 +25,30 @@ export interface QuotaStandings {
 interface Known {
   readonly usedBytes: number;
   readonly quotaBytes: number | undefined;
-  /** Whether what has lapsed is taken off. */
+  /** Whether lapsed parts are subtracted. */
   readonly isExact: boolean;
   readonly at: number;
 }
 
 const REMEMBERED_ACCOUNTS = 10_000;
-/** An account that stores too much is looked at again so often at most, however many requests it makes. */
+/** An account beyond its quota is checked again at most this often, however many requests it makes. */
 const LOOKED_AT_EVERY_MS = 1_000;
-/** What was not heard of for longer says nothing about now. */
+/** An older standing says nothing about now. */
 const SHOWN_FOR_MS = 3_600_000;
 const NEAR_SHARE = 0.8;
 
 /**
- * Whether an account may store more. Who publishes reads how much there is with the version of the account's endpoints,
- * which is read anyway, and notes it here: so an account that is within its quota costs no command. One that is not is
- * looked at exactly, once a second at most. Requests that are under way at the same time may go beyond it together.
+ * Decides whether an account may store more. Publishing reads the usage together with the version of the
+ * account's endpoints, which it reads anyway, and notes it here, so an account within its quota costs no
+ * command. An account beyond it is checked exactly, once a second at most. Requests that run at the same time
+ * may exceed the quota together.
  */
 export class AccountQuota {
   readonly #known = createLru<AccountId, Known>(REMEMBERED_ACCOUNTS);
 
   constructor(private readonly options: AccountQuotaOptions) {}
 
-  /** Note how much an account stores, as was just read. */
+  /** Note how much an account stores, as just read. */
   note(accountId: AccountId, standing: Standing): void {
     this.#remember(accountId, standing, false);
   }
@@ -59,7 +60,11 @@ export class AccountQuota {
     return { ...usage, quotaBytes };
   }
 
-  /** By what is known here; only an account that was beyond its quota then is looked at. @throws AppError `quota_exceeded`. */
+  /**
+   * Decide by the last known usage. Only an account that was beyond its quota is checked again.
+   *
+   * @throws AppError `quota_exceeded`.
+   */
   async requireRoomAsKnown(accountId: AccountId, door: Door): Promise<void> {
     const then = this.#known.get(accountId);
     if (then === undefined || !isOver(then)) return;
@@ -67,12 +72,12 @@ export class AccountQuota {
     this.#refuseIfOver(accountId, isFresh ? then : await this.look(accountId), door);
   }
 
-  /** By how it stands now. @throws AppError `quota_exceeded`. */
+  /** Decide by the present usage. @throws AppError `quota_exceeded`. */
   async requireRoom(accountId: AccountId, door: Door): Promise<void> {
     this.#refuseIfOver(accountId, await this.look(accountId), door);
   }
 
-  /** Of the accounts that were heard of within the last hour. */
+  /** The standings of the accounts that were noted within the last hour. */
   standings(): QuotaStandings {
     const since = this.options.clock() - SHOWN_FOR_MS;
     const recent = [...this.#known.values()].filter(({ at }) => at >= since);
@@ -86,7 +91,7 @@ export class AccountQuota {
   #remember(accountId: AccountId, { usedBytes, ownQuotaBytes }: Standing, isExact: boolean): Known {
     const { clock, defaultBytes } = this.options;
     const quotaBytes = ownQuotaBytes ?? defaultBytes;
-    // 0 stands for no quota.
+    // 0 means no quota.
     const now = { usedBytes, quotaBytes: quotaBytes === 0 ? undefined : quotaBytes, isExact, at: clock() };
     this.#known.set(accountId, now);
     return now;
@@ -119,14 +124,15 @@ export interface UsageRecorderOptions {
 }
 
 const FLUSH_AFTER_MS = 5_000;
-/** When more accounts than this have something to be counted within that time, it is written at once. */
+/** Beyond this number of accounts the sums are written at once. */
 const MAX_ACCOUNTS = 1_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Adds up in memory what accounts store where no script of theirs could count it, and writes it down five seconds after
- * the first of it: one command for each account, none when nothing happens, and no delivery waits for it. A process that is
- * killed forgets what it has not written, and a connection that breaks before the answer may count twice.
+ * Adds up in memory what accounts store where no script can count it, and writes the sums five seconds after
+ * the first one: one command for each account, none when nothing happens, and no delivery waits for it. A
+ * process that is killed loses what it has not written. A connection that breaks before the reply may count
+ * twice.
  */
 export class UsageRecorder {
   #changes = new Map<AccountId, Map<string, UsageChange>>();
@@ -136,7 +142,7 @@ export class UsageRecorder {
   constructor(private readonly options: UsageRecorderOptions) {}
 
   /**
-   * @param bytes below 0 for what is gone before its time.
+   * @param bytes below 0 for data that is removed before its time.
    * @param storedAt milliseconds since the Unix epoch.
    */
   note(accountId: AccountId, kind: UsageKind, bytes: number, storedAt: number, keptMs: number): void {
@@ -145,7 +151,7 @@ export class UsageRecorder {
     else this.#flushSoon();
   }
 
-  /** Writes down what there is. Resolves when that was tried. */
+  /** Write the sums. Resolves when that was tried. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

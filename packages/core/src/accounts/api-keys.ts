@@ -17,7 +17,7 @@ import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../pl
 import type { AccountStore } from './redis-account-store';
 import type { ApiKeyStore, ListedApiKey } from './redis-api-key-store';
 
-/** What a new key is made of. From the same again the same key comes, once. */
+/** The input of a new key. The same input gives the same key, once. */
 export interface Issue {
   readonly key: string;
   readonly createdAt: number;
@@ -49,8 +49,8 @@ export async function issueApiKey(
   if (id === undefined) throw new AppError('internal_error', 'A new API key does not have the form of one.');
   const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
   await apiKeyStore.save(apiKey);
-  // Only now: who erases the account first marks it and then removes its keys, so one of both sees this one. Of a slow
-  // request it may be long gone.
+  // Check only now: the erasure first marks the account and then removes its keys, so one of the two sees
+  // this key. During a slow request the account may be long gone.
   if (!isThere(await accountStore.find(accountId))) {
     await apiKeyStore.remove(apiKey);
     throw accountNotFound();
@@ -64,14 +64,15 @@ export interface RevokeContext {
 }
 
 export interface Revocation {
-  /** Whether it may be the last key of its account that can issue others. */
+  /** Whether the last key of the account that can issue others may be revoked. */
   readonly mayBeLast?: boolean;
 }
 
 /**
  * Revoke a key. It is refused once the promise has resolved.
  *
- * @throws AppError `not_found`; `last_admin_key` if nobody but the operator could issue a key for the account then.
+ * @throws AppError `not_found`; `last_admin_key` if only the operator could issue a key for the account
+ *   afterwards.
  */
 export async function revokeApiKey(
   context: RevokeContext,
@@ -128,7 +129,7 @@ export const scopeListSchema = z
   .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
   .meta({ uniqueItems: true });
 
-/** What may be said of a new API key. */
+/** The input for a new API key. */
 export function newApiKeySchema(clock: Clock) {
   return z
     .strictObject({
@@ -159,7 +160,7 @@ export const apiKeyViewSchema = z
   })
   .meta({ id: 'ApiKey' });
 
-/** A key as the API and the command line show it. What would let anybody use it is not part of it. */
+/** A key as the API and the command line show it, without the parts that would let anybody use it. */
 export function presentApiKey(apiKey: ListedApiKey): z.infer<typeof apiKeyViewSchema> {
   return {
     id: apiKey.id,
@@ -174,7 +175,7 @@ export function presentApiKey(apiKey: ListedApiKey): z.infer<typeof apiKeyViewSc
 const ID_CHARACTERS = 16;
 const SECRET_CHARACTERS = 52; // 260 bits.
 
-/** A new API key, which nobody can guess. Of the same ids and bytes it is the same key. */
+/** A new API key that nobody can guess. The same ids and bytes give the same key. */
 export function newApiKey(newId: NewId, secretBytes: SecretBytes = newSecretBytes): string {
   return credentialOf('whk', newId('key').slice(-ID_CHARACTERS), secretBytes);
 }
@@ -194,8 +195,8 @@ function credentialOf(prefix: string, id: string, secretBytes: SecretBytes): str
 }
 
 /**
- * Creates the key that an operator gave in the environment, with every scope, unless it is there already. One that an
- * earlier version made gets the scopes that have come since.
+ * Create the key that an operator gave in the environment, with every scope, unless it exists. A key of an
+ * earlier version gets the scopes that were added since.
  */
 export async function ensureBootstrapKey(
   key: string,
@@ -223,7 +224,7 @@ export async function ensureBootstrapKey(
 
 const BOOTSTRAP = 'bootstrap';
 
-// One of another name was issued, with the scopes that it was to have.
+// A key of another name was issued by a client, with the scopes that it should have.
 function lacksScopes({ name, scopes: had }: ApiKey): boolean {
   return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
 }

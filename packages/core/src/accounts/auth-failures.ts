@@ -15,11 +15,12 @@ interface FailuresContext {
 export interface AuthenticateClientContext extends AuthenticateContext, FailuresContext {}
 
 /**
- * Authenticate, but refuse a client that failed too often of late before anything is looked up, whatever key it names. Each
- * process counts for itself. A client that has the whole of a key that this process has seen to be good passes all the same:
- * else one broken client could lock out all that share its address, those behind the same NAT or an unknown proxy.
+ * Authenticate, but refuse a client that failed too often recently before anything is looked up, whatever key
+ * it names. Each process counts for itself. A client with a whole key that this process has seen to be valid
+ * passes all the same: otherwise one broken client could lock out all clients of its address, those behind
+ * the same NAT or an unknown proxy.
  *
- * @throws AppError `rate_limited`, and what `authenticate` throws.
+ * @throws AppError `rate_limited`, and the errors of `authenticate`.
  */
 export async function authenticateClient(
   context: AuthenticateClientContext,
@@ -40,9 +41,10 @@ export async function authenticateClient(
 }
 
 /**
- * Exchange a portal code, but refuse a client that had no valid key or code too often of late before anything is looked up.
+ * Exchange a portal code, but refuse a client that had no valid key or code too often recently before
+ * anything is looked up.
  *
- * @throws AppError `rate_limited`, and what `exchangeCode` throws.
+ * @throws AppError `rate_limited`, and the errors of `exchangeCode`.
  */
 export async function exchangeClientCode(
   context: ExchangeCodeContext & FailuresContext,
@@ -68,7 +70,7 @@ const MAX_WATCHED = 10_000;
 const MAX_BLOCKED = 10_000;
 
 export interface AuthFailuresOptions {
-  /** For each client; a network of many has more. */
+  /** For each client; a wide network has more. */
   readonly allowance: Allowance;
   readonly clock: Clock;
 }
@@ -80,15 +82,15 @@ interface Failures {
 }
 
 /**
- * Counts failed authentications by networks. Who is blocked is kept apart from who is counted, so that nobody gets free by
- * failures from ever so many other addresses: those push out counts only, the longest unused first. When there are as many
- * blocked as there is room for, nobody is blocked in addition until the time of one is over.
+ * Counts failed authentications by network. Blocked networks are kept apart from counted ones, so nobody gets
+ * free by failures from many other addresses: those push out counts only, the longest unused first. When
+ * there is no more room for blocked networks, no further one is blocked until the time of one is over.
  */
 export class AuthFailures {
   readonly #watched = createLru<string, Failures>(MAX_WATCHED);
   /** Until when. */
   readonly #blocked = new Map<string, number>();
-  /** No block ends sooner. Only for when there is no more room. */
+  /** No block ends sooner. Used only when there is no more room. */
   #firstEndsAt = 0;
   /** By the hash of the whole key: its id alone is no secret. */
   readonly #goodKeys = createLru<string, true>(REMEMBERED_KEYS);
@@ -97,7 +99,7 @@ export class AuthFailures {
 
   /** For how long the address is still blocked; 0 if it is not. */
   blockedForMs(address: string | undefined): number {
-    // Spares the usual request all of this.
+    // Spares the usual request all the rest.
     if (this.#blocked.size === 0) return 0;
     const ends = clientNetworksOf(address).map(({ name }) => this.#blocked.get(name) ?? 0);
     return Math.max(...ends.map((endsAt) => endsAt - this.options.clock()), 0);
@@ -117,7 +119,7 @@ export class AuthFailures {
     this.#goodKeys.set(sha256, true);
   }
 
-  /** Count a failure. A key that was good, and is revoked or has expired, does not pass any more. */
+  /** Count a failure. A key that was valid before, and is revoked or has expired, does not pass any more. */
   note(address: string | undefined, authorization?: string): void {
     this.#goodKeys.delete(hashOf(authorization));
     for (const network of clientNetworksOf(address)) this.#count(network);
@@ -142,7 +144,7 @@ export class AuthFailures {
     this.#firstEndsAt = Math.min(this.#firstEndsAt, endsAt);
   }
 
-  // Not for each that finds no room: only once at least one can be over.
+  // Run only once at least one block can be over, not for each failure that finds no room.
   #forgetOver(now: number): void {
     if (now < this.#firstEndsAt) return;
     for (const [name, endsAt] of this.#blocked) if (endsAt <= now) this.#blocked.delete(name);
@@ -154,20 +156,20 @@ function hashOf(authorization: string | undefined): string {
   return hashKey(keyIn(authorization) ?? '');
 }
 
-/** Whom an address belongs to. */
+/** The network that an address belongs to. */
 export interface ClientNetwork {
   readonly name: string;
-  /** How many single clients' worth of failures it may have. */
+  /** It may have the failures of this many single clients. */
   readonly clients: number;
 }
 
-// Far more than clients that got their key wrong at the same time by chance.
+// Far more than the clients that get their key wrong at the same time by chance.
 const WIDE_NETWORK_CLIENTS = 16;
 
 /**
- * The networks that a client's failures count for, the narrowest first. Of IPv4 its address and its /24, the smallest
- * that is routed. Of IPv6 its /64, what a provider gives to one customer at least, and its /48, what it may give at most
- * (RFC 6177). What is no address is all of one.
+ * The networks that a client's failures count for, the narrowest first. For IPv4 its address and its /24, the
+ * smallest that is routed. For IPv6 its /64, the least that a provider gives to one customer, and its /48,
+ * the most (RFC 6177). All invalid addresses share one network.
  */
 export function clientNetworksOf(address = ''): readonly ClientNetwork[] {
   const parsed = parseAddress(address);

@@ -21,14 +21,15 @@ export interface AuthenticateContext extends LiveSessionContext {
 
 const BEARER = /^Bearer +(\S+)$/i;
 
-// Compared with when there is no such key, so that it takes as long as for one whose secret part is wrong.
+// Compared with when no such key exists, so that it takes as long as for a key whose secret part is wrong.
 const NO_KEY = { sha256: '0'.repeat(64) };
 
 /**
- * Tell whose request it is by its `Authorization` header, which has an API key or the token of a portal session.
+ * Tell the principal of a request by its `Authorization` header, which has an API key or the token of a
+ * portal session.
  *
- * @throws AppError `unauthenticated`; the same for a key that is not known and for one whose secret part is wrong.
- * Only a client that has the whole key is told that it has expired.
+ * @throws AppError `unauthenticated`; the same for an unknown key and for one whose secret part is wrong.
+ *   Only a client that has the whole key is told that it has expired.
  */
 export async function authenticate(
   context: AuthenticateContext,
@@ -67,7 +68,8 @@ function unauthenticated(detail: string): AppError {
   return new AppError('unauthenticated', detail);
 }
 
-// Compared with when there is no such session, so that it takes as long as for a token whose secret part is wrong.
+// Compared with when no such session exists, so that it takes as long as for a token whose secret part is
+// wrong.
 const NO_TOKEN = { sha256: '0'.repeat(64) };
 
 async function authenticateSession(context: AuthenticateContext, token: string): Promise<Principal> {
@@ -87,8 +89,8 @@ export interface LiveSessionContext {
 }
 
 /**
- * Require a session that may still be used. It is never more than the API key that it was made with: it ends with that key,
- * be it revoked or expired. So revoking a lost key ends all that was made with it.
+ * Require a session that may still be used. It ends with the API key that created it, when that key is
+ * revoked or expires. So revoking a lost key ends every session that was made with it.
  *
  * @throws AppError `unauthenticated`.
  */
@@ -110,7 +112,7 @@ function sessionEnded(): AppError {
 const NOTE_EVERY_MS = 60_000;
 const REMEMBERED_KEYS = 10_000;
 
-/** Notes that a key was used, at most once a minute for each key. Nothing waits for it. */
+/** Records that a key was used, at most once a minute for each key. Nothing waits for it. */
 export class KeyUses {
   readonly #notedAt = createLru<string, number>(REMEMBERED_KEYS);
 
@@ -123,28 +125,32 @@ export class KeyUses {
     const now = this.clock();
     if (now - (this.#notedAt.get(id) ?? -Infinity) < NOTE_EVERY_MS) return;
     this.#notedAt.set(id, now);
-    // A note that is lost is made good by the next one, and the connection announces its own errors.
+    // The next note makes up for a lost one, and the connection announces its own errors.
     this.apiKeyStore.noteUse(id, now).catch(() => {});
   }
 }
 
-/** `unauthenticated`: it was refused. `unverified`: nobody could say for too long, be it because Redis is away. */
+/**
+ * `unauthenticated`: it was refused. `unverified`: it could not be checked for too long, for example because
+ * Redis is away.
+ */
 export const recheckEnds = ['unauthenticated', 'unverified'] as const;
 export type RecheckEnd = (typeof recheckEnds)[number];
 
 export interface RecheckOptions {
-  /** Whether it would still be let in; throws while nobody knows. */
+  /** Whether it would still be let in. Throws while that can't be checked. */
   readonly isAllowed: () => Promise<boolean>;
   readonly onEnd: (why: RecheckEnd) => void;
 }
 
-// Refused: it ends three seconds later at most. Unanswered: five after it was last allowed, two checks and a wait.
+// Refused: it ends three seconds later at most. Unanswered: five seconds after it was last allowed, two
+// checks and a wait.
 const CHECK_EVERY_MS = 2_000;
 const PATIENCE_MS = 1_000;
 // A reply that was lost with its connection says nothing about the key.
 const UNANSWERED_IN_A_ROW = 2;
 
-/** Asks again and again whether something that goes on still may. Only a clear yes lets it. */
+/** Checks repeatedly whether something that goes on is still allowed. Only a clear yes lets it go on. */
 export class Recheck {
   #timer: NodeJS.Timeout | undefined;
   #unanswered = 0;

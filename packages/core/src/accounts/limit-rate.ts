@@ -8,15 +8,15 @@ export interface RateLimitOptions {
   readonly allowanceStore: Pick<AllowanceStore, 'take'>;
   /** Of one API key or portal session; `undefined` for no limit. */
   readonly ofKey: Allowance | undefined;
-  /** Of all of an account together. */
+  /** Of the whole account. */
   readonly ofAccount: Allowance | undefined;
   readonly clock: Clock;
 }
 
-/** Whose request it is, by their own account, whichever they act for. */
+/** The sender of a request, by its own account, whichever account it acts for. */
 export type Spender = Pick<Principal, 'id' | 'accountId'>;
 
-/** Where a key stands after what it has just asked for, by the limit that leaves it less. */
+/** The standing of a key after its latest request, by the limit that leaves it less. */
 export interface RateStanding {
   readonly limitOf: 'key' | 'account';
   readonly allowance: Allowance;
@@ -35,17 +35,17 @@ interface Limit {
 const LEASED_WINDOWS = 20_000;
 
 /**
- * Counts requests and events of an API key, and of its account, in all processes together. A process takes a hundredth of
- * an allowance at a time and spends it in memory, so most requests ask nobody. Nobody ever gets more than the allowance;
- * they may get less by up to a hundredth for each process beyond the one that serves them. What takes more than a
- * whole allowance, a long batch say, takes all of it.
+ * Counts requests and events of an API key, and of its account, across all processes. A process takes a
+ * hundredth of an allowance at a time and spends it in memory, so most requests need no command. Nobody ever
+ * gets more than the allowance. They may get less, by up to a hundredth for each process beyond the one that
+ * serves them. A request that costs more than a whole allowance, such as a long batch, takes all of it.
  */
 export class RateLimit {
   readonly #leases = createLru<string, Lease>(LEASED_WINDOWS);
 
   constructor(private readonly options: RateLimitOptions) {}
 
-  /** How the spender stands with so much more; `undefined` without any limit. */
+  /** Spend points and give the spender's standing; `undefined` without any limit. */
   async spend(spender: Spender, points = 1): Promise<RateStanding | undefined> {
     const limits = this.#limitsOf(spender);
     return limits.length === 0
@@ -67,7 +67,7 @@ export class RateLimit {
     return { of, window: { apiKeyId, windowMs: allowance.windowMs }, lease };
   }
 
-  /** In one step with looking: requests that wake up together must see what the ones before them have spent. */
+  /** Check and spend in one step: requests that wake up together must see what earlier ones have spent. */
   #spendLeased(limits: readonly Limit[], points: number): RateStanding | undefined {
     const now = this.options.clock();
     const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
@@ -77,7 +77,7 @@ export class RateLimit {
     return standingOf(tightestOf(limits), true, now);
   }
 
-  /** One command takes what all need who wait, from both windows. */
+  /** One command takes what all waiting requests need, from both windows. */
   async #renewAndSpend(
     { accountId }: Spender,
     limits: readonly Limit[],
@@ -124,26 +124,26 @@ function standingOf({ of, lease }: Limit, isWithin: boolean, now: number): RateS
   return { limitOf: of, allowance, isWithin, remaining, resetsInMs: endsAt - now };
 }
 
-// Of the whole allowance: what a process may have taken at the end of a window and not spent.
+// Share of the whole allowance: the most that a process may have taken and not spent at the end of a window.
 const LEASED_SHARE = 0.01;
 
-/** What a process has taken from a window that all share, and may spend without asking. */
+/** A part of a shared window that a process has taken and may spend without a command. */
 class Lease {
   #left = 0;
-  /** What nobody had taken when this process asked last. */
+  /** What no process had taken at the last command. */
   #untaken = 0;
   #endsAt = 0;
-  /** What those want who wait for more. */
+  /** The sum that waiting requests need. */
   #wanted = 0;
   readonly #batch: number;
-  /** Under way: it settles when more was taken. */
+  /** Under way. It settles when more was taken. */
   renewal: Promise<void> | undefined;
 
   constructor(readonly allowance: Allowance) {
     this.#batch = Math.max(1, Math.floor(allowance.count * LEASED_SHARE));
   }
 
-  /** What nobody has spent, as far as this process knows. */
+  /** What is unspent, as far as this process knows. */
   get remaining(): number {
     return this.#left + this.#untaken;
   }
@@ -152,7 +152,7 @@ class Lease {
     return this.#endsAt;
   }
 
-  /** Whether so much can be spent: `unknown` if only Redis can tell. */
+  /** Whether this much can be spent: `unknown` if only Redis can tell. */
   has(points: number, now: number): 'enough' | 'unknown' | 'too little' {
     if (now >= this.#endsAt) return 'unknown';
     if (this.#left >= this.#costOf(points)) return 'enough';
@@ -163,7 +163,7 @@ class Lease {
     this.#left -= this.#costOf(points);
   }
 
-  /** Somebody waits for so much, or not any more. */
+  /** A request begins to wait for this much, or stops. */
   want(points: number): void {
     this.#wanted += this.#costOf(points);
   }
@@ -172,23 +172,23 @@ class Lease {
     this.#wanted -= this.#costOf(points);
   }
 
-  /** How much to take: all that is wanted, so that one command is enough, and something in advance. */
+  /** How much to take: all that is needed, so that one command is enough, and something in advance. */
   get points(): number {
     return Math.max(this.#batch, this.#wanted - this.#left);
   }
 
-  /** @param points what was taken. */
+  /** @param points the amount that was taken. */
   add(points: number, { taken, resetsInMs }: Usage, now: number): void {
     const { count, windowMs } = this.allowance;
     const endsAt = now + resetsInMs;
-    // What is left of a window before is not good for the next.
+    // The rest of an earlier window does not count in the next one.
     if (now >= this.#endsAt || endsAt - this.#endsAt > windowMs / 2) this.#left = 0;
     this.#left += Math.max(0, points - Math.max(0, taken - count));
     this.#untaken = Math.max(0, count - taken);
     this.#endsAt = endsAt;
   }
 
-  // What is more than the whole would never be served.
+  // A cost beyond the whole allowance would never be served.
   #costOf(points: number): number {
     return Math.min(points, this.allowance.count);
   }

@@ -25,7 +25,7 @@ import { type LiveSessionContext, requireLiveSession } from './authenticate';
 import type { FoundSession, PortalSessionStore } from './redis-portal-session-store';
 import { type ResolveAccountContext, requireOperator, resolveAccount } from './resolve-account';
 
-/** What a new session is made of. From the same again the same session comes, once. */
+/** The input of a new session. The same input gives the same session, once. */
 export interface NewSession {
   readonly principal: Principal;
   readonly input: NewPortalSession;
@@ -62,7 +62,8 @@ export async function createPortalSession(
   const page = pageOf(input);
   const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
   if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
-  // Only now: who erases the account first marks it and then ends its sessions, so one of both sees this one.
+  // Check only now: the erasure first marks the account and then ends its sessions, so one of the two sees
+  // this session.
   if (!isThere(await accountStore.find(accountId))) {
     await portalSessionStore.remove(session);
     throw accountNotFound();
@@ -70,7 +71,10 @@ export async function createPortalSession(
   return session;
 }
 
-/** Revoke a session of the account, or one that this very key has made for another. @throws AppError `not_found`. */
+/**
+ * Revoke a session of the account, or one that this very key has made for another. @throws AppError
+ * `not_found`.
+ */
 export async function revokePortalSession(
   { portalSessionStore }: { readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'remove'> },
   principal: Principal,
@@ -124,9 +128,9 @@ const MAX_SECONDS = 86_400;
 const DEFAULT_SECONDS = 3_600;
 const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'endpoints', 'resend'];
 
-// Part of each session that is stored, and of the answer to each exchange.
+// Part of each stored session, and of the response to each exchange.
 const MAX_LOGO_CHARACTERS = 32 * 1024;
-// No SVG, which may hold programs, and no address, which would tell another host who looks at the page.
+// No SVG, which may contain programs. No address, which would tell another host who views the page.
 const LOGO = /^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 const MAX_URL_CHARACTERS = 2_048;
 
@@ -160,7 +164,7 @@ const capabilitiesSchema = z
   .transform((list) => capabilities.filter((one) => one === 'read' || list.includes(one)))
   .readonly();
 
-/** What may be said of a new portal session. */
+/** The input for a new portal session. */
 export const newPortalSessionSchema = z
   .strictObject({
     account: accountIdSchema.optional(),
@@ -192,20 +196,23 @@ export interface ExchangeCodeContext extends LiveSessionContext {
 }
 
 export interface OpenedSession {
-  /** What the page sends from now on. It is not stored: this is the only time that it can be shown. */
+  /** The page sends it from now on. It is not stored: this is the only time that it can be shown. */
   readonly token: string;
   readonly session: PortalSession;
   readonly page: PortalPage;
 }
 
-// Compared with when there is no such session, so that it takes as long as for a code whose secret part is wrong.
+// Compared with when no such session exists, so that it takes as long as for a code whose secret part is
+// wrong.
 const NO_CODE = { sha256: '0'.repeat(64) };
 
 /**
- * Exchanges the code in a link for the token of its session, once: of any number at the same time, one gets it. When its
- * answer is lost, so is the token, and another link is needed: a code that could be used again could be stolen.
+ * Exchange the code in a link for the token of its session, once: of several at the same time, one succeeds.
+ * If the response is lost, so is the token, and another link is needed: a code that could be used again could
+ * be stolen.
  *
- * @throws AppError `unauthenticated`: its detail tells whoever has the whole code why it is not good any more.
+ * @throws AppError `unauthenticated`: its detail tells a client that has the whole code why it is no longer
+ *   valid.
  */
 export async function exchangeCode(context: ExchangeCodeContext, code: string): Promise<OpenedSession> {
   const { portalSessionStore, clock } = context;
@@ -214,7 +221,7 @@ export async function exchangeCode(context: ExchangeCodeContext, code: string): 
   if (session.codeExpiresAt <= clock())
     throw unauthenticated('The link was not used in time; ask for a new one.');
   await requireLiveSession(context, session);
-  // What could fail comes before the one step that can't be repeated.
+  // Reads that could fail come before the one step that can't be repeated.
   const page = await portalSessionStore.readPage(session.id);
   const token = newPortalToken(session.id);
   const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };

@@ -11,7 +11,7 @@ export interface AccountPage {
   readonly nextCursor: string | undefined;
 }
 
-/** What is not named stays; `null` takes it away. */
+/** An absent member stays; `null` removes it. */
 export interface AccountChange {
   readonly weight: number | undefined;
   readonly quotaBytes: number | null | undefined;
@@ -19,7 +19,7 @@ export interface AccountChange {
 
 const CACHED_ACCOUNTS = 10_000;
 
-// Those of the first shard; workers bring them to the others.
+// The weights on the first shard. Workers copy them to the others.
 const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until

@@ -19,24 +19,24 @@ export const accountWeightSchema = z.int().min(1).max(100);
 /** In bytes; 0: as much as there is room for. */
 export const accountQuotaSchema = z.int().min(0);
 
-/** An account as it is stored. What belongs to one is invisible to all others. */
+/** An account as it is stored. No other account can see what belongs to it. */
 export const accountSchema = z.object({
   id: accountIdSchema,
   name: z.string().optional(),
-  /** How much of what there is it gets where accounts take turns; absent: 1. */
+  /** Its share of the capacity where accounts take turns; absent: 1. */
   weight: accountWeightSchema.optional(),
-  /** How many bytes it may store; absent: as many as any. */
+  /** How many bytes it may store; absent: the default quota. */
   quotaBytes: accountQuotaSchema.optional(),
-  /** Tells the request that created it from any other; old ones lack it. */
+  /** Tells the request that created it from any other. Old accounts lack it. */
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
-  /** When its erasure was asked for. From then on it is nobody's any more: there is nothing left to do but to erase it. */
+  /** When its erasure was requested. From then on nobody can use it, and only its erasure is left to do. */
   erasingSince: z.number().optional(),
 });
 export type Account = Readonly<z.infer<typeof accountSchema>>;
 
-/** One that is being erased is there no more, for all but its erasure. */
+/** An account that is being erased exists for its own erasure only. */
 export function isThere(account: Account | undefined): account is Account {
   return account !== undefined && account.erasingSince === undefined;
 }
@@ -154,7 +154,7 @@ export const exchangeSchema = z.object({
 });
 export type Exchange = Readonly<z.infer<typeof exchangeSchema>>;
 
-/** How the page is to look for whoever has the session, and where it leads back to. */
+/** How the portal page looks for the session's user, and where it leads back to. */
 export const portalPageSchema = z.object({
   returnUrl: z.string().optional(),
   theme: z
@@ -182,13 +182,13 @@ export function idOfToken(token: string): string | undefined {
   return TOKEN_FORM.exec(token)?.[1];
 }
 
-/** Whom a request comes from: whoever holds an API key, or the token of a portal session. */
+/** Who sent a request: the holder of an API key, or of the token of a portal session. */
 export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256'> {
-  /** What a portal session may be used for; absent: it is an API key. */
+  /** What a portal session may be used for; absent: the principal is an API key. */
   readonly capabilities?: readonly Capability[];
 }
 
-/** API keys with the right scope may see secrets, as whoever gives a webhook a secret has one. */
+/** API keys with the right scope may see secrets: a client that sets a webhook's secret has it anyway. */
 export function maySeeSecrets(principal: Principal): boolean {
   return principal.capabilities?.includes('secrets') ?? true;
 }

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Why an address is refused: a closed set, for the log and for people who wonder. */
+/** Why an address is refused: a closed set, for the log and for people. */
 export type RefusalReason =
   | 'not_an_address'
   | 'unspecified'
@@ -23,8 +23,8 @@ export type RefusalReason =
 export type Refusal = readonly [cidr: string, reason: RefusalReason];
 
 /**
- * Where clouds hand out credentials to whoever asks from the inside. Only an exception for the very address opens
- * one of these: a wider one, such as `100.64.0.0/10` for a VPN, was not made with them in mind.
+ * Where clouds give credentials to any client on the inside. Only an exception for exactly this address opens
+ * it. A wider exception, such as `100.64.0.0/10` for a VPN, was not made with these addresses in mind.
  */
 export const CLOUD_METADATA: readonly string[] = [
   '100.100.100.200/32', // Alibaba
@@ -38,7 +38,7 @@ export const CLOUD_METADATA: readonly string[] = [
   'fd20:ce::254/128', // Google
 ];
 
-/** What no webhook may reach in IPv4: the IANA special-purpose registry, multicast and what is reserved. */
+/** What no webhook may reach in IPv4: the IANA special-purpose registry, multicast and reserved ranges. */
 export const REFUSED_IPV4: readonly Refusal[] = [
   ['0.0.0.0/8', 'unspecified'], // RFC 791
   ['10.0.0.0/8', 'private'], // RFC 1918
@@ -63,7 +63,7 @@ export const REFUSED_IPV4: readonly Refusal[] = [
 /** In IPv6 only global unicast is allowed at all. */
 export const GLOBAL_UNICAST_IPV6 = '2000::/3'; // RFC 4291
 
-/** And of global unicast not these. */
+/** Ranges of global unicast that are refused. */
 export const REFUSED_IPV6: readonly Refusal[] = [
   ['2001:db8::/32', 'documentation'], // RFC 3849
   ['2001::/32', 'transition'], // RFC 4380, Teredo
@@ -73,7 +73,7 @@ export const REFUSED_IPV6: readonly Refusal[] = [
   ['3fff::/20', 'documentation'], // RFC 9637
 ];
 
-/** For better words about addresses outside of global unicast. The rest is `not_global_unicast`. */
+/** Names for addresses outside of global unicast. The rest is `not_global_unicast`. */
 export const NAMED_IPV6: readonly Refusal[] = [
   ['::/128', 'unspecified'],
   ['::1/128', 'loopback'],
@@ -114,7 +114,7 @@ export function parseRange(text: string): AddressRange | undefined {
   return { network, prefixBits };
 }
 
-/** The same of a text that was checked before, or stands in our own code. */
+/** As `parseRange`, for a text that was checked before, or is a constant of the code. */
 export function parseKnownRange(text: string): AddressRange {
   const range = parseRange(text);
   if (!range) throw new Error(`${text} is not a range of addresses.`);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Trigger } from './delivery';
 import type { TraceContext } from './trace';
 
-/** How an attempt ended: a closed set, used in the log, the metrics and the record. */
+/** How an attempt ended: a closed set, used in the log, the metrics and the delivery log. */
 export const attemptOutcomes = [
   'delivered',
   'http_1xx',
@@ -24,20 +24,20 @@ export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptO
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
 /**
- * How long the phases of an attempt took, in milliseconds, as far as they were gone through: over a connection that
- * was kept alive there is only the wait for the answer.
+ * How long each phase of an attempt took, in milliseconds. A phase that did not happen is absent: a
+ * connection that was kept alive only waits for the response.
  */
 export interface AttemptTimings {
   /** Looking up the name; absent for a literal address, and when a proxy looks it up. */
   readonly dnsMs?: number;
-  /** TCP; by a proxy, until the tunnel stands. */
+  /** TCP; through a proxy, until the tunnel is established. */
   readonly connectMs?: number;
   readonly tlsMs?: number;
   /** From the last byte of the request to the first one of the response. */
   readonly firstByteMs?: number;
 }
 
-/** One request to the receiver and what became of it. */
+/** One request to the receiver and its result. */
 export interface Attempt {
   /** 1, 2, … */
   readonly number: number;
@@ -53,17 +53,17 @@ export interface Attempt {
   readonly error?: string | undefined;
   /** The beginning of the response's body. */
   readonly responseBody?: string | undefined;
-  /** Those worth keeping, of an attempt that failed. */
+  /** The headers worth keeping, of an attempt that failed. */
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** Names of the headers that the endpoint added to the request. */
   readonly addedHeaders?: readonly string[] | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
-  /** Its place in a trace, of one that failed: the next one is linked to it. */
+  /** Its position in a trace, if it failed: the next attempt links to it. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** The headers of a response that tell people why it is as it is. Never one that may carry a secret. */
+/** The response headers that explain the response. Never add one that may carry a secret. */
 const KEPT = [
   'content-type',
   'content-length',
@@ -80,7 +80,10 @@ const KEPT = [
 const MAX_VALUE_LENGTH = 200;
 const MAX_LENGTH = 1_024;
 
-/** What is kept of a response's headers: at most 200 characters of each, and 1,024 with their names. */
+/**
+ * Give the part of a response's headers that is kept: at most 200 characters of each, and 1,024 in total with
+ * names.
+ */
 export function keptHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Readonly<Record<string, string>> | undefined {

@@ -1,6 +1,6 @@
 /**
- * A circuit breaker for each endpoint, shared by all workers. It opens after a run of failures, lets one delivery
- * through as a probe when its time has come, and closes with the first success.
+ * A circuit breaker for each endpoint, shared by all workers. It opens after a run of failures. When its time
+ * is over it lets one delivery through as a probe, and it closes with the first success.
  *
  * ```
  *   closed ──failures in a row──▶ open ──time──▶ half-open ──probe failed──▶ open, for longer
@@ -26,17 +26,18 @@ export const CLOSED: BreakerState = { failures: 0, openUntil: 0 };
  */
 export const FAILURES_TO_OPEN = 10;
 /**
- * It is open for a thirtieth of the time for which its endpoint has been failing: who was away for a minute waits two
- * seconds for the first delivery, and one that is gone for good is asked once a minute.
+ * It is open for a thirtieth of the time for which its endpoint has been failing. An endpoint that was away
+ * for a minute waits two seconds for the first delivery, and one that is gone for good is tried once a
+ * minute.
  */
 export const OPEN_SHARE = 30;
 export const MIN_OPEN_MS = 1_000;
 export const MAX_OPEN_MS = 60_000;
-/** A probe that is not heard of again, because its worker died, makes room for the next one after this. */
+/** A probe without a result, because its worker died, makes room for the next one after this time. */
 export const PROBE_MS = 60_000;
 
-// Longer than any endpoint waits for its next attempt. An attempt that was under way when its endpoint was deleted writes one
-// that nobody would ever take away.
+// Longer than any endpoint waits for its next attempt. Without it, an attempt that was under way when its
+// endpoint was deleted would write a record that nothing ever removes.
 export const BREAKER_KEPT_MS = 30 * 86_400_000;
 
 export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase {
@@ -45,8 +46,9 @@ export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase 
 }
 
 /**
- * The record of a breaker in Redis: failures, open-until, failing since, and 1 if the account was told, with a space
- * between them. One that is well has no record; older ones have the first two only.
+ * The record of a breaker in Redis: failures, open-until, failing since, and 1 if the account was told,
+ * separated by spaces. A closed breaker without failures has no record. Older records have the first two
+ * fields only.
  */
 export function decodeBreaker(stored: string | null | undefined): BreakerState {
   if (stored == null) return CLOSED;
@@ -54,7 +56,10 @@ export function decodeBreaker(stored: string | null | undefined): BreakerState {
   return { failures: Number(failures), openUntil: Number(openUntil) };
 }
 
-/** When the first of the failures in a row was. Milliseconds since the Unix epoch; `undefined` where that is not on record. */
+/**
+ * When the first of the failures in a row happened. Milliseconds since the Unix epoch; `undefined` if not
+ * recorded.
+ */
 export function decodeFailingSince(stored: string | null): number | undefined {
   const [, , failingSince] = stored?.split(' ') ?? [];
   return failingSince === undefined ? undefined : Number(failingSince);

@@ -6,7 +6,10 @@ import { DEAD_LETTERS_QUEUE, workedQueues } from './queues';
 export const deadLetterQueues = workedQueues;
 export type DeadLetterQueue = (typeof deadLetterQueues)[number];
 
-/** Where they are kept: invalid events on a queue of their own, jobs that failed for good among the failed of theirs. */
+/**
+ * Where they are kept: invalid events on a queue of their own, jobs that failed for good among the failed
+ * jobs of their queue.
+ */
 export const deadLetterPlaces = [...deadLetterQueues, DEAD_LETTERS_QUEUE] as const;
 export type DeadLetterPlace = (typeof deadLetterPlaces)[number];
 
@@ -17,13 +20,13 @@ export const deadLetterIdSchema = z
   .brand<'DeadLetterId'>();
 export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
 
-/** A job that no worker will take any more, unless somebody puts it back; without its data, which may be large. */
+/** A job that no worker takes any more unless somebody puts it back. Without its data, which may be large. */
 export interface ListedDeadLetter {
   readonly id: DeadLetterId;
   /** Where it came from, and goes back to. */
   readonly queue: DeadLetterQueue;
   readonly name: string;
-  /** The account that its data name, as all our jobs that belong to one do. */
+  /** The account that its data names, as the data of every job of an account does. */
   readonly accountId: AccountId | undefined;
   /** Why it is one, for people. */
   readonly reason: string;

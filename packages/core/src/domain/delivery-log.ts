@@ -4,9 +4,9 @@ import { type RequestTrigger, type Trigger, triggers } from './delivery';
 import { formatTraceparent, parseTraceparent } from './trace';
 
 /**
- * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
- * that two workers that both believe to own a delivery can't undo each other's record. No line at all: nothing
- * has happened yet.
+ * The record of a delivery is its log. Each fact appends a line, and no line is ever rewritten, so two
+ * workers that both believe to own a delivery can't undo each other's record. No line at all means that
+ * nothing has happened yet.
  *
  * ```
  *              ┌──────── retry ────────┐
@@ -14,16 +14,18 @@ import { formatTraceparent, parseTraceparent } from './trace';
  *                  └── endpoint deleted, dead letter dropped ─▶ cancelled
  * ```
  *
- * The one exception: when an event's payload is erased, its deliveries' logs lose the answers of their receivers.
+ * The one exception: when an event's payload is erased, the logs of its deliveries lose the receivers'
+ * responses.
  *
- * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that
- * was delivered stays delivered, since its receiver did accept it: it gets one more attempt, whatever comes of that.
+ * After any end, a client may request the delivery once more: it is pending again, and its schedule starts
+ * again. A delivered one stays delivered, since its receiver did accept it: it gets one more attempt,
+ * whatever its result.
  */
 export type DeliveryStatus = 'pending' | EndStatus;
 
 /**
- * In bytes. What is kept of one delivery has a bound: one whose log has come to this is sent no more when somebody
- * requests it. The attempts of its last round may still be added.
+ * In bytes. The log of one delivery has a bound: a delivery whose log has reached it can't be requested
+ * again. The attempts of its last round may still be added.
  */
 export const FULL_LOG_BYTES = 1024 * 1024;
 
@@ -31,33 +33,33 @@ export const FULL_LOG_BYTES = 1024 * 1024;
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
-/** Where a delivery stands: what a list has of it. */
+/** The state of a delivery, as lists show it. */
 export interface DeliverySummary {
   readonly status: DeliveryStatus;
   readonly attemptCount: number;
-  /** What the last attempt was answered with, if it was. */
+  /** The status of the last attempt's response, if there was one. */
   readonly lastResponseStatus: number | undefined;
-  /** What came of the last attempt; `undefined` before there was one. */
+  /** The outcome of the last attempt; `undefined` before the first one. */
   readonly lastOutcome: AttemptOutcome | undefined;
   readonly nextAttemptAt: number | undefined;
   /** From the first attempt on. */
   readonly eventType: string | undefined;
-  /** Whether there is an attempt to come: so it is with one that is pending, or was requested once more. */
+  /** Whether another attempt will follow: the delivery is pending, or was requested once more. */
   readonly isOpen: boolean;
 }
 
-/** All that is on record of a delivery. */
+/** Everything recorded of a delivery. */
 export interface DeliveryState extends DeliverySummary {
   readonly attempts: readonly Attempt[];
-  /** How many of them have decided what becomes of it: all but the late ones. */
+  /** How many attempts have decided the delivery's status: all but the late ones. */
   readonly decidingAttempts: number;
   readonly requestIds: readonly string[];
   readonly round: Round;
 }
 
-/** What began with the fan-out, or with a request after its end. */
+/** A series of attempts. It begins with the fan-out, or with a request after the delivery's end. */
 export interface Round {
-  /** What its next attempt is due to. */
+  /** The cause of its next attempt. */
   readonly trigger: Trigger;
   /** Absent: with the fan-out. Milliseconds since the Unix epoch. */
   readonly requestedAt?: number;
@@ -84,7 +86,7 @@ export const NOTHING_HAPPENED: DeliveryState = {
   round: FIRST_ROUND,
 };
 
-/** What a log comes to. A line that can't be read is passed over: the delivery goes on without it. */
+/** Fold a log into a state. A line that can't be read is skipped: the delivery goes on without it. */
 export function readLog(log: string): DeliveryState {
   const lines = linesOf(log);
   let summary = NEW;
@@ -99,7 +101,7 @@ export function readLog(log: string): DeliveryState {
   return { ...summary, attempts: attemptLines.map(toAttempt), decidingAttempts, requestIds, round };
 }
 
-/** As `readLog`, for hundreds of them at once: without what is only looked at one by one. */
+/** As `readLog`, for hundreds of logs at once: without the details of single attempts. */
 export function readSummary(log: string): DeliverySummary {
   return linesOf(log).reduce(summaryAfter, NEW);
 }
@@ -136,8 +138,8 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
   return { status, attemptCount, lastResponseStatus: line.s, lastOutcome, nextAttemptAt, eventType, isOpen };
 }
 
-// Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt
-// that somebody asked for.
+// Once delivered, always delivered: neither a later line of a second worker nor a requested attempt takes it
+// back.
 function statusAfter(status: DeliveryStatus, line: Line): DeliveryStatus {
   if (status === 'delivered') return 'delivered';
   if (isRequest(line)) return 'pending';

@@ -89,7 +89,7 @@ export const keys = {
   apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
   portalSession: (id: string) => `portal-session:{${id}}`,
   portalSessionIds: (account: AccountId) => `portal-session-ids:{${account}}`,
-  /** Of an API key or a portal session, or of all of the account together. */
+  /** Of an API key or a portal session, or of the whole account. */
   rateLimit: (account: AccountId, apiKeyId?: string) =>
     apiKeyId === undefined ? `rate-limit:{${account}}` : `rate-limit:{${account}}:${apiKeyId}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
@@ -106,7 +106,10 @@ export const keys = {
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
-  /** A pattern for what there is of an account's events, answers to requests included, and maybe for keys of others. */
+  /**
+   * A pattern for the keys of an account's events and its idempotent responses. It may match keys of other
+   * accounts too.
+   */
   ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   replay: (replay: string) => `replay:{${replay}}`,
@@ -133,13 +136,16 @@ export const keys = {
   attemptsToArchive: 'attempts-to-archive:{archive}',
   attemptsNotArchived: 'attempts-not-archived:{archive}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
-  /** What the keys of an endpoint's deliveries begin with. */
+  /** The prefix of the keys of an endpoint's deliveries. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
 };
 
-/** Those of a shard of the queues: in the slot of BullMQ's own keys, with which they are read and written together. */
+/**
+ * The keys of a shard of the queues. They share the slot of BullMQ's own keys, so scripts read and write both
+ * together.
+ */
 export function queueKeysOf(prefix: string) {
-  // On one server the first shard has no hash tag, for producers that do not know of any.
+  // On one server the first shard has no hash tag: producers that know of none push there.
   const tag = prefix.startsWith('{') ? prefix : `{${prefix}}`;
   return {
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,

@@ -3,7 +3,7 @@ import slotOf from 'cluster-key-slot';
 
 /** One part of the queues. All its keys have one hash tag, so in a Redis Cluster they are on one node. */
 export interface QueueShard {
-  /** What BullMQ puts before its keys there; no two shards have the same. */
+  /** BullMQ's key prefix there. No two shards have the same. */
   readonly prefix: string;
 }
 
@@ -11,28 +11,28 @@ export interface QueueShard {
 export interface QueueLayout {
   /** The same in every layout. */
   readonly first: QueueShard;
-  /** In a fixed order, which begins with it. */
+  /** In a fixed order that begins with the first shard. */
   readonly shards: readonly QueueShard[];
   /** Where the deliveries of an endpoint, or the events of an account, belong. */
   shardOf(id: string): QueueShard;
 }
 
 /**
- * Where the queues' shards are at this moment. While the queues are being split anew there are several layouts at once, and
- * what belongs to an id may still be where it belonged before.
+ * Where the queues' shards are at this moment. While the queues are being split again several layouts exist
+ * at once, and the jobs of an id may still be on its former home shard.
  */
 export interface QueueShards {
-  /** The one that there is in every layout, where producers push. */
+  /** The shard that exists in every layout. Producers push there. */
   readonly first: QueueShard;
-  /** All in which there may be something, the first at the beginning. */
+  /** All shards that may hold something, the first shard first. */
   all(): readonly QueueShard[];
-  /** Where what belongs to an endpoint or an account is put. */
+  /** The home shard of an endpoint or an account: new jobs go there. */
   homeShardOf(id: string): QueueShard;
-  /** Where it may be: at home, which comes first, and where it was or will be at home in another layout. */
+  /** The shards that may hold jobs of an id: its home shard first, then its home shards in other layouts. */
   homeShardsOf(id: string): readonly QueueShard[];
 }
 
-/** The shards of a layout that all processes have had for ever. */
+/** The shards of one layout that all processes have always used. */
 export function shardsOf(layout: QueueLayout): QueueShards {
   return shardsAmong(layout, []);
 }
@@ -42,7 +42,7 @@ export function oneShard(prefix: string): QueueShards {
   return shardsAmong(createQueueLayout(1, prefix), []);
 }
 
-/** @param others layouts that other processes may have, or had. */
+/** @param others layouts that other processes may use, or have used. */
 export function shardsAmong(layout: QueueLayout, others: readonly QueueLayout[]): QueueShards {
   const all = distinct([layout, ...others].flatMap(({ shards }) => shards));
   return {
@@ -65,12 +65,13 @@ const HASH_SLOTS = 16_384;
 const FIRST_TAG = 'bull';
 
 /**
- * The queues split over so many hash tags. The first keeps the prefix that producers know, so a layout of one shard is what
- * it was before there were shards.
+ * Split the queues over `count` hash tags. The first tag keeps the prefix that producers know, so a layout of
+ * one shard equals queues that were never split.
  *
- * Ids are spread over a ring, of which each shard has an equal part, and the tag of a part has its slot as far along the
- * slots as the part is along the ring. So masters with equal ranges have equal shares whenever their number divides that of
- * the shards, and with a multiple of shards those that there were keep their tags and half, a third, … of what they had.
+ * Ids are spread over a ring, and each shard owns an equal part of it. The tag of a part has its slot as far
+ * along the slots as the part is along the ring. So masters with equal ranges have equal shares if their
+ * number divides the number of shards. If the number of shards is multiplied, the existing shards keep their
+ * tags and half, a third, … of their ids.
  */
 export function createQueueLayout(count: number, firstPrefix: string): QueueLayout {
   const first = { prefix: firstPrefix };
@@ -98,7 +99,8 @@ function placeOf(id: string, count: number): number {
   return count === 1 ? 0 : Math.floor((hashOf(id) / 2 ** 32) * count);
 }
 
-// FNV-1a, and the last step of MurmurHash3, without which ids that differ in their end only would lie side by side.
+// FNV-1a, and the last step of MurmurHash3. Without that step, ids that differ only in their last characters
+// would lie side by side.
 function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
@@ -118,9 +120,9 @@ export const REPLAYS_QUEUE = 'replays';
 /** One job for each account that is being erased. */
 export const ERASURES_QUEUE = 'erasures';
 
-/** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
+/** Entries of the events queue that are not valid events, each with its reason. No worker takes from it. */
 export const DEAD_LETTERS_QUEUE = 'events-dead-letters';
 
-/** Those that workers take jobs from. */
+/** The queues that workers take jobs from. */
 export const workedQueues = [EVENTS_QUEUE, DELIVERIES_QUEUE, REPLAYS_QUEUE, ERASURES_QUEUE] as const;
 export type WorkedQueue = (typeof workedQueues)[number];

@@ -11,8 +11,9 @@ export const replayIdSchema = z
 export type ReplayId = z.infer<typeof replayIdSchema>;
 
 /**
- * Which events of the time range are sent: `failed`, those whose delivery came to a bad end; `missing`, those that the
- * endpoint asks for and has no delivery of; `all`, every one that it asks for, also those it has accepted.
+ * Which events of the time range a replay sends. `failed`: those whose delivery failed for good. `missing`:
+ * those that the endpoint subscribes to but has no delivery of. `all`: every one that it subscribes to,
+ * including those it has accepted.
  */
 export const replayModes = ['failed', 'missing', 'all'] as const;
 export type ReplayMode = (typeof replayModes)[number];
@@ -26,7 +27,7 @@ export const replayStatuses = ['counting', 'running', ...replayEndStatuses] as c
 export const DEFAULT_RATE = 50;
 export const MAX_RATE = 1_000;
 
-/** What was asked for. Times are in milliseconds since the Unix epoch; both ends of the range belong to it. */
+/** The request. Times are in milliseconds since the Unix epoch; both ends of the range belong to it. */
 export const replayOrderSchema = z.object({
   id: replayIdSchema,
   accountId: accountIdSchema,
@@ -43,12 +44,12 @@ export type ReplayOrder = Readonly<z.infer<typeof replayOrderSchema>>;
 /** The last event that was looked at, in the present phase. */
 const replayCursorSchema = z.object({ id: z.string(), at: z.number() });
 
-/** How far it is. */
+/** The progress of a replay. */
 export const replayProgressSchema = z.object({
   status: z.enum(replayStatuses),
   found: z.number(),
   enqueued: z.number(),
-  /** Events that it would be about, too, if their payload were not erased. Replays of before have no count. */
+  /** Events that would be chosen too if their payload were not erased. Older replays have no count. */
   erased: z.number().default(0),
   cursor: replayCursorSchema.optional(),
   finishedAt: z.number().optional(),

@@ -24,16 +24,17 @@ export const connectionRefusals = [
 ] as const;
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
-/** Why there is nothing more for somebody who follows an account's changes. */
+/** Why a stream of an account's changes ended. */
 export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_over'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
-/** The doors that an event can come in by. */
+/** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
 
 /**
- * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation only: nothing
- * that the product needs may hang on a listener. None holds a secret or a payload.
+ * The facts that the product's logic announces, by name. Logging, metrics and tracing listen. A signal is for
+ * observation only: nothing that the product needs may depend on a listener. No signal holds a secret or a
+ * payload.
  */
 interface Signals {
   'request.completed': {
@@ -45,11 +46,11 @@ interface Signals {
     durationMs: number;
     clientAddress?: string;
     accountId?: AccountId;
-    /** Whose key it was, if it was a good one. */
+    /** The API key of the request, if it was valid. */
     keyId?: string;
-    /** Whose portal session, if it was one. */
+    /** The portal session of the request, if there was one. */
     sessionId?: string;
-    /** Of the error that it was answered with. */
+    /** The code of the error response. */
     code?: ErrorCode;
     span?: RequestSpan;
   };
@@ -64,7 +65,7 @@ interface Signals {
     requestId?: string;
     traceId?: string;
   };
-  /** It goes to many: a worker fans it out. */
+  /** It has many receivers: a worker fans it out. */
   'event.queued': { accountId: AccountId; eventId: EventId; type: string; durationMs: number; span?: Span };
   /** Its account is being erased, or was. */
   'event.dropped': { jobId: string; accountId: AccountId };
@@ -72,14 +73,14 @@ interface Signals {
   'account.erased': { accountId: AccountId; durationMs: number };
   'event.payload_erased': { accountId: AccountId; eventId: EventId };
   'event.rejected': { jobId: string; code: string; reason: string };
-  /** An account is told something about one of its endpoints. */
+  /** An account gets an event about one of its own endpoints. */
   'operational_event.raised': { accountId: AccountId; eventId: EventId; type: string };
   'event.fanned_out': {
     accountId: AccountId;
     eventId: EventId;
     type: string;
     deliveries: number;
-    /** The endpoints that it goes to: for listeners in this process, never written down. */
+    /** The endpoints that it goes to: for listeners in this process, never stored. */
     receivers: readonly { id: EndpointId }[];
     acceptedAt: number;
     durationMs: number;
@@ -95,14 +96,17 @@ interface Signals {
     outcome: AttemptOutcome;
     responseStatus?: number;
     durationMs: number;
-    /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
+    /**
+     * From the acceptance of the event to the start of its first attempt. Absent for later attempts, and if
+     * the delivery was held.
+     */
     firstLagMs?: number;
     nextDelayMs?: number;
     span?: AttemptSpan;
   } & AttemptTimings;
-  /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
+  /** The proxy for deliveries was out of order. The delivery is sent later, and this was no attempt. */
   'delivery.unsent': { endpointId: EndpointId; eventId: EventId; error: string; traceId?: string };
-  /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
+  /** A delivery would have gone to a forbidden address. For operators: clients don't see it. */
   'delivery.blocked': {
     /** As the URL says it: a name, or the address itself. */
     host: string;
@@ -116,11 +120,11 @@ interface Signals {
     eventId: EventId;
     endpointId: EndpointId;
     status: EndStatus;
-    /** From the acceptance of the event, or from when somebody requested it, until now. */
+    /** From the acceptance of the event, or from the last request, until now. */
     lagMs: number;
     traceId?: string;
   };
-  /** It is sent apart from its schedule: once more, or for the first time. */
+  /** The delivery is sent apart from its schedule: once more, or for the first time. */
   'delivery.requested': {
     deliveryId: DeliveryId;
     accountId: AccountId;
@@ -139,7 +143,7 @@ interface Signals {
     found: number;
     enqueued: number;
   };
-  /** An attempt, or what follows from it, could not be written; it is tried again. */
+  /** An attempt, or a step after it, could not be written. It is tried again. */
   'delivery.follow_up_failed': { deliveryId: DeliveryId; error: unknown };
   'delivery.held': {
     accountId: AccountId;
@@ -148,7 +152,7 @@ interface Signals {
     reason: HoldReason;
     traceId?: string;
   };
-  /** An attempt has counted among the slow ones. */
+  /** An attempt now counts as slow. */
   'delivery.moved': { endpointId: EndpointId; eventId: EventId; reason: SlowReason };
   'breaker.opened': {
     accountId: AccountId;
@@ -165,28 +169,28 @@ interface Signals {
   'endpoint.deleted': { accountId: AccountId; endpointId: EndpointId };
   'endpoint.enabled': { accountId: AccountId; endpointId: EndpointId };
   'endpoint.disabled': { accountId: AccountId; endpointId: EndpointId; reason: DisabledReason };
-  /** Somebody followed the changes of an account, and this service ended it. */
+  /** This service ended a stream of an account's changes. */
   'change_stream.ended': { accountId: AccountId; reason: StreamEnd };
   'job.interrupted': { queue: string; jobId: string; error: unknown };
   'job.failed': {
     queue: string;
     jobId: string;
     error: unknown;
-    /** Whether it does not run again by itself: it is a dead letter. */
+    /** Whether the job does not run again by itself: it is a dead letter. */
     isForGood: boolean;
   };
   /** This version can't read its data: it is delayed. */
   'job.too_new': {
     queue: string;
     jobId: string;
-    /** The form that its data have. */
+    /** The version of its data. */
     version: number;
   };
   'dead_letter.redriven': { queue: string; jobId: string };
   'dead_letter.dropped': { queue: string; jobId: string };
   /** There were too many of them, and it was the oldest. */
   'dead_letter.displaced': { queue: string; jobId: string };
-  /** Something on the side did not work out that nothing waits for. */
+  /** A background task failed that nothing waits for. */
   'task.failed': {
     task:
       | 'record health'
@@ -210,22 +214,25 @@ interface Signals {
   };
   /** The queues are split over another number of shards from now on. */
   'shards.changed': { inForce: number };
-  /** This process was told another number of shards than the last one that started: it goes by that one's. */
+  /**
+   * This process has another number of shards configured than the last one that started. It uses that one's
+   * number.
+   */
   'shards.disagree': { wanted: number; inForce: number };
-  /** No worker takes jobs from these: what is put there waits. */
+  /** No worker takes jobs from these shards: jobs that are put there wait. */
   'shards.unserved': {
     /** Their numbers, from 0. */
     shards: string;
   };
-  /** What an account asked for was refused, because it stores as much as it may. */
+  /** A request of an account was refused, because it stores as much as it may. */
   'quota.exceeded': { accountId: AccountId; door: Door };
   'attempts.archived': { count: number };
   /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */
   'archive.failed': { error: unknown };
-  /** An attempt that the archive's table does not take was put aside. */
+  /** The archive's table did not accept an attempt, which was put aside. */
   'archive.refused': { entryId: string; reason: string };
   'redis.error': RedisErrorSignal;
-  /** What a library wrote to the console. */
+  /** A library wrote this to the console. */
   'library.warned': { text: string };
   'redis.back': RedisBackSignal;
   'redis.revived': RedisRevivedSignal;
@@ -234,7 +241,7 @@ interface Signals {
   'redis.unsafe': RedisUnsafeSignal;
   /** There is no key to seal secrets with: they are stored as plain text. */
   'secrets.unprotected': { detail: string };
-  /** Links to the portal begin with whatever host a request names. */
+  /** Links to the portal begin with the host that a request names. */
   'public_url.unset': { detail: string };
   'process.started': { detail: string };
   'process.stopping': { detail: string };
@@ -250,8 +257,9 @@ export type SignalNamed<Name extends Signal['name']> = Extract<Signal, { readonl
 export type SignalLevel = 'error' | 'warn' | 'info' | 'debug';
 
 /**
- * The level that each signal is logged at. What goes as it should is counted by a metric: a line for each delivery would cost
- * more than much of the work. What clients can cause at will is `debug`, or they could fill the log.
+ * The level that each signal is logged at. Metrics count whatever goes as it should: a line for each delivery
+ * would cost more than much of the work. Signals that clients can cause at will are `debug`: otherwise they
+ * could fill the log.
  */
 const signalLevels: {
   readonly [Name in Signal['name']]: SignalLevel | ((signal: SignalNamed<Name>) => SignalLevel);
@@ -324,7 +332,9 @@ export function levelOf<Name extends Signal['name']>(signal: SignalNamed<Name>):
 export type SignalListener = (signal: Signal) => void;
 export type Emit = (signal: Signal) => void;
 
-/** Tells every listener, in the order given. A listener that throws is our own bug and is not hidden. */
+/**
+ * Tell every listener, in the order given. A listener that throws is a bug in this code and is not hidden.
+ */
 export function createEmit(listeners: readonly SignalListener[]): Emit {
   return (signal) => {
     for (const listen of listeners) listen(signal);
@@ -333,12 +343,12 @@ export function createEmit(listeners: readonly SignalListener[]): Emit {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'] as const;
 
-/** As OpenTelemetry calls all others. */
+/** OpenTelemetry's name for all other methods. */
 export const OTHER_METHOD = '_OTHER';
 
 export const httpMethods = [...METHODS, OTHER_METHOD] as const;
 
-/** What the method of a request is told as, so that strangers can't make up names without end. */
+/** The reported method of a request. A closed set, so that unknown clients can't make up endless names. */
 export type HttpMethod = (typeof httpMethods)[number];
 
 export function httpMethodOf(method: string): HttpMethod {

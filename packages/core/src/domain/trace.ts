@@ -1,18 +1,18 @@
-/** A place in a trace, as W3C Trace Context has it. */
+/** A position in a trace, as in W3C Trace Context. */
 export interface TraceContext {
   /** 32 hexadecimal digits in lower case. */
   readonly traceId: string;
-  /** 16 of them. */
+  /** 16 hexadecimal digits in lower case. */
   readonly spanId: string;
-  /** Whether what belongs to it is exported. */
+  /** Whether its spans are exported. */
   readonly isSampled: boolean;
 }
 
-/** A piece of work in a trace. It is exported once it is over, by whoever listens to the signal that tells of it. */
+/** A unit of work in a trace. It is exported once it is over, by the listeners of its signal. */
 export interface Span {
   readonly context: TraceContext;
   readonly parent: TraceContext | undefined;
-  /** What it follows from without being a part of it. */
+  /** Spans that it follows from without being a part of them. */
   readonly links: readonly TraceContext[];
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
@@ -32,14 +32,17 @@ export interface AttemptSpan extends Span {
 }
 
 export interface NewSpan {
-  /** Absent: it begins a trace of its own. Whether that is exported is decided as for the first of its links. */
+  /**
+   * Absent: the span begins a trace of its own. Whether that trace is exported is decided as for the first of
+   * its links.
+   */
   readonly parent?: TraceContext | undefined;
   readonly links?: readonly TraceContext[];
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
 }
 
-/** Gives a new span its place. Where traces are not wanted there is none of these, and nothing is made for them. */
+/** Give a new span its position. Absent where traces are not wanted: then no span is made. */
 export type BeginSpan = (span: NewSpan) => Span;
 
 const TRACEPARENT =
@@ -47,7 +50,7 @@ const TRACEPARENT =
 const NO_ID = /^0+$/;
 const SAMPLED = 1;
 
-/** Reads a `traceparent`. `undefined` for what is none: by its standard that is as good as none at all. */
+/** Read a `traceparent`. Gives `undefined` for an invalid one: the standard treats it like an absent one. */
 export function parseTraceparent(text: string | undefined): TraceContext | undefined {
   const { version, traceId, spanId, flags, rest } = TRACEPARENT.exec(text ?? '')?.groups ?? {};
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
@@ -57,7 +60,7 @@ export function parseTraceparent(text: string | undefined): TraceContext | undef
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED };
 }
 
-/** The `traceparent` of a place in a trace: 55 characters. */
+/** The `traceparent` of a position in a trace: 55 characters. */
 export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }

@@ -21,13 +21,13 @@ export interface EraseAccountContext {
   readonly emit: Emit;
 }
 
-// So many at a time, so that no command is long.
+// In small groups, so that no command is long.
 const KEYS_AT_ONCE = 100;
 
 /**
- * Begin to erase an account with all that it owns. Once the promise has resolved, its API keys and portal sessions are good
- * for nothing and its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again
- * goes on where it broke off.
+ * Begin to erase an account with all that it owns. Once the promise has resolved, its API keys and portal
+ * sessions are invalid and its endpoints get nothing any more. A worker removes the rest step by step.
+ * Calling it again resumes where it broke off.
  *
  * @throws AppError `not_found`; `conflict` for the operator's own account.
  */
@@ -38,7 +38,8 @@ export async function eraseAccount(context: EraseAccountContext, id: AccountId):
   }
   const account = await accountStore.markErasing(id, clock());
   if (!account) throw accountNotFound();
-  // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
+  // Queue it before the rest, which the worker repeats: no crash in between leaves the account without an
+  // erasure.
   await erasureQueue.add(id);
   await endpointStore.removeAll(id);
   while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
@@ -47,7 +48,10 @@ export async function eraseAccount(context: EraseAccountContext, id: AccountId):
   return account;
 }
 
-/** How far the searches are for what no list leads to: first through the queues, then through all keys. */
+/**
+ * The positions of the searches for data that no list leads to: first through the queues, then through all
+ * keys.
+ */
 export interface ErasureCursor extends JobsCursor {
   readonly search?: SearchCursor | undefined;
 }
@@ -58,13 +62,13 @@ export interface StepErasureContext {
   readonly remainsStore: RemainsStore;
   readonly deliveryQueue: Pick<DeliveryQueue, 'removeIdle'>;
   readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
-  /** How long events are kept, and with them what this may have missed. */
+  /** How long events are kept, and with them any data that the search may have missed. */
   readonly retention: { readonly ageMs: number };
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** What is to become of the erasure's job. */
+/** What happens to the erasure's job next. */
 export type ErasureStepResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'again'; readonly delayMs: number; readonly cursor?: ErasureCursor };
@@ -72,25 +76,28 @@ export type ErasureStepResult =
 const DONE = { kind: 'done' } as const;
 const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
 
-// What one step looks at: a page of something. Of events, few at the same time, and few deliveries of each: their commands
-// go over the connections by which others' deliveries are made.
+// One page for one step. Few events at the same time, and few deliveries of each: their commands share the
+// connections that deliver for others.
 const PAGE = 500;
 const EVENTS_AT_ONCE = 25;
 const DELIVERIES_AT_ONCE = 20;
-// An attempt takes seconds; there is nothing to do for it but to wait.
+// An attempt takes seconds. The erasure can only wait for it.
 const BUSY_DELAY_MS = 500;
 
 /**
- * What began before the account was marked has written by then what it had to write: requests and fan-outs, what a
- * worker remembers of the account, and health, which is written a second late. Attempts are waited for one by one. What a
- * slow request makes later, it takes back itself.
+ * By then, work that began before the account was marked has written its data: requests and fan-outs, a
+ * worker's caches, and health, which is written a second late. Attempts are waited for one by one. A slow
+ * request takes back what it makes later.
  */
 const SETTLING_MS = 10_000;
-// The account was marked by another machine's clock.
+// Another machine's clock marked the account.
 const CLOCK_SKEW_MS = 5_000;
 const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
 
-/** Remove the next part of an account that is being erased. Each step is short; one that broke off is done again. */
+/**
+ * Remove the next part of an account that is being erased. Each step is short. A step that broke off is
+ * repeated.
+ */
 export async function stepErasure(
   context: StepErasureContext,
   accountId: AccountId,
@@ -99,7 +106,7 @@ export async function stepErasure(
   const { accountStore, endpointStore, remainsStore, accountJobs, clock } = context;
   const account = await accountStore.find(accountId);
   if (account?.erasingSince === undefined) return DONE;
-  // What somebody was just making when the account was marked.
+  // Requests may have created some when the account was marked.
   await endpointStore.removeAll(accountId);
   if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
   if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
@@ -162,7 +169,7 @@ function again(isBusy: boolean) {
   return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
 }
 
-/** Give those of which nothing is left, and whether only attempts under way keep the others. */
+/** Give the events of which nothing is left, and whether only attempts under way keep the others. */
 async function removeEvents(
   context: StepErasureContext,
   accountId: AccountId,
@@ -179,8 +186,8 @@ async function removeEvents(
   return { gone, isBusy: gone.length === 0 && outcomes.every((outcome) => outcome === 'busy') };
 }
 
-// The payload first: without it and its endpoint, a delivery that begins now ends without a trace. One that has begun
-// will put its attempt on record.
+// Remove the payload first: without it and its endpoint, a delivery that begins now ends without a trace. One
+// that has begun will still record its attempt.
 async function removeEvent(
   { remainsStore, deliveryQueue }: StepErasureContext,
   accountId: AccountId,

@@ -18,16 +18,16 @@ export interface ErasePayloadContext {
 
 // Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers round.
 const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
-// So many at a time, so that an event that went to thousands of endpoints does not fill the memory.
+// In groups, so that an event with thousands of endpoints does not fill the memory.
 const ERASED_AT_ONCE = 250;
 
 /**
- * Erase an event's payload for good: where it is kept, on the queue, and in what its receivers have answered. Once the
- * promise has resolved no attempt that begins sends it; what is pending is cancelled when its time comes. Doing it again is
- * harmless, and does what broke off the first time.
+ * Erase an event's payload for good: in its record, on the queue, and in the responses of its receivers. Once
+ * the promise has resolved no new attempt sends it. Pending deliveries are cancelled when their time comes.
+ * Repeating it is harmless, and does what an interrupted call has not.
  *
- * Answers come last: by then every delivery that was begun with the payload is registered, and one that is still under way
- * finds its log marked.
+ * Responses come last: by then every delivery that began with the payload is registered, and one that is
+ * still under way finds its log marked.
  *
  * @throws AppError `not_found`, also for another account's event.
  */
@@ -38,7 +38,7 @@ export async function erasePayload(
 ): Promise<void> {
   const { eventStore, eventQueue, wait, clock, emit } = context;
   const erasedAt = clock();
-  // First: an event that leaves the queue meanwhile is stored by then.
+  // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
   if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
   if (queued) await eventQueue.empty(accountId, id, queued);

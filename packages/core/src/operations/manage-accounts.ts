@@ -26,7 +26,7 @@ export interface CreateAccountContext {
  * Create an account. Repeating a creation gives the account that it made.
  *
  * @param creation the account's id, if the client has chosen none.
- * @throws AppError `conflict` when there is an account with this id, or was one until not long ago.
+ * @throws AppError `conflict` when an account with this id exists, or existed until recently.
  */
 export async function createAccount(
   { accountStore, newId, clock }: CreateAccountContext,
@@ -53,7 +53,10 @@ export async function createAccount(
   );
 }
 
-/** Change an account, for what is published from then on. @throws AppError `not_found`, also while it is being erased. */
+/**
+ * Change an account, for events published from then on. @throws AppError `not_found`, also while it is being
+ * erased.
+ */
 export async function updateAccount(
   { accountStore }: { readonly accountStore: Pick<AccountStore, 'change' | 'find'> },
   id: AccountId,
@@ -77,7 +80,7 @@ export async function readAccount(
   return account;
 }
 
-/** Read how much there still is of an account that is being erased; `undefined` for any other. */
+/** Read how much is left of an account that is being erased; `undefined` for any other. */
 export async function readRemains(
   { remainsStore }: { readonly remainsStore: Pick<RemainsStore, 'count'> },
   { id, erasingSince }: Account,
@@ -85,7 +88,7 @@ export async function readRemains(
   return erasingSince === undefined ? undefined : await remainsStore.count(id);
 }
 
-/** What may be said of a new account. Without an id it is given one. */
+/** The input for a new account. Without an id it is given one. */
 export const newAccountSchema = z
   .strictObject({
     id: accountIdSchema.optional(),
@@ -96,7 +99,7 @@ export const newAccountSchema = z
   .meta({ id: 'NewAccount' });
 export type NewAccount = z.output<typeof newAccountSchema>;
 
-/** What may be changed of an account. */
+/** The members of an account that can change. */
 export const accountPatchSchema = z
   .strictObject({
     weight: accountWeightSchema.optional(),

@@ -21,7 +21,7 @@ import type { AccountWaiting, QueueStanding, QueueStandings } from '../queue/bul
 import type { HeldCounts } from '../queue/redis-held-counts';
 import type { SeenWorker, WorkerReports } from './redis-worker-reports';
 
-/** How the service stands as a whole. */
+/** The state of the whole service. */
 export interface Operations {
   readonly queues: readonly QueueStanding[];
   readonly deadLetters: number;
@@ -48,7 +48,7 @@ export interface ReadOperationsContext {
 const KEPT_MS = 1_000;
 const MOST_ACCOUNTS = 10;
 
-/** Reads how the service stands as a whole, once a second at most. */
+/** Reads the state of the whole service, once a second at most. */
 export class OperationsReader {
   readonly read: () => Promise<Operations>;
 
@@ -57,7 +57,7 @@ export class OperationsReader {
   }
 }
 
-// Nothing of it costs more when there is more to count: counters, and looks at so many jobs at most.
+// No part gets more expensive with more data: counters, and a bounded number of jobs.
 async function readOperations(context: ReadOperationsContext): Promise<Operations> {
   const { standings, heldCounts, workerReports, openBreakers, countDisabled, clock } = context;
   const now = clock();
@@ -85,7 +85,7 @@ async function withWeight({ accountStore }: ReadOperationsContext, account: Acco
   return { ...account, weight };
 }
 
-/** What may keep an endpoint from getting its deliveries for longer. */
+/** The states that keep an endpoint from getting its deliveries for a longer time. */
 export const troubles = ['breaker_open', 'disabled'] as const;
 export type Trouble = (typeof troubles)[number];
 
@@ -96,11 +96,11 @@ export interface TroubledEndpoint {
   /** `undefined`: its record can't be read. */
   readonly url: string | undefined;
   readonly trouble: Trouble;
-  /** Why it is disabled; of a breaker it is always that attempts have failed. */
+  /** Why it is disabled. For a breaker the reason is always failed attempts. */
   readonly disabledReason: DisabledReason | undefined;
   /** How many attempts in a row have failed, of a breaker. */
   readonly failures: number | undefined;
-  /** Since when it is disabled, or fails; `undefined` where that is not on record. */
+  /** Since when it is disabled, or fails; `undefined` if not recorded. */
   readonly since: number | undefined;
 }
 
@@ -113,8 +113,8 @@ export interface ListTroubledContext {
 }
 
 /**
- * List endpoints of all accounts that are in trouble, for operators, by the indexes that there are of them. Disabled ones:
- * those disabled last first. Open breakers: those first that stay open for the longest.
+ * List the troubled endpoints of all accounts, for operators, from the indexes. Disabled ones: the last
+ * disabled first. Open breakers: those that stay open longest first.
  */
 export async function listTroubled(
   context: ListTroubledContext,
@@ -142,7 +142,7 @@ export async function listTroubled(
   });
 }
 
-// An index may have one too many, which its own record tells.
+// An index may have a stale entry. The endpoint's own record decides.
 async function showDisabled(
   context: ListTroubledContext,
   { id, at }: Mark,

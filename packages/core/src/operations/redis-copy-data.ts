@@ -7,20 +7,20 @@ export interface CopySide {
 
 export type CopyResult =
   | { readonly kind: 'copied'; readonly keys: number }
-  /** Processes of the service are connected there, which write. */
+  /** Processes of the service are connected there, and may write. */
   | { readonly kind: 'in_use'; readonly side: 'from' | 'to'; readonly processes: readonly string[] }
-  /** There is something already that no copy has left there. */
+  /** It already holds data that no copy has left there. */
   | { readonly kind: 'not_empty' };
 
 const AT_ONCE = 200;
-/** There while a copy is not complete: one that broke off can be made again. */
+/** This key exists while a copy is not complete: an interrupted copy can be repeated. */
 const INCOMPLETE = 'copy-incomplete';
 // As they tell Redis.
 const PROCESSES: readonly string[] = ['api', 'worker'];
 
 /**
- * Copies all that there is to another Redis, which may be a Cluster while this is none, or the other way round: the queues'
- * keys are renamed as that needs. Nothing may be written meanwhile.
+ * Copy all data to another Redis. Either side may be a Cluster: the queues' keys are renamed accordingly.
+ * Nothing may be written meanwhile.
  *
  * @param onProgress told how many keys have been copied so far.
  */
@@ -51,7 +51,7 @@ export async function copyData(
   return { kind: 'copied', keys };
 }
 
-/** Whether it was there still. */
+/** Gives whether the key still existed. */
 async function copyKey(from: RedisClient, to: RedisClient, key: string, newKey: string): Promise<boolean> {
   const [value, ttlMs] = await Promise.all([from.dumpBuffer(key), from.pttl(key)]);
   if (value === null || ttlMs === -2) return false;
@@ -69,7 +69,7 @@ async function isFreeFor(redis: RedisClient): Promise<boolean> {
   return sizes.every((size) => size === 0);
 }
 
-/** Those that use the same database. */
+/** The processes that use the same database. */
 async function processesAt(redis: RedisClient): Promise<readonly string[]> {
   const lists = await Promise.all(
     [...mastersOf(redis).values()].map(async (master) => {

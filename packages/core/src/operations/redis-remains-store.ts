@@ -22,26 +22,27 @@ export interface Remains {
 /** A list that leads to events, and one of its entries. */
 export interface Lead {
   readonly eventId: EventId;
-  /** As it stands in the list. */
+  /** The entry as it stands in the list. */
   readonly member: string;
 }
 
-/** What a look at some of all keys has found of an account. */
+/** The keys of an account found in one scan of some of all keys. */
 export interface Found {
   readonly leads: readonly Lead[];
-  /** Names of answers to requests with an `Idempotency-Key`. */
+  /** Names of idempotent responses. */
   readonly answers: readonly string[];
-  /** Where to go on; `undefined` at the end. */
+  /** The next cursor; `undefined` at the end. */
   readonly next: SearchCursor | undefined;
 }
 
-// Redis looks at so many keys in a millisecond or less.
+// Redis scans this many keys in a millisecond or less.
 const LOOKED_AT = 1_000;
 
 /**
- * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events, API
- * keys and portal sessions, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from
- * its end, and an entry goes after what it leads to: who takes this over finds what is left, and nothing else.
+ * The remains of an account that is being erased. One list leads to the next: the account's to its endpoints,
+ * events, API keys and portal sessions, an endpoint's to its events and replays, an event's to its
+ * deliveries. So a list is emptied from its end, and an entry is removed after the data that it leads to: a
+ * process that takes over finds what is left, and nothing else.
  */
 export class RemainsStore {
   readonly #heldCounts: HeldCounts;
@@ -61,7 +62,7 @@ export class RemainsStore {
     return { endpoints, events };
   }
 
-  /** How many of its API keys there were to be removed, at most `limit`. */
+  /** Remove up to `limit` of its API keys, and give their number. */
   async removeApiKeys(accountId: AccountId, limit: number): Promise<number> {
     const listKey = keys.apiKeyIds(accountId);
     const members = await this.#firstOf(listKey, limit);
@@ -76,7 +77,7 @@ export class RemainsStore {
     return members.length;
   }
 
-  /** How many of its portal sessions there were to be removed, at most `limit`. */
+  /** Remove up to `limit` of its portal sessions, and give their number. */
   async removePortalSessions(accountId: AccountId, limit: number): Promise<number> {
     const listKey = keys.portalSessionIds(accountId);
     const ids = await this.#firstOf(listKey, limit);
@@ -85,7 +86,7 @@ export class RemainsStore {
     return ids.length;
   }
 
-  /** An endpoint that there is something left of. */
+  /** An endpoint with remaining data. */
   async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
     const [id] = await this.#firstOf(keys.endpointIds(accountId), 1);
     return id as EndpointId | undefined;
@@ -99,7 +100,10 @@ export class RemainsStore {
     await this.redis.zrem(keys.events(accountId), ...membersOf(leads));
   }
 
-  /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
+  /**
+   * The events in its list of deliveries, and those of held deliveries: either may reach back further than
+   * the other.
+   */
   async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
     const members = await Promise.all(this.#listsOf(endpointId).map((list) => this.#firstOf(list, limit)));
     return [...new Set(members.flat())].slice(0, limit).map(toLead);
@@ -110,7 +114,7 @@ export class RemainsStore {
     await Promise.all(this.#listsOf(endpointId).map((list) => this.redis.zrem(list, ...members)));
   }
 
-  /** The payload, and what stands for it. */
+  /** The payload and its marker. */
   async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
     await this.redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
   }
@@ -120,7 +124,7 @@ export class RemainsStore {
     return members as EndpointId[];
   }
 
-  /** What happened to an event's deliveries. */
+  /** The logs of an event's deliveries. */
   async removeDeliveries(
     accountId: AccountId,
     eventId: EventId,
@@ -131,7 +135,7 @@ export class RemainsStore {
     await this.redis.zrem(keys.receivers(accountId, eventId), ...endpointIds);
   }
 
-  /** How many of its replays there were to be removed, at most `limit`. */
+  /** Remove up to `limit` of its replays, and give their number. */
   async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
     const listKey = keys.replays(endpointId);
     const members = await this.#firstOf(listKey, limit);
@@ -141,10 +145,10 @@ export class RemainsStore {
   }
 
   /**
-   * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
-   * that lists keep, and answers to requests. Others' keys may look much the same.
+   * Scan some of all keys, of every account, for data that no list leads to: events older than the last ones
+   * that lists keep, and idempotent responses. Other accounts' keys may look much the same.
    *
-   * @param noted where it has come to; left out at the beginning.
+   * @param noted the cursor of the last scan; absent at the beginning.
    */
   async findStrays(accountId: AccountId, noted: SearchCursor | undefined): Promise<Found> {
     const masters = mastersOf(this.redis);
@@ -160,7 +164,7 @@ export class RemainsStore {
     await Promise.all(names.map((name) => this.redis.unlink(keys.idempotency(accountId, name))));
   }
 
-  /** What is left of an endpoint once its lists are empty. */
+  /** Remove the rest of an endpoint once its lists are empty. */
   async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
     const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
       keyOf(endpointId),
@@ -176,7 +180,7 @@ export class RemainsStore {
     await this.redis.zrem(keys.endpointIds(accountId), endpointId);
   }
 
-  /** What is left of an account once its lists are empty, but for the account itself. */
+  /** Remove the rest of an account once its lists are empty, except the account itself. */
   async removeRest(accountId: AccountId): Promise<void> {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
@@ -226,11 +230,11 @@ function membersOf(leads: readonly Lead[]): string[] {
   return leads.map(({ member }) => member);
 }
 
-/** How far a search through all keys is. */
+/** The position of a search through all keys. */
 export interface SearchCursor {
-  /** The servers that hold the keys when it began, in the order in which they are searched. */
+  /** The servers that held the keys when it began, in the order of the search. */
   readonly masters: readonly string[];
-  /** The one that is being searched. */
+  /** The server that is being searched. */
   readonly master: string;
   readonly cursor: string;
 }
@@ -238,8 +242,9 @@ export interface SearchCursor {
 const START = '0';
 
 /**
- * Where a search is to go on. It begins again when the servers are others than they were: what has moved may have moved from
- * where it has not looked yet to where it has been, and a cursor says nothing to another server.
+ * The cursor to resume a search with. The search begins again when the servers have changed: keys may have
+ * moved from a server that was not searched yet to one that was, and a cursor is meaningless to another
+ * server.
  *
  * @param masters in any order, which differs from process to process.
  */
@@ -252,7 +257,7 @@ export function cursorAmong(
   return startOf(sorted, 0);
 }
 
-/** Where to go on after a look that gave this cursor; `undefined` at the end. */
+/** The next cursor after a scan that returned this one; `undefined` at the end. */
 export function cursorAfter({ masters, master }: SearchCursor, cursor: string): SearchCursor | undefined {
   if (cursor !== START) return { masters, master, cursor };
   return startOf(masters, masters.indexOf(master) + 1);

@@ -34,7 +34,7 @@ const MOST_WORKERS = 1_000;
 const listSchema = z.array(z.tuple([z.number(), z.string()]));
 const scriptKeys = [keys.workers, keys.workerReports];
 
-/** What workers have said of themselves not long ago. */
+/** The recent reports of workers. */
 export class WorkerReports {
   constructor(private readonly redis: RedisClient) {}
 
@@ -42,12 +42,12 @@ export class WorkerReports {
     await SAVE(this.redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
   }
 
-  /** Of one that stops, so that it is not taken for one that is there. */
+  /** Remove the report of a worker that stops, so that it is not listed any more. */
   async remove(id: string): Promise<void> {
     await this.redis.multi().zrem(keys.workers, id).hdel(keys.workerReports, id).exec();
   }
 
-  /** Those heard of last first. What a later version has written in another form is left out. */
+  /** The latest first. A report that a later version has written in another form is left out. */
   async list(): Promise<readonly SeenWorker[]> {
     const found = listSchema.parse(await LIST(this.redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
     return found.flatMap(([seenAt, text]) => {
@@ -60,9 +60,9 @@ throwStorageErrors(WorkerReports);
 
 const budgetSchema = z.object({ inUse: z.number(), allowed: z.number() });
 
-/** What a worker says of itself, now and then. */
+/** The regular report of a worker. */
 const workerReportSchema = z.object({
-  /** As in the log, and with each attempt on record. */
+  /** As in the log, and in each recorded attempt. */
   id: z.string(),
   /** The machine's name, or the container's. */
   host: z.string(),
@@ -70,20 +70,20 @@ const workerReportSchema = z.object({
   version: z.string(),
   /** Milliseconds since the Unix epoch. */
   startedAt: z.number(),
-  /** Attempts under way, and how many may be: those that have just begun, and those that take longer. */
+  /** Running attempts and their limits: young attempts, and those that take longer. */
   slots: z.object({ quick: budgetSchema, slow: budgetSchema }),
-  /** Attempts that have come to their end each second, since the report before. */
+  /** Attempts finished each second since the last report. */
   attemptsPerSecond: z.number(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 
-/** A worker that has been heard of not long ago. */
+/** A worker that has reported recently. */
 export interface SeenWorker extends WorkerReport {
-  /** When it said so. Milliseconds since the Unix epoch. */
+  /** The time of the report. Milliseconds since the Unix epoch. */
   readonly seenAt: number;
 }
 
-/** So often each worker says how it is. */
+/** Each worker reports this often. */
 export const REPORT_EVERY_MS = 10_000;
-/** One that was not heard of for so long is gone. */
+/** A worker without a report for this long is gone. */
 export const SEEN_FOR_MS = 3 * REPORT_EVERY_MS;

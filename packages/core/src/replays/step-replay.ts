@@ -40,27 +40,29 @@ const AT_ONCE: StepResult = { kind: 'again', delayMs: 0 };
 // of which little is chosen would take steps without end.
 const COUNTED_AT_ONCE = 500;
 const LOOKED_AT = 100;
-// A delivery that has just ended has its job still, for milliseconds or until a dead worker's jobs are taken over.
+// A delivery that has just ended keeps its job for milliseconds, or until a dead worker's jobs are taken
+// over.
 const ENDING_DELAY_MS = 1_000;
-// A replay sends twice a second, at most as many as it looks at: it comes in small doses, and is soon cancelled.
+// A replay sends twice a second, at most as many as it scans: in small doses, so that it can be cancelled
+// soon.
 const STEPS_A_SECOND = 2;
 
 /**
- * Take one step of a replay: count some of the events in its range, or, once all are counted, send some. How far it is, is
- * saved at the end of each step. A step that broke off is done again, and sends nothing twice: each delivery has the
- * replay's request on record.
+ * Take one step of a replay: count some of the events in its range or, once all are counted, send some. The
+ * progress is saved after each step. A step that broke off is repeated and sends nothing twice: each
+ * delivery's log has the replay's request.
  */
 export async function stepReplay(context: StepReplayContext, order: ReplayOrder): Promise<StepResult> {
   const { endpointStore, replayStore } = context;
   const endpoint = await endpointStore.find(order.accountId, order.endpointId);
-  // What is not on record stays off it when its webhook is gone: its account may have been erased.
+  // A replay that is not recorded stays so when its webhook is gone: its account may have been erased.
   const replay = endpoint ? await findOrCreate(context, order) : await replayStore.find(order.id);
   if (!replay || hasEnded(replay)) return DONE;
   if (!endpoint) return await end(context, replay, 'failed', 'The webhook was deleted.');
   return await (replay.status === 'counting' ? count : send)(context, replay, endpoint);
 }
 
-// It is queued first: who asked for it may have died before it was on record.
+// The job is queued before the record is written: the process that queued it may have died in between.
 async function findOrCreate(
   { replayStore }: StepReplayContext,
   order: ReplayOrder,
@@ -97,7 +99,7 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   const results = ending < 0 ? resent : resent.slice(0, ending);
   const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
 
-  // On from there soon: those behind it that are sent already are counted then.
+  // Go on soon: deliveries that are sent by then are counted then.
   if (ending >= 0) {
     const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
     return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
@@ -110,7 +112,7 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs });
 }
 
-// Over, if it was cancelled meanwhile.
+// Stop, if it was cancelled meanwhile.
 async function goOn(
   { replayStore, emit }: StepReplayContext,
   replay: Replay,
@@ -173,7 +175,7 @@ interface ChooseEventsContext {
 interface Judged {
   readonly member: Mark;
   readonly isChosen: boolean;
-  /** Whether it would be chosen, but there is no payload to send any more. */
+  /** Whether it would be chosen, but its payload is erased. */
   readonly isErased: boolean;
 }
 
@@ -185,7 +187,7 @@ interface Considered extends Judged {
 /**
  * Go through the events of a replay's range, oldest first, and judge each.
  *
- * @param enough of those beyond so many chosen ones the filter may not have been asked yet: they stand as chosen.
+ * @param enough beyond this many chosen events the filter may be skipped: they stay chosen.
  */
 async function chooseEvents(
   context: ChooseEventsContext,
@@ -196,12 +198,12 @@ async function chooseEvents(
 ): Promise<readonly Judged[]> {
   const members = await readMembers(context, replay, limit);
   const judged = await Promise.all(members.map((member) => judge(context, replay, endpoint, member)));
-  // What has failed passed when it was published, and is not asked for its type again either.
+  // A failed delivery passed the filter when it was published, and its type is not checked again either.
   if (endpoint.filter === undefined || replay.mode === 'failed') return judged;
   return await filtered(context, readStoredFilter(endpoint.filter), endpoint, judged, enough);
 }
 
-// What has failed is among the endpoint's own deliveries: far fewer than all of the account's events.
+// Failed deliveries are in the endpoint's own list: far fewer than all of the account's events.
 async function readMembers(
   { eventStore, deliveryStore }: ChooseEventsContext,
   { accountId, endpointId, mode, since, until, cursor }: Replay,
@@ -234,15 +236,18 @@ async function judge(
   return { member, isChosen: isWanted && !isErased, isErased, isRequested };
 }
 
-/** What is known of an event that may be replayed. */
+/** The facts about an event that may be replayed. */
 export interface Candidate {
   readonly head: EventHead;
   readonly state: DeliveryState;
-  /** Whether there is, or was, a delivery of it to the endpoint. */
+  /** Whether a delivery of it to the endpoint exists or existed. */
   readonly hasDelivery: boolean;
 }
 
-/** Whether a replay sends an event. One that it has requested already, in a step that broke off, it still does. */
+/**
+ * Whether a replay sends an event. An event that this replay requested already, in a step that broke off,
+ * still counts.
+ */
 export function isToBeSent(
   { id, mode }: Pick<Replay, 'id' | 'mode'>,
   { events }: Pick<Endpoint, 'events'>,
@@ -260,7 +265,7 @@ export function isToBeSent(
   }
 }
 
-// One after the other, so that no more than one payload is in memory, and others have their turn in between.
+// One after the other, so that only one payload is in memory at a time, and other work runs in between.
 async function filtered(
   context: ChooseEventsContext,
   filter: PayloadFilter,
@@ -287,6 +292,6 @@ async function passes(
 ): Promise<boolean> {
   const event = await eventStore.find(accountId, id as EventId);
   await setImmediate();
-  // Gone meanwhile: who is to send it finds that out.
+  // Gone meanwhile: the sender finds that out.
   return event?.body === undefined || filter.matches(dataOf(event.body));
 }
