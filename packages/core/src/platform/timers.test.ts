@@ -159,7 +159,7 @@ describe('WakeUpTimer', () => {
     expect(runs).toEqual([100]);
   });
 
-  it('never runs the work twice at the same time', async () => {
+  it('never runs the work twice at the same time: those who ask during a run share the next one', async () => {
     const { timer, runs, end } = arrange();
     const first = timer.runNow();
     const second = timer.runNow();
@@ -172,9 +172,30 @@ describe('WakeUpTimer', () => {
     expect(runs).toEqual([0, 50]);
     end();
     await second;
-    await jest.advanceTimersByTimeAsync(0);
-    expect(runs).toEqual([0, 50, 50]);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(runs).toEqual([0, 50]);
+    expect(timer.isIdle).toBe(true);
+  });
+
+  it('is idle only while no run is under way, and none is to come', async () => {
+    const { timer, end } = arrange();
+    expect(timer.isIdle).toBe(true);
+    timer.wakeUpIn(10);
+    expect(timer.isIdle).toBe(false);
+    await jest.advanceTimersByTimeAsync(10);
+    expect(timer.isIdle).toBe(false);
     end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(timer.isIdle).toBe(true);
+  });
+
+  it('runs what is left after it was stopped, when it is told to', async () => {
+    const { timer, runs, end } = arrange();
+    await timer.stop();
+    const last = timer.runNow();
+    end();
+    await last;
+    expect(runs).toEqual([0]);
   });
 
   it('stops when the run under way has ended, and takes no wake-up after that', async () => {

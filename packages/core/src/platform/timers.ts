@@ -31,10 +31,17 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
 export class WakeUpTimer {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #running: Promise<unknown> | undefined;
+  #running: Promise<void> | undefined;
+  /** The run that follows the one under way. */
+  #next: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(private readonly work: () => Promise<unknown>) {}
+
+  /** Whether no run is under way, and none is to come. */
+  get isIdle(): boolean {
+    return this.#timer === undefined && this.#running === undefined;
+  }
 
   /** Runs the work after a delay in milliseconds, or sooner if an earlier wake-up is set already. */
   wakeUpIn(delayMs: number): void {
@@ -45,20 +52,30 @@ export class WakeUpTimer {
     this.#timer = setTimeout(() => void this.runNow(), delayMs);
   }
 
-  /** Runs the work at once, or right after the run that is under way, in place of the wake-up that was set. */
+  /**
+   * Runs the work at once, or right after the run that is under way, in place of the wake-up that was set. Those who ask
+   * during a run share the next one. Also runs after `stop`, such as for what is left.
+   */
   async runNow(): Promise<void> {
     this.#clear();
-    while (this.#running) await this.#running;
-    this.#running = this.work().finally(() => {
-      this.#running = undefined;
-    });
-    await this.#running;
+    if (this.#next === undefined && this.#running !== undefined) {
+      this.#next = this.#running.then(() => this.#run());
+    }
+    await (this.#next ?? this.#run());
   }
 
   /** Takes back the wake-up, refuses further ones, and waits for the run that is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#clear();
+    await (this.#next ?? this.#running);
+  }
+
+  async #run(): Promise<void> {
+    this.#next = undefined;
+    this.#running = this.work().then(() => {
+      this.#running = undefined;
+    });
     await this.#running;
   }
 
