@@ -2,7 +2,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import type { Emit } from '../../domain/signal';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
-import { settledWithin } from '../../platform/timers';
+import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './attempt-tally';
 import type { HealthStore } from './redis-health-store';
 
@@ -29,42 +29,25 @@ const STOP_PATIENCE_MS = 1_000;
  */
 export class HealthRecorder {
   readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
-  #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> | undefined;
-  #isStopped = false;
+  readonly #timer = new WakeUpTimer(() => this.#writeAll());
 
   constructor(private readonly options: HealthRecorderOptions) {}
 
   record(endpointId: EndpointId, attempt: EndedAttempt): void {
     this.#add(endpointId, tallyOf(attempt));
-    this.#flushSoon();
+    this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
   /** Writes down what there is. Resolves when that was tried; one at a time. */
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#flushing ??= this.#writeAll().finally(() => {
-      this.#flushing = undefined;
-      this.#flushSoon();
-    });
-    return this.#flushing;
+  async flush(): Promise<void> {
+    await this.#timer.runNow();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    await settledWithin(STOP_PATIENCE_MS, this.#flushRest());
-  }
-
-  // Onto a flush that is under way another one has to follow, for what came in after it began.
-  async #flushRest(): Promise<void> {
-    await this.#flushing;
-    await this.flush();
-  }
-
-  #flushSoon(): void {
-    if (this.#isStopped || this.#timer || this.#flushing || this.#tallies.size === 0) return;
-    this.#timer = setTimeout(() => void this.flush(), FLUSH_AFTER_MS);
+    await settledWithin(
+      STOP_PATIENCE_MS,
+      this.#timer.stop().then(() => this.flush()),
+    );
   }
 
   async #writeAll(): Promise<void> {
@@ -72,7 +55,9 @@ export class HealthRecorder {
     this.#tallies.clear();
     const validationErrors = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
     const error = validationErrors.find((fault) => fault !== undefined);
-    if (error !== undefined) this.options.emit({ name: 'task.failed', task: 'record health', error });
+    if (error === undefined) return;
+    this.options.emit({ name: 'task.failed', task: 'record health', error });
+    this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
   async #write(endpointId: EndpointId, tally: AttemptTally): Promise<unknown> {
