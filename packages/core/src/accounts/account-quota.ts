@@ -4,7 +4,7 @@ import { type AccountUsage, type Door, lapseOf, type UsageChange, type UsageKind
 import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
-import { settledWithin } from '../platform/timers';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
 import type { Standing, UsageStore } from './redis-usage-store';
 
 export interface AccountQuotaOptions {
@@ -136,8 +136,7 @@ const STOP_PATIENCE_MS = 1_000;
  */
 export class UsageRecorder {
   #changes = new Map<AccountId, Map<string, UsageChange>>();
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  readonly #timer = new WakeUpTimer(() => this.#writeAll());
 
   constructor(private readonly options: UsageRecorderOptions) {}
 
@@ -147,30 +146,31 @@ export class UsageRecorder {
    */
   note(accountId: AccountId, kind: UsageKind, bytes: number, storedAt: number, keptMs: number): void {
     this.#add(accountId, { kind, bytes, lapsesAt: lapseOf(storedAt, keptMs) });
-    if (this.#changes.size >= MAX_ACCOUNTS) void this.flush();
-    else this.#flushSoon();
+    this.#timer.wakeUpIn(this.#changes.size >= MAX_ACCOUNTS ? 0 : FLUSH_AFTER_MS);
   }
 
   /** Write the sums. Resolves when that was tried. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    await this.#timer.runNow();
+  }
+
+  async stop(): Promise<void> {
+    await settledWithin(
+      STOP_PATIENCE_MS,
+      this.#timer.stop().then(() => this.flush()),
+    );
+  }
+
+  async #writeAll(): Promise<void> {
     const taken = this.#changes;
     this.#changes = new Map();
     const validationErrors = await Promise.all(
       [...taken].map(([id, changes]) => this.#write(id, [...changes.values()])),
     );
     const error = validationErrors.find((fault) => fault !== undefined);
-    if (error !== undefined) this.options.emit({ name: 'task.failed', task: 'count usage', error });
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    await settledWithin(STOP_PATIENCE_MS, this.flush());
-  }
-
-  #flushSoon(): void {
-    if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.flush(), FLUSH_AFTER_MS);
+    if (error === undefined) return;
+    this.options.emit({ name: 'task.failed', task: 'count usage', error });
+    this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
   async #write(accountId: AccountId, changes: readonly UsageChange[]): Promise<unknown> {
@@ -179,7 +179,6 @@ export class UsageRecorder {
       return undefined;
     } catch (error) {
       for (const change of changes) this.#add(accountId, change);
-      this.#flushSoon();
       return error;
     }
   }
