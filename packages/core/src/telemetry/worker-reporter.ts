@@ -1,7 +1,7 @@
 import type { Slots } from '../deliver/flow/slots';
 import type { Emit, SignalListener } from '../domain/signal';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from '../operations/redis-worker-reports';
-import { settledWithin } from '../platform/timers';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
 
 export interface WorkerReporterOptions {
   readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
@@ -16,21 +16,20 @@ const STOP_PATIENCE_MS = 1_000;
 
 /** Says now and then that this worker is there, and how much it does: one command each time, whatever it does. */
 export class WorkerReporter {
-  #timer: NodeJS.Timeout | undefined;
-  #report: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #timer = new WakeUpTimer(async () => {
+    await this.runOnce();
+    this.#timer.wakeUpIn(REPORT_EVERY_MS);
+  });
 
   constructor(private readonly options: WorkerReporterOptions) {}
 
   start(): void {
-    this.#report = this.runOnce().then(() => this.#schedule());
+    void this.#timer.runNow();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
     const { workerReports, worker } = this.options;
-    const leaving = this.#report.then(() => this.#trying(workerReports.remove(worker.id)));
+    const leaving = this.#timer.stop().then(() => this.#trying(workerReports.remove(worker.id)));
     await settledWithin(STOP_PATIENCE_MS, leaving);
   }
 
@@ -50,11 +49,6 @@ export class WorkerReporter {
     } catch (error) {
       this.options.emit({ name: 'task.failed', task: 'report worker', error });
     }
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => this.start(), REPORT_EVERY_MS);
   }
 }
 
