@@ -126,7 +126,7 @@ export async function composeWorker(
 
   const port = await opsServer.start();
   for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
-  // Without Redis it looks until there is one.
+  // Without Redis it asks again until there is one.
   void shards.start((current) => servedShards.serve(current));
 
   return {

@@ -63,13 +63,16 @@ export interface ProcessContext {
   readonly emit: Emit;
 }
 
-/** Everything that the worker's consumers and use cases work with. Each function names the few members that it uses. */
+/**
+ * Everything that the worker's consumers and use cases work with. Each function names the few members that it
+ * uses.
+ */
 export type WorkerContext = ReturnType<typeof openContext>['context'];
 
 /**
- * Open all that the worker keeps in Redis and on queues, over a connection that stands. Nothing is started. `recorders` have
- * something to write still when the process stops; `connections` are what they, and consumers, need until then. Both are in
- * the order in which they are to be stopped.
+ * Open all that the worker keeps in Redis and on queues, over a connection that stands. Nothing is started.
+ * `recorders` have something to write still when the process stops; `connections` are what they, and
+ * consumers, need until then. Both are in the order in which they are to be stopped.
  */
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
@@ -193,7 +196,8 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
   };
 }
 
-// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the
+// disabling.
 function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
   return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
 }
@@ -204,13 +208,14 @@ function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig):
     : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
 }
 
-// One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.
+// One endpoint may hold a quarter of the slots, and all of them while no other endpoint wants any.
 const ENDPOINT_SHARE = 4;
 // Several times what a healthy receiver takes to respond.
 const PERMIT_PATIENCE_MS = 100;
 // Endpoints that nothing is known of yet may hold half of the slots together.
 const UNKNOWN_SHARE = 2;
-// So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before they are felt.
+// So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before
+// they are felt.
 const SLOW_FACTOR = 4;
 
 type AdmissionContext = Pick<ProcessContext, 'config'> &
@@ -239,7 +244,8 @@ function openAdmission(context: AdmissionContext) {
   return { deliveryCapacity, slots, concurrency, releaser };
 }
 
-// One statement for all of them: more at once would save little, and hold up the process while they are put together.
+// One statement for all of them: more at once would save little, and hold up the process while they are put
+// together.
 const MAX_ARCHIVE_BATCH = 500;
 const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
 // Several times as long as the archiver waits for something to come.

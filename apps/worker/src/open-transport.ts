@@ -18,7 +18,7 @@ interface TransportContext {
   readonly emit: Emit;
 }
 
-/** Open what deliveries go out by: to receivers, or to those who listen for them. */
+/** Open what sends deliveries: to receivers, or to clients that listen for them. */
 export function openTransport(context: TransportContext) {
   const toReceivers = openGot(context);
   const { handOver, mailbox } = openHandOver(context);

@@ -19,7 +19,9 @@ export interface WatchedQueue {
 
 /** Takes the events and deliveries of one shard. */
 class ShardConsumers {
-  /** Those that it is expected to take something from whenever something waits there: their jobs are short. */
+  /**
+   * Those that it is expected to take something from whenever something waits there: their jobs are short.
+   */
   readonly watched: readonly WatchedQueue[];
   readonly #events: EventConsumer;
   readonly #deliveries: DeliveryConsumer;
@@ -49,8 +51,8 @@ class ShardConsumers {
 }
 
 /**
- * Takes jobs from the shards in force, or from those of them that this worker is to serve, and from those that are being
- * given up, which every worker serves.
+ * Takes jobs from the shards in force, or from those of them that this worker is to serve, and from those
+ * that are being given up, which every worker serves.
  */
 export class ServedShards {
   readonly #consumers = new Map<string, ShardConsumers>();
@@ -72,7 +74,10 @@ export class ServedShards {
     return [...this.#consumers.values()].flatMap(({ watched }) => watched);
   }
 
-  /** Begins with those that are new, and stops with those that are gone. @returns all that it takes jobs from now. */
+  /**
+   * Begins with those that are new, and stops with those that are gone. @returns all that it takes jobs from
+   * now.
+   */
   serve(shards: ShardsInForce): readonly QueueShard[] {
     if (this.#isStopped) return [];
     const inForce = shards.inForce().filter((_shard, i) => this.only?.includes(i) ?? true);

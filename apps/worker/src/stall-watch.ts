@@ -27,8 +27,8 @@ const PATIENCE_MS = 1_000;
 const WRITE_CHECK_MS = 1_000;
 
 /**
- * Finds out when this worker takes nothing although jobs wait: then it is of no use, and a new one in its place may be. It is
- * not to blame while Redis is away or takes no writes, and keeps what it has until then.
+ * Finds out when this worker takes nothing although jobs wait: then it is of no use, and a new one in its
+ * place may be. It is not to blame while Redis is away or takes no writes, and keeps what it has until then.
  */
 export class StallWatch {
   readonly #standstills = new WeakMap<WatchedQueue, Standstill>();

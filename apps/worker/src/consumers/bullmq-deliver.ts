@@ -37,7 +37,7 @@ const LOCK_MARGIN_MS = 500;
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE_DELAY_MS = 1_000;
 
-/** Takes a shard's deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
+/** Takes a shard's deliveries off their queue, one attempt a run, and tells BullMQ when to run a job again. */
 export class DeliveryConsumer {
   readonly #dueDeliveries: DueDeliveries;
   readonly #worker: BullmqWorker<DeliveryJob>;
@@ -91,7 +91,7 @@ export class DeliveryConsumer {
     }
   }
 
-  // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
+  // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no attempt.
   async #attempt(job: Job<DeliveryJob>, run: DeliveryRun, abortSignal: AbortSignal): Promise<DeliverResult> {
     const { placement, emit } = this.context;
     try {
@@ -111,7 +111,7 @@ export class DeliveryConsumer {
   }
 }
 
-// Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people to look at.
+// Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people.
 function readRun(job: Job<DeliveryJob>, lockDurationMs: number): DeliveryRun {
   const parts = parseDeliveryId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);

@@ -43,8 +43,8 @@ export interface EventConsumerContext
 export const FAN_OUT_CONCURRENCY = 32;
 
 /**
- * Takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with all else. Those of an
- * account that is erased are dropped, whatever they are: nothing of it is to be stored again.
+ * Takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with all
+ * else. Those of an erased account are dropped: nothing of it is to be stored again.
  */
 export class EventConsumer {
   readonly #pushedEvents: PushedEvents;

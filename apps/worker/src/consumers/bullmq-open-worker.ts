@@ -16,7 +16,7 @@ export interface OpenWorkerOptions {
   readonly shard: QueueShard;
   /** Jobs under way at the same time, those of other workers with the same one included. */
   readonly capacity: SharedCapacity;
-  /** How often it looks for jobs whose lock is over: so much later at most it takes them over. Milliseconds. */
+  /** How often it looks for jobs whose lock is over: so much later at most it has them. Milliseconds. */
   readonly stalledCheckMs?: number;
   readonly stopDeadlineMs?: number;
 }
@@ -25,11 +25,11 @@ export interface OpenWorkerOptions {
 const STALLED_CHECKS_PER_LOCK = 4;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
-// What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy that is out of
-// order for as long as events are kept (14 days, a start every 5 seconds) does.
+// What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy
+// that is out of order for as long as events are kept (14 days, a start every 5 seconds) does.
 const MAX_STARTS = 300_000;
-// So often an idle worker asks although nothing has woken it, and a second later it takes a connection that says nothing
-// for dead.
+// So often an idle worker asks although nothing has woken it, and a second later it takes a connection that
+// says nothing for dead.
 const ASK_AFTER_S = 10;
 // BullMQ waits so long before it tries again what a broken connection has kept it from.
 const RETRY_DELAY_MS = 500;

@@ -33,7 +33,7 @@ export async function delayJob(job: Job, token: string | undefined, delayMs: num
  * @throws WaitingError always, which tells BullMQ that the job is not at its end.
  */
 export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
-  // With a place of its own it would be where it was when it came, and that may be far behind by now.
+  // With its priority it would be where it was when it came, and that may be far behind by now.
   if (job.priority > 0) await unlessLost(job.changePriority({ priority: FIRST }));
   await unlessLost(job.moveToWait(token));
   throw new WaitingError();
@@ -50,8 +50,8 @@ async function unlessLost(move: Promise<unknown>): Promise<void> {
 /**
  * Puts a job back whose work is done in steps, once one is done.
  *
- * BullMQ counts each step as a start. Work of many steps would look like a job that kills each worker that takes it, so
- * the count begins anew with each step that came to its end.
+ * BullMQ counts each step as a start. Work of many steps would look like a job that kills each worker that
+ * takes it, so the count begins anew with each step that came to its end.
  *
  * @throws DelayedError always, which tells BullMQ that the job is not at its end.
  */
@@ -68,10 +68,11 @@ export async function putBackForNextStep(
 const SOON_MS = 1_000;
 
 /**
- * Does a job's work; when that breaks off, for Redis could not take all of it, puts the job back for a second,
- * whatever the job's own options say about attempts.
+ * Does a job's work; when that breaks off, for Redis could not take all of it, puts the job back for a
+ * second, whatever the job's own options say about attempts.
  *
- * @throws UnrecoverableError when the work does: no later run would go better. DelayedError when it has put the job back itself.
+ * @throws UnrecoverableError when the work does: no later run would go better. DelayedError when the job
+ *   is put back.
  */
 export async function orTryAgainSoon<Result>(
   work: () => Promise<Result>,
@@ -94,7 +95,7 @@ const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 600_000;
 
 /**
- * Delays a job whose data this process can't read. It uses up no attempt, and waits the longer the more often it came.
+ * Delays a job whose data this process can't read. It uses up no attempt, and waits longer each time.
  *
  * @throws DelayedError when it has delayed the job, which tells BullMQ that the job is not at its end.
  */
@@ -106,7 +107,8 @@ export async function delayTooNew(job: Job, token: string | undefined, emit: Emi
 }
 
 /**
- * How long a job waits whose endpoint's secrets can't be read. Somebody has to bring the key or mend the record, and
- * until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a number: this makes a week of them.
+ * How long a job waits whose endpoint's secrets can't be read. An operator has to bring the key or mend the
+ * record, and until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a number:
+ * this makes a week of them.
  */
 export const UNREADABLE_SECRET_DELAY_MS = 60_000;

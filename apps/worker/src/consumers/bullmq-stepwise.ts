@@ -48,7 +48,7 @@ interface StepwiseWorkerOptions {
   readonly concurrency: number;
 }
 
-/** Open what does one step of a job's work a run, and puts the job back until the next one. Nobody waits for them by the second. */
+/** Open what does one step of a job's work a run, and puts the job back until the next one. None is urgent. */
 export function openStepwiseWorker<Data>(
   context: OpenWorkerContext,
   { queue, shard, concurrency }: StepwiseWorkerOptions,

@@ -11,13 +11,14 @@ export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 
   readonly prefix: string;
   /** How many jobs may be under way, those of other workers with the same one included. */
   readonly capacity: SharedCapacity;
-  /** How long `stop` lets jobs that are under way come to their end before it cancels them. Milliseconds; for ever unless given. */
+  /** How long `stop` waits for jobs under way before it cancels them. Milliseconds; unless given, for ever. */
   readonly stopDeadlineMs?: number | undefined;
 }
 
-// BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. Whoever has sent something then
-// and can't record it would lose its job to somebody who sends it again. KEYS: stalled. ARGV: what the keys of jobs begin
-// with, for how long, then the id and the token of each. Gives the ids of those that are not ours any more.
+// BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. A worker that has
+// sent something then and can't record it would lose its job to another one, which sends it again. KEYS:
+// stalled. ARGV: what the keys of jobs begin with, for how long, then the id and the token of each. Gives the
+// ids of those that are not ours any more.
 const EXTEND_LOCKS = defineScript(`
   local lost = {}
   for i = 3, #ARGV, 2 do
@@ -30,8 +31,8 @@ const EXTEND_LOCKS = defineScript(`
   end
   return lost`);
 
-// Wakes nobody any more if nothing waits: then it gives when the next delayed job is due, or 0. KEYS: wait, prioritized,
-// delayed, marker.
+// Takes the marker away that wakes workers if nothing waits: then it gives when the next delayed job is due,
+// or 0. KEYS: wait, prioritized, delayed, marker.
 const REST_WHEN_DRAINED = defineScript(`
   if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return false end
   redis.call('ZREM', KEYS[4], '0')
@@ -44,7 +45,7 @@ const lostSchema = z.array(z.string());
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
 
-// Above the ten seconds that BullMQ waits at most to be woken, and the second after which it makes a silent connection anew.
+// Above the ten seconds that BullMQ waits to be woken, and the one after which it makes a connection anew.
 const WOKEN_WITHIN_MS = 15_000;
 
 // Far longer than what was fetched takes from Redis' answer to the processor.
@@ -65,9 +66,9 @@ interface MainLoop {
 }
 
 /**
- * A worker that keeps what it has: a job stays its own for as long as the process lives and reaches Redis; what was
- * fetched for it over a connection that broke is given back at once; a job that fails for good stays to be looked into,
- * and one that is done goes, whatever its options say.
+ * A worker that keeps what it has: a job stays its own for as long as the process lives and reaches Redis;
+ * what was fetched for it over a connection that broke is given back at once; a job that fails for good stays
+ * to be looked into, and one that is done goes, whatever its options say.
  */
 export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   readonly #redis: RedisClient;
@@ -78,7 +79,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   /** How many jobs are at work at the same time. */
   #running = 0;
   #steps = 0;
-  /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
+  /** Jobs that were given back, with the token of their fetch: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
   constructor(
@@ -128,8 +129,8 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   /**
-   * What a job's end brings along begins at once: BullMQ's loop would come to it when it is done with fetching others. While
-   * the loop waits to be woken there is nothing that could be brought along.
+   * What a job's end brings along begins at once: BullMQ's loop would come to it when it is done with
+   * fetching others. While the loop waits to be woken there is nothing that could be brought along.
    */
   override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
@@ -147,8 +148,8 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   /**
-   * By itself BullMQ learns that nothing more waits from a fetch that comes back empty, and wakes somebody for each job
-   * that it fetches: three round trips for a job that comes alone.
+   * By itself BullMQ learns that nothing more waits from a fetch that comes back empty, and wakes somebody
+   * for each job that it fetches: three round trips for a job that comes alone.
    */
   protected override async moveToActive(token: string, name?: string): Promise<Job<Data>> {
     const rest = this.#restWhenDrained();
@@ -180,7 +181,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     signal?: AbortSignal,
   ): Promise<unknown> {
     const jobId = job.id ?? '';
-    // Somebody else may be at it: this leaves it alone, and takes the next one.
+    // Another worker may be at it: this one leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
     this.#underWay.add(jobId);
     this.#steps += 1;
@@ -195,14 +196,14 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   protected override createJob(json: JobJson, jobId: string): Job<Data> {
     const job = this.#read(json, jobId);
     job.opts.backoff ??= OUR_BACKOFF;
-    // Producers set these for queues of their own. Here the one would take away what nobody has seen; the other would leave
-    // what was done, with its payload, where no retention and no erasure looks for it.
+    // Producers set these for queues of their own. Here the one would take away what nobody has seen; the
+    // other would leave what was done, with its payload, where no retention and no erasure looks for it.
     if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
     if (job.opts.removeOnComplete !== undefined) delete job.opts.removeOnComplete;
     return job;
   }
 
-  // By itself BullMQ would drop such a job, find it again when its lock has expired, and go on like that for ever.
+  // By itself BullMQ would drop such a job, find it again when its lock has expired, for ever.
   #read(json: JobJson, jobId: string): Job<Data> {
     try {
       return super.createJob(json, jobId);
@@ -213,15 +214,16 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     }
   }
 
-  // BullMQ's loop fetches as many as it may take, one round trip after the other, before it begins with the first of them.
+  // BullMQ's loop fetches all that it may take, one round trip after the other, before it begins with one.
   #fetchOneAhead(): void {
     this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity.limitOf(this)), 1);
   }
 
   /**
-   * BullMQ makes a connection anew that has waited for too long: it closes it, waits for its end without a bound, and opens it
-   * again. `connect()` comes to an end and the connection comes back, but a client that breaks just before it is closed
-   * may never say that it has ended. Whoever fetches next waits for Redis as long as it takes.
+   * BullMQ makes a connection anew that has waited for too long: it closes it, waits for its end without a
+   * bound, and opens it again. `connect()` comes to an end and the connection comes back, but a client that
+   * breaks just before it is closed may never say that it has ended. What fetches next waits for Redis as
+   * long as it takes.
    */
   #neverWaitInVain(): void {
     const loop = this.#mainLoop;
@@ -234,7 +236,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     return this as unknown as MainLoop;
   }
 
-  /** When the next delayed job is due, or 0; `undefined` if there is something to fetch, or nobody knows. */
+  /** When the next delayed job is due, or 0; `undefined` if there is something to fetch, or not known. */
   async #restWhenDrained(): Promise<number | undefined> {
     // Behind the fetch that goes out in this turn of the event loop.
     await immediate();
@@ -255,20 +257,20 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   };
 
   /**
-   * Redis may have made a job ours in an answer that a broken connection has swallowed. Nobody else would have it before
-   * its lock has expired.
+   * Redis may have made a job ours in a response that a broken connection has swallowed. No other worker
+   * would have it before its lock has expired.
    */
   async #giveLostBack(): Promise<void> {
     const suspects = await this.#fetchedElsewhere();
     if (suspects.size === 0) return;
-    // An answer of the new connection may be on its way still.
+    // A response of the new connection may be on its way still.
     await wait(ARRIVAL_MS);
     for (const [jobId, token] of await this.#fetchedElsewhere()) {
       if (suspects.get(jobId) === token && !this.closing) await this.#giveBack(jobId, token);
     }
   }
 
-  /** Jobs that are ours according to Redis, and that we know nothing of, with the tokens that they were fetched with. */
+  /** Jobs that are ours according to Redis, and that we know nothing of, with the tokens of their fetch. */
   async #fetchedElsewhere(): Promise<ReadonlyMap<string, string>> {
     const active = await this.#redis.lrange(this.#keys.active, 0, -1);
     const unknown = active.filter((jobId) => !this.#underWay.has(jobId));
@@ -305,9 +307,9 @@ export interface Sharer {
 }
 
 /**
- * How many jobs may be under way in this process, whichever of several queues they are from. What one does not use is the
- * others'; of what is short, each that wants more has an equal part. One at least each may always have, so that there can be
- * more by as many as there are queues, less one.
+ * How many jobs may be under way in this process, whichever of several queues they are from. What one does
+ * not use is the others'; of what is short, each that wants more has an equal part. One at least each may
+ * always have, so that there can be more by as many as there are queues, less one.
  */
 export class SharedCapacity {
   readonly #sharers = new Set<Sharer>();
