@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
@@ -29,7 +30,6 @@ import {
   workerSignalMetrics,
 } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
-import { AttemptRate, WorkerReporter } from '@hookferry/core/telemetry/worker-reporter';
 import type { Registry } from 'prom-client';
 import { stallTimeoutOf, type WorkerConfig } from './config';
 import { openErasureWorker, openReplayWorker } from './consumers/bullmq-stepwise';

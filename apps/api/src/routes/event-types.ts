@@ -1,9 +1,6 @@
+import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
-import {
-  EVENT_TYPE_NAME_FORM,
-  eventTypeInputSchema,
-  eventTypeNameSchema,
-} from '@hookferry/core/event-types/custom-event-type';
+import { eventTypeInputSchema } from '@hookferry/core/event-types/custom-event-type';
 import {
   eventTypeViewSchema,
   listEventTypes as listAll,

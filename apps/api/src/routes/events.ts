@@ -1,6 +1,5 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
-import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/domain/event';
-import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
+import { type AcceptedEvent, EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import {

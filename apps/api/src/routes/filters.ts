@@ -1,4 +1,4 @@
-import { eventIdSchema } from '@hookferry/core/domain/event';
+import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { eventsSchema } from '@hookferry/core/endpoints/endpoint-options';
 import {
   compilePayloadFilter,
@@ -10,7 +10,6 @@ import {
   type TrySource,
   tryFilter as tryOut,
 } from '@hookferry/core/endpoints/filters/try-filter';
-import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';

@@ -7,6 +7,7 @@ import {
   endpointStatusSchema,
   newestSecret,
 } from '@hookferry/core/domain/endpoint';
+import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/domain/event';
 import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
 import { readHealth } from '@hookferry/core/endpoints/health/read-health';
 import {
@@ -20,7 +21,6 @@ import {
   updateEndpoint,
 } from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
-import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';

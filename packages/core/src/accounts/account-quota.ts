@@ -1,6 +1,13 @@
 import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
-import { type AccountUsage, type Door, lapseOf, type UsageChange, type UsageKind } from '../domain/usage';
+import {
+  type AccountUsage,
+  type Door,
+  lapseOf,
+  type QuotaStandings,
+  type UsageChange,
+  type UsageKind,
+} from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
@@ -13,13 +20,6 @@ export interface AccountQuotaOptions {
   readonly defaultBytes: number;
   readonly clock: Clock;
   readonly emit: Emit;
-}
-
-/** The usage of the accounts that this process has served. */
-export interface QuotaStandings {
-  readonly usedBytes: number;
-  readonly near: number;
-  readonly over: number;
 }
 
 interface Known {

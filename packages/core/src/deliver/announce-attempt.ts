@@ -1,6 +1,6 @@
+import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
 import type { Attempt } from '../domain/attempt';
 import { deliveryIdOf } from '../domain/delivery';
-import { type AnnounceEndContext, announceEnd } from './announce-end';
 import type { Decision } from './decide-next';
 import type { ReadyDelivery } from './load-delivery';
 import type { SentAttempt } from './send-attempt';

@@ -1,3 +1,4 @@
+import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
 import type { BreakerState } from '../domain/breaker';
 import type { DeliveryRun, Trigger } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
@@ -8,7 +9,6 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import { type AnnounceEndContext, announceEnd } from './announce-end';
 import type { Releaser } from './flow/releaser';
 
 export interface LoadDeliveryContext extends AnnounceEndContext {

@@ -13,6 +13,17 @@ export type EventId = z.infer<typeof eventIdSchema>;
 
 export const EVENT_ID_PREFIX = 'evt';
 
+const MAX_TYPE_CHARACTERS = 100;
+const TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
+
+/** For the descriptions of texts that are looked up among the names: what is of another form is not found. */
+export const EVENT_TYPE_NAME_FORM = { pattern: TYPE.source, maxLength: MAX_TYPE_CHARACTERS };
+
+export const eventTypeNameSchema = z
+  .string()
+  .max(MAX_TYPE_CHARACTERS, `must have at most ${MAX_TYPE_CHARACTERS} characters`)
+  .regex(TYPE, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
+
 /** A customer's event, once it was checked. From here on `body` is what is stored, signed and sent. */
 export interface AcceptedEvent {
   readonly id: EventId;
@@ -37,6 +48,16 @@ export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
 
 /** An event as it is found on record. */
 export type StoredEvent = AcceptedEvent | ErasedEvent;
+
+/** What is known of an event without its body. */
+export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
+  /** Whether it was aimed at certain endpoints: it is none of the others' business. */
+  readonly isAimed: boolean;
+  /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
+  readonly erasedAt?: number;
+  /** Where it belongs in a trace, if it was accepted into one. */
+  readonly trace?: TraceContext;
+}
 
 /** What JSON.parse makes of an event's data: numbers are rounded, so nothing that is sent is made of it. */
 export function dataOf(body: string): unknown {

@@ -74,3 +74,10 @@ export function lapseOfSession(expiresAt: number): number {
 /** The ways that an event can come in by. */
 export const doors = ['http', 'queue'] as const;
 export type Door = (typeof doors)[number];
+
+/** The usage of the accounts that this process has served. */
+export interface QuotaStandings {
+  readonly usedBytes: number;
+  readonly near: number;
+  readonly over: number;
+}

@@ -1,19 +1,9 @@
 import { z } from 'zod';
+import { eventTypeNameSchema } from '../domain/event';
 import { textSchema } from '../platform/zod-words';
 
 /** Longer schemas are refused: they are compiled in every process. */
 const MAX_SCHEMA_CHARACTERS = 32 * 1024;
-
-const MAX_NAME_CHARACTERS = 100;
-const NAME = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
-
-/** For the descriptions of texts that are looked up among the names: what is of another form is not found. */
-export const EVENT_TYPE_NAME_FORM = { pattern: NAME.source, maxLength: MAX_NAME_CHARACTERS };
-
-export const eventTypeNameSchema = z
-  .string()
-  .max(MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
-  .regex(NAME, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
 
 /** Deeper data, schemas and examples are of no use to anybody, and exhaust the stack of what walks them. */
 export const MAX_DEPTH = 100;

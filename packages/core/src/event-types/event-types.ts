@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { eventTypeNameSchema } from '../domain/event';
 import { AppError, shorten } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { catalogue, type EventType } from './built-in';
 import { compileDataSchema } from './compile-data-schema';
-import { type CustomEventType, type EventTypeInput, eventTypeNameSchema } from './custom-event-type';
+import type { CustomEventType, EventTypeInput } from './custom-event-type';
 import type { EventTypeStore } from './redis-event-type-store';
 
 /** An event type as clients see it. */

@@ -1,8 +1,8 @@
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
+import type { AcceptedEvent, EventHead, EventId, StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
-import { formatTraceparent, parseTraceparent, type TraceContext } from '../domain/trace';
+import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
@@ -28,15 +28,6 @@ export interface ReceiverPage {
 export interface OpenedEvent {
   readonly head: EventHead;
   readonly receivers: ReceiverPage;
-}
-
-export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
-  /** Whether it was aimed at certain endpoints: it is none of the others' business. */
-  readonly isAimed: boolean;
-  /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
-  readonly erasedAt?: number;
-  /** Where it belongs in a trace, if it was accepted into one. */
-  readonly trace?: TraceContext;
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */

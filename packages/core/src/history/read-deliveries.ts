@@ -1,11 +1,11 @@
 import { type AccountId } from '../domain/account';
 import { parseDeliveryId } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
-import { type EventId, eventNotFound } from '../domain/event';
+import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';
-import type { EventHead, EventStore } from '../events/redis-event-store';
+import type { EventStore } from '../events/redis-event-store';
 import { AppError } from '../platform/app-error';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
 import {

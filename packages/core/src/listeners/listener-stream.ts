@@ -1,7 +1,7 @@
-import { recheckEnds } from '../accounts/authenticate';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { SendResult } from '../domain/transport';
 import type { Clock } from '../platform/clock';
+import { recheckEnds } from '../platform/recheck';
 import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
 
 /** What a listener is told, one after the other. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
-import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId, eventTypeNameSchema } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import {
   type LookUpEndpointsContext,
@@ -13,7 +13,7 @@ import {
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
 import type { CheckData } from '../event-types/compile-data-schema';
-import { eventTypeNameSchema, MAX_DEPTH } from '../event-types/custom-event-type';
+import { MAX_DEPTH } from '../event-types/custom-event-type';
 import { listNames } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { EventStore } from '../events/redis-event-store';

@@ -2,11 +2,15 @@ import { eventJobId } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/account';
 import { endpointIdSchema, endpointRefsSchema } from '../domain/endpoint';
-import { type AcceptedEvent, type EventId, eventIdSchema } from '../domain/event';
+import {
+  type AcceptedEvent,
+  type EventHead,
+  type EventId,
+  eventIdSchema,
+  eventTypeNameSchema,
+} from '../domain/event';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
-import { eventTypeNameSchema } from '../event-types/custom-event-type';
-import type { EventHead } from '../events/redis-event-store';
 import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
+import { announceEnd } from '../domain/announce-end';
 import {
   type DeadLetter,
   type DeadLetterId,
   deadLetterQueues,
   type ListedDeadLetter,
 } from '../domain/dead-letter';
-import { type DeliveryParts, deliveryIdOf, parseDeliveryId } from '../domain/delivery';
+import { type DeliveryParts, parseDeliveryId } from '../domain/delivery';
 import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import { replayIdSchema } from '../domain/replay';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -99,25 +100,18 @@ async function endWorkOf(context: DropContext, { queue, jobId, accountId }: Dead
  * ended, or that there is not, stays as it is. Doing it again is harmless.
  */
 async function cancelDelivery(
-  { deliveryStore, admissionStore, heldDeliveries, clock, emit }: DropContext,
+  context: DropContext,
   accountId: AccountId | undefined,
   delivery: DeliveryParts,
   reason: string,
 ): Promise<void> {
+  const { deliveryStore, admissionStore, heldDeliveries, clock } = context;
   const { eventId, endpointId } = delivery;
   const listed = await deliveryStore.find(delivery);
   if (listed?.isOpen) {
     await deliveryStore.append(delivery, { kind: 'cancelled', reason });
     const begunAt = listed.round.requestedAt ?? listed.createdAt;
-    emit({
-      name: 'delivery.ended',
-      deliveryId: deliveryIdOf(delivery),
-      ...(accountId === undefined ? {} : { accountId }),
-      eventId,
-      endpointId,
-      status: 'cancelled',
-      lagMs: begunAt === undefined ? 0 : clock() - begunAt,
-    });
+    announceEnd(context, { ...delivery, accountId }, 'cancelled', begunAt);
   }
   await admissionStore.leaveOrder(endpointId, eventId);
   // Not for a delivery that nobody has made: by the wrong account, its endpoint would look as if it were deleted.

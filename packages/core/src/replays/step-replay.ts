@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import type { DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
-import { dataOf, type EventId } from '../domain/event';
+import { dataOf, type EventHead, type EventId } from '../domain/event';
 import {
   hasEnded,
   type Replay,
@@ -15,7 +15,7 @@ import { matchesType } from '../endpoints/filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import type { EventHead, EventStore } from '../events/redis-event-store';
+import type { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import { announceReplayEnd } from './manage-replays';

@@ -1,9 +1,9 @@
-import { Recheck } from '../accounts/authenticate';
 import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Connection } from '../platform/connection';
+import { Recheck } from '../platform/recheck';
 import { KNOWN_FOR_MS } from './change-feed';
 import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
 import type { ChangeStore } from './redis-change-store';

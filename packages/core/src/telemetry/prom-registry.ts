@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { QuotaStandings } from '../accounts/account-quota';
+import type { QuotaStandings } from '../domain/usage';
 import { gauge, type MetricDefinition, type PromGauge } from './prom-gauges';
 import { sharedGauges } from './prom-shared-gauges';
 import { apiSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';

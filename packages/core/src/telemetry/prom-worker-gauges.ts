@@ -1,5 +1,3 @@
-import type { Concurrency } from '../deliver/flow/concurrency';
-import type { Slots } from '../deliver/flow/slots';
 import type { AccountId } from '../domain/account';
 import type { SignalListener } from '../domain/signal';
 import { createLru } from '../platform/caches';
@@ -8,9 +6,12 @@ import { gauge, type PromGauge, type Sample } from './prom-gauges';
 const budgets = ['quick', 'slow'] as const;
 const quantiles = [0.5, 0.9, 1] as const;
 
+type ByBudget = Readonly<Record<(typeof budgets)[number], number>>;
+
 export interface WorkerSources {
-  readonly slots: Pick<Slots, 'inUse' | 'allowed'>;
-  readonly concurrency: Pick<Concurrency, 'limits'>;
+  readonly slots: Readonly<Record<'inUse' | 'allowed', ByBudget>>;
+  /** Of those endpoints that have attempts under way. */
+  readonly concurrency: { limits(): readonly { readonly limit: number; readonly underWay: number }[] };
   readonly shares: Pick<AccountShares, 'read'>;
 }
 
@@ -47,7 +48,7 @@ export const workerGauges: readonly PromGauge<WorkerSources>[] = [
   }),
 ];
 
-function byBudget(numbers: Readonly<Record<(typeof budgets)[number], number>>): readonly Sample[] {
+function byBudget(numbers: ByBudget): readonly Sample[] {
   return budgets.map((budget) => ({ labels: { budget }, value: numbers[budget] }));
 }
 

@@ -1,12 +1,12 @@
-import type { Slots } from '../deliver/flow/slots';
 import type { Emit, SignalListener } from '../domain/signal';
-import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from '../operations/redis-worker-reports';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
+import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
 export interface WorkerReporterOptions {
   readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
   readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt'>;
-  readonly slots: Pick<Slots, 'inUse' | 'allowed'>;
+  /** How many there are in use at the moment, and how many may be. */
+  readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: Pick<AttemptRate, 'take'>;
   readonly emit: Emit;
 }

@@ -1,6 +1,6 @@
-import { REPORT_EVERY_MS, type WorkerReport } from '../operations/redis-worker-reports';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
+import { REPORT_EVERY_MS, type WorkerReport } from './redis-worker-reports';
 import { AttemptRate, WorkerReporter } from './worker-reporter';
 
 const worker = { id: 'f00d42', host: 'node-1', pid: 42, version: '0.1.0', startedAt: 1_700_000_000_000 };

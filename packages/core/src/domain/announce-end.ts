@@ -1,9 +1,9 @@
-import type { AccountId } from '../domain/account';
-import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
-import type { EndStatus } from '../domain/delivery-log';
-import type { Emit } from '../domain/signal';
-import type { TraceContext } from '../domain/trace';
 import type { Clock } from '../platform/clock';
+import type { AccountId } from './account';
+import { type DeliveryParts, deliveryIdOf } from './delivery';
+import type { EndStatus } from './delivery-log';
+import type { Emit } from './signal';
+import type { TraceContext } from './trace';
 
 export interface AnnounceEndContext {
   readonly clock: Clock;
