@@ -5,6 +5,7 @@ import type { Emit } from '../../domain/signal';
 import type { Clock } from '../../platform/clock';
 import type { RedisClient } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
+import { WakeUpTimer } from '../../platform/timers';
 import { HeldDeliveries } from '../bullmq-held-deliveries';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
 import type { ShardsInForce } from '../shards-in-force';
@@ -29,20 +30,16 @@ const RELEASED_AT_ONCE = 1_000;
  * One worker at a time does it; two at once do no harm.
  */
 export class Resharding {
-  #timer: NodeJS.Timeout | undefined;
-  #pass: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #timer = new WakeUpTimer(() => this.#runAndGoOn());
 
   constructor(private readonly options: ReshardingOptions) {}
 
   start(): void {
-    this.#schedule();
+    this.#timer.wakeUpIn(TICK_MS);
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#pass;
+    await this.#timer.stop();
   }
 
   async runOnce(): Promise<void> {
@@ -96,15 +93,13 @@ export class Resharding {
     return misplaced.length;
   }
 
-  #schedule(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#pass = this.runOnce()
-        .catch((error: unknown) =>
-          this.options.emit({ name: 'task.failed', task: 'bring jobs to their shards', error }),
-        )
-        .then(() => this.#schedule());
-    }, TICK_MS);
+  async #runAndGoOn(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.options.emit({ name: 'task.failed', task: 'bring jobs to their shards', error });
+    }
+    this.start();
   }
 }
 
