@@ -8,6 +8,7 @@ import type { Emit } from '../domain/signal';
 import { DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
+import { WakeUpTimer } from '../platform/timers';
 import type { Pruned } from './redis-event-index';
 
 export interface EventReleaserOptions {
@@ -41,8 +42,10 @@ interface Waiting extends LetGo {
 export class EventReleaser {
   #young: Waiting[] = [];
   #old: Waiting[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  readonly #timer = new WakeUpTimer(async () => {
+    await this.turn();
+    this.#turnSoon();
+  });
 
   constructor(private readonly options: EventReleaserOptions) {}
 
@@ -73,18 +76,11 @@ export class EventReleaser {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
+    void this.#timer.stop();
   }
 
   #turnSoon(): void {
-    if (this.#isStopped || this.#timer || this.#young.length + this.#old.length === 0) return;
-    this.#timer = setTimeout(() => {
-      void this.turn().finally(() => {
-        this.#timer = undefined;
-        this.#turnSoon();
-      });
-    }, LET_GO_EVERY_MS);
+    if (this.#young.length + this.#old.length > 0) this.#timer.wakeUpIn(LET_GO_EVERY_MS);
   }
 
   async #release(some: readonly Waiting[]): Promise<void> {
