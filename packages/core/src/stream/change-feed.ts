@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { Emit, Signal, SignalNamed } from '../domain/signal';
 import { type Clock, steadyClock } from '../platform/clock';
-import { settledWithin } from '../platform/timers';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
 import type { Change, ChangedDelivery, ChangeStore } from './redis-change-store';
 
 export interface ChangeFeedOptions {
@@ -37,9 +37,8 @@ export class ChangeFeed {
   #hasLeftOut = false;
   /** Accounts that have something to write. */
   readonly #due = new Set<AccountId>();
-  #timer: NodeJS.Timeout | undefined;
-  #working: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  // One at a time: what comes while it works is gathered, within bounds.
+  readonly #timer = new WakeUpTimer(() => this.#workAndGoOn());
 
   constructor(private readonly options: ChangeFeedOptions) {}
 
@@ -49,16 +48,14 @@ export class ChangeFeed {
     if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
-    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
+    if (this.#undecided.length > 0) this.#workSoon();
   };
 
   /** Writes what is left, unless Redis is away. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
     await settledWithin(
       STOP_PATIENCE_MS,
-      this.#working.then(() => this.#work()),
+      this.#timer.stop().then(() => this.#work()),
     );
   }
 
@@ -73,22 +70,18 @@ export class ChangeFeed {
     if (changes === 'too_many') backlog.overflow();
     else backlog.add(changes, steadyClock());
     this.#due.add(signal.accountId);
-    this.#workIn(this.options.gatherMs);
+    this.#workSoon();
   }
 
-  // One at a time: what comes while it works is gathered, within bounds.
-  #workIn(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer ??= setTimeout(() => {
-      this.#working = this.#workAndGoOn();
-    }, delayMs);
+  // What comes after a failure waits for the next try.
+  #workSoon(): void {
+    if (this.#timer.isIdle) this.#timer.wakeUpIn(this.options.gatherMs);
   }
 
   async #workAndGoOn(): Promise<void> {
     const isDone = await this.#work();
-    this.#timer = undefined;
     if (this.#undecided.length + this.#due.size === 0) return;
-    this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+    this.#timer.wakeUpIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
   }
 
   /** Gives whether Redis did what it was asked for. */
