@@ -51,7 +51,7 @@ export type StoredEvent = AcceptedEvent | ErasedEvent;
 
 /** What is known of an event without its body. */
 export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
-  /** Whether it was aimed at certain endpoints: it is none of the others' business. */
+  /** Whether it was aimed at certain endpoints: the others are not to know of it. */
   readonly isAimed: boolean;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;

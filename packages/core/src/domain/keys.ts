@@ -54,7 +54,7 @@ import type { EventId } from './event';
  * | `changes:{account}` | stream | what has changed of what the account has, while somebody follows it; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
- * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
+ * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
@@ -149,7 +149,7 @@ export function queueKeysOf(prefix: string) {
   const tag = prefix.startsWith('{') ? prefix : `{${prefix}}`;
   return {
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
-    looks: `looks:${tag}`,
+    wakeUps: `looks:${tag}`,
     heldCounts: `held-counts:${tag}`,
     countedAsHeld: `counted-as-held:${tag}`,
     fairOrder: (queue: string) => `fair-order:${tag}:${queue}`,

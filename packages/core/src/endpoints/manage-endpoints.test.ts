@@ -465,9 +465,9 @@ it("answers for another account's endpoint as for one that is not there", async 
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
   // A look by the wrong account would take the endpoint for deleted, and release what it holds.
-  expect((await redis.client.zrange(queueKeys.looks, '0', '-1')).filter((look) => look.includes(id))).toEqual(
-    [],
-  );
+  expect(
+    (await redis.client.zrange(queueKeys.wakeUps, '0', '-1')).filter((wakeUp) => wakeUp.includes(id)),
+  ).toEqual([]);
   expect(await admissionStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });
 

@@ -44,7 +44,7 @@ export interface ReadDelivery {
   readonly length: LogLength;
 }
 
-// A log holds the beginnings of answers: with the default sizes 40 KB after ten failed attempts. So many are read and
+// A log holds the beginnings of responses: with the default sizes 40 KB after ten failed attempts. So many are read and
 // parsed before anything else has its turn.
 const LOGS_AT_ONCE = 25;
 
@@ -55,7 +55,7 @@ const APPEND_IF_UNCHANGED = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1`);
 
-// KEYS: the log. ARGV: the line, the line for a log whose answers were erased, how long to keep it.
+// KEYS: the log. ARGV: the line, the line for a log whose responses were erased, how long to keep it.
 const APPEND = defineScript(`
   local start = redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1})
   redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
@@ -70,7 +70,7 @@ const REPLACE_IF_UNCHANGED = defineScript(`
 
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
- * is still pending and was never tried is no more than its place in the list.
+ * is still pending and was never tried is no more than its entry in the list.
  */
 export class DeliveryStore {
   constructor(
@@ -138,7 +138,7 @@ export class DeliveryStore {
     );
   }
 
-  /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
+  /** Takes away what the receiver has responded, and what it is about to respond. Doing it again changes nothing. */
   async eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
     const key = keys.delivery(endpointId, eventId);
     for (let isDone = false; !isDone; ) {

@@ -11,7 +11,7 @@ export interface Retention {
   readonly count: number;
 }
 
-/** An event's place in an index. */
+/** An event's position in an index. */
 export interface EventMark {
   readonly eventId: EventId;
   /** When it was accepted. Milliseconds since the Unix epoch. */
@@ -34,8 +34,8 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** What is counted for the account together with an event's place, if that is new. Keys in the index' slot. */
-export interface CountedPlace {
+/** What is counted for the account together with an event's entry, if that is new. Keys in the index' slot. */
+export interface CountedEntry {
   readonly usageKey: string;
   readonly usedBytesKey: string;
   /** Of what, for when. */
@@ -82,10 +82,10 @@ const ADD = defineScript(`
 export interface AddToIndexOptions {
   /**
    * What the keys of the deliveries' logs begin with, in the same slot as the index: a log of a delivery that has ended goes
-   * together with its place.
+   * together with its entry.
    */
   readonly logPrefix?: string;
-  readonly counted?: CountedPlace;
+  readonly counted?: CountedEntry;
 }
 
 /**

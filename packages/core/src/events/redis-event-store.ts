@@ -11,7 +11,7 @@ import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
   addToIndex,
-  type CountedPlace,
+  type CountedEntry,
   type EventMark,
   type MarkPage,
   type Pruned,
@@ -40,7 +40,7 @@ const HEAD_BYTES = 256;
 const CACHED_EVENTS = 64;
 
 /**
- * How long a body may be used from memory, counted from before it was read. Whoever erases it waits for longer than
+ * How long a body may be used from memory, counted from before it was read. Erasing it waits for longer than
  * this: then no process has it any more. The deliveries of an event follow each other closely, so more gains nothing.
  */
 export const CACHED_FOR_MS = 250;
@@ -148,7 +148,7 @@ export class EventStore {
   /**
    * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
    *
-   * @param queued what is known of one that is on its way to be saved: it will find its place taken.
+   * @param queued what is known of one that is on its way to be saved: it will find its id taken.
    * @returns whether there is such an event.
    */
   async erasePayload(
@@ -237,7 +237,7 @@ function countedPlaceOf(
   { accountId, acceptedAt, body }: AcceptedEvent,
   deliveries: number,
   keptMs: number,
-): CountedPlace {
+): CountedEntry {
   const lapsesAt = lapseOf(acceptedAt, keptMs);
   const ofEvent = { field: `events:${lapsesAt}`, bytes: EVENT_BYTES + Buffer.byteLength(body) };
   const ofDeliveries = { field: `deliveries:${lapsesAt}`, bytes: DELIVERY_BYTES * deliveries };

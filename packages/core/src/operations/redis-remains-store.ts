@@ -170,9 +170,9 @@ export class RemainsStore {
       keyOf(endpointId),
     );
     await this.redis.unlink(...lists, ...keysOfLimits(endpointId));
-    for (const { held, looks } of this.#homeShardsOf(endpointId)) {
+    for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));
-      await this.redis.zrem(looks, `${accountId}/${endpointId}`);
+      await this.redis.zrem(wakeUps, `${accountId}/${endpointId}`);
     }
     await this.#heldCounts.recount({ accountId, endpointId });
     await this.redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);

@@ -50,7 +50,7 @@ export interface AcceptEventsInput {
   readonly receivedAt: number;
   /** For events without an id. */
   readonly newId: NewId;
-  /** What could not even be read as an event stands among them as the error that it is. */
+  /** An item that could not even be read as an event stands among them as its error. */
   readonly events: readonly (PublishedEvent | AppError)[];
 }
 
@@ -227,7 +227,8 @@ const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data })
  * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint. Only a
  * type that is not built in is looked for in the store, each time, so that it is in force as soon as it is there.
  *
- * @throws AppError `invalid_request` for a type that nobody can publish or wrong data, `payload_too_large` for a body over the limit.
+ * @throws AppError `invalid_request` for a type that can not be published or wrong data, `payload_too_large` for a body
+ *   over the limit.
  */
 export async function validateEvent(context: ValidateEventContext, event: UncheckedEvent): Promise<string> {
   const { eventTypeStore, maxEventBytes } = context;
@@ -281,7 +282,7 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
 }
 
-/** An event that is none, by whichever door it came. */
+/** What is no valid event, by whichever door it came. */
 export function invalidEvent(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
   return new AppError('invalid_request', 'The event is not valid: see "errors".', {
     validationErrors,

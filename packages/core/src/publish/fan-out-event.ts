@@ -19,7 +19,7 @@ export interface DispatchEventsContext extends RouteEventContext, FanOutContext 
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
 }
 
-/** An event that goes to more receivers than these is fanned out by a worker: whoever publishes it does not wait for that. */
+/** An event that goes to more receivers than these is fanned out by a worker: its publisher does not wait for that. */
 const MOST_RECEIVERS = 32;
 /** The same for the deliveries of all events of a request together. */
 const MOST_DELIVERIES = 1_000;
@@ -105,12 +105,12 @@ export interface RouteEventContext {
 }
 
 /** An event, with those that it goes to. */
-export interface RoutedEvent {
+interface RoutedEvent {
   readonly event: AcceptedEvent;
   readonly receivers: readonly Subscriber[];
 }
 
-// So long nobody else has a turn, but for a single filter, and parsing the data.
+// So long nothing else has a turn, but for a single filter, and parsing the data.
 const SLICE_MS = 5;
 
 /**

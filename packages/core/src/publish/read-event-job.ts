@@ -34,7 +34,7 @@ export async function readEventJob(context: ReadEventJobContext, job: EventJob):
     : { event: await readPublished(context, job), source: 'queue' };
 }
 
-// The API has looked for the endpoints. Whatever was deleted since then gets nothing, as at any other time.
+// The API has looked for the endpoints. One that was deleted since then gets nothing, as at any other time.
 function readAccepted(
   { name }: EventJob,
   { id, account_id, body, accepted_at, webhook_ids, trace }: z.output<typeof acceptedEventSchema>,

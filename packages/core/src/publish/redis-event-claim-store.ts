@@ -5,8 +5,8 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 
 /**
- * - `open`: the id is this content's, and nobody has yet said that its event is queued. Queue it: whoever claimed it
- *   first may be at it, or may have died before.
+ * - `open`: the id is this content's, and no request has yet said that its event is queued. Queue it: the one that
+ *   claimed it first may be at it, or may have died before.
  * - `queued`: the id is this content's, and its event is on its way.
  * - `taken`: the id is other content's.
  * - `stored`: no client claimed it, but there is an event by this id, pushed by a producer straight onto the queue.

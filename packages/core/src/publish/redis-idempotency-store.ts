@@ -11,7 +11,7 @@ export interface Slot {
   readonly name: string;
 }
 
-/** What is made under a claim is made from these, so that whoever takes it over makes the same. */
+/** What is made under a claim is made from these, so that a retry that takes it over makes the same. */
 export interface Claim {
   readonly seed: string;
   /** When it was claimed first. Milliseconds since the Unix epoch. */
@@ -19,8 +19,8 @@ export interface Claim {
 }
 
 /**
- * - `claimed`: the request is yours, be it the first time or after one who broke off.
- * - `running`: somebody is at it.
+ * - `claimed`: the request is yours, be it the first time or after one that broke off.
+ * - `running`: another request is at it.
  * - `answered`: it was answered, with this.
  * - `other`: the key was used for another request.
  */

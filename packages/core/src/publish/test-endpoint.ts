@@ -35,7 +35,7 @@ export interface TestEndpointInput {
  * Send an endpoint alone the catalogue's example of a type, whether it asked for that type or not: an event like any
  * other, aimed at it.
  *
- * @throws AppError `not_found`; `invalid_request` for a type that nobody can publish.
+ * @throws AppError `not_found`; `invalid_request` for an unknown type.
  */
 export async function testEndpoint(
   context: TestEndpointContext,

@@ -22,7 +22,7 @@ export interface RequestedDelivery extends NewDelivery {
   readonly request: DeliveryRequested;
 }
 
-/** What a delivery's job was added for: by nobody's request, or there is no job. */
+/** What a delivery's job was added for: by no request, or there is no job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
 
 /** The queue in one shard. */
@@ -50,7 +50,7 @@ export class DeliveryQueue {
 
   /** When it throws, they may be on the queue all the same. */
   async addAll(deliveries: readonly NewDelivery[], target: ScriptTarget = this.redis): Promise<void> {
-    await this.#addAtHome(
+    await this.#addToHomeShards(
       deliveries.map((delivery) => toAdd(delivery)),
       target,
     );
@@ -58,14 +58,14 @@ export class DeliveryQueue {
 
   /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
   async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
-    await this.#addAtHome(
+    await this.#addToHomeShards(
       deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)),
       this.redis,
     );
   }
 
   /**
-   * Gives a delivery its job at home that has one elsewhere.
+   * Gives a delivery that has a job elsewhere its job in its home shard.
    *
    * @returns whether that one may go. Not so while a worker is at the one that was here before: what it read may be older than
    *   what the other was added for.
@@ -74,10 +74,10 @@ export class DeliveryQueue {
     request,
     ...delivery
   }: NewDelivery & { readonly request?: DeliveryRequested | undefined }): Promise<boolean> {
-    const home = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
-    if ((await addJobs(home, [toAdd(delivery, request)], this.redis)) === 1) return true;
-    await this.#putBackFailedIn(home, delivery);
-    return !(await this.#isRunningIn(home, delivery)) && (await this.#hasJobIn(home, delivery));
+    const homeShard = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
+    if ((await addJobs(homeShard, [toAdd(delivery, request)], this.redis)) === 1) return true;
+    await this.#putBackFailedIn(homeShard, delivery);
+    return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#hasJobIn(homeShard, delivery));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -124,16 +124,16 @@ export class DeliveryQueue {
     await Promise.all(this.#shards.made().map(({ queue }) => queue.close()));
   }
 
-  async #addAtHome(deliveries: readonly DeliveryToAdd[], target: ScriptTarget): Promise<void> {
+  async #addToHomeShards(deliveries: readonly DeliveryToAdd[], target: ScriptTarget): Promise<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
     await Promise.all(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some, target)));
   }
 
   async #inEach<Found>(
     { endpointId }: DeliveryParts,
-    look: (shard: Shard) => Promise<Found>,
+    find: (shard: Shard) => Promise<Found>,
   ): Promise<readonly Found[]> {
-    return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(look));
+    return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(find));
   }
 
   async #requestIn({ keys }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
@@ -224,7 +224,7 @@ const JOB_NAME = 'd';
 // worker's setting.
 const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
-// As BullMQ's own `add` does it, but each at its place in the fair order, all in one step, and without what only jobs that
+// As BullMQ's own `add` does it, but each at its position in the fair order, all in one step, and without what only jobs that
 // belong together need. KEYS: prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
 // ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data, length of its step and time of acceptance
 // ('' if unknown) of each. Gives how many were added.

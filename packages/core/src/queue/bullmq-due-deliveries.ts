@@ -22,8 +22,8 @@ export interface DueDeliveriesOptions {
 export const DUE_GRACE_MS = 250;
 
 const AT_ONCE = 200;
-const LOOK_EVERY_MS = 1_000;
-// Deliveries that fail together come due within a moment of each other: one look serves them all.
+const RUN_EVERY_MS = 1_000;
+// Deliveries that fail together come due within a moment of each other: one run serves them all.
 const GATHERED_MS = 10;
 
 // BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority counter, meta,
@@ -50,13 +50,13 @@ const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
 
 const putBackSchema = z.tuple([z.number(), z.number()]);
 
-/** Puts deliveries back onto their queue when their next attempt is due, each to its place in the fair order. */
+/** Puts deliveries back onto their queue when their next attempt is due, each to its position in the fair order. */
 export class DueDeliveries {
   readonly #keys: readonly string[];
   readonly #base: string;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
-  #look: Promise<void> = Promise.resolve();
+  #run: Promise<void> = Promise.resolve();
   #isStopped = true;
 
   constructor(private readonly options: DueDeliveriesOptions) {
@@ -77,7 +77,7 @@ export class DueDeliveries {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await this.#look;
+    await this.#run;
   }
 
   /** That a delivery is due at a time. Others' are found within a second. */
@@ -102,13 +102,13 @@ export class DueDeliveries {
     this.#timerAt = at;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#look = this.#lookNow();
+      this.#run = this.#runNow();
     }, delayMs);
   }
 
-  async #lookNow(): Promise<void> {
+  async #runNow(): Promise<void> {
     const { clock, emit } = this.options;
-    const latest = clock() + LOOK_EVERY_MS;
+    const latest = clock() + RUN_EVERY_MS;
     try {
       const next = (await this.runOnce()) ?? latest;
       if (!this.#isStopped) this.#wakeUpAt(Math.min(next, latest));

@@ -134,7 +134,7 @@ export function versionOfJob(data: unknown): number {
   return versionedSchema.safeParse(data).data?.v ?? 1;
 }
 
-// A traceparent. What is none is passed over: no event is refused for the sake of its trace.
+// A traceparent. Anything else is passed over: no event is refused for the sake of its trace.
 const traceSchema = z.string().optional().catch(undefined).transform(parseTraceparent).optional();
 
 /** What a producer pushes onto the events queue: its `PublishedEventJob`. The job's name is the event's type. */
@@ -157,7 +157,7 @@ export const acceptedEventSchema = z.strictObject({
   body: z.string(),
   /** Milliseconds since the Unix epoch. */
   accepted_at: z.number(),
-  /** None at all: its payload was erased, so nobody gets it. */
+  /** An empty list: its payload was erased, so no endpoint gets it. */
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
   trace: traceSchema,
   v: jobVersionSchema,
@@ -166,7 +166,7 @@ export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
 
 const jobSchema = z.tuple([eventTypeNameSchema, z.coerce.number(), z.string()]);
 
-// What a producer has pushed was not checked by anybody yet; what is no event will be refused, and is none here either.
+// What a producer has pushed is not checked yet; what is no event will be refused, and has no head here either.
 function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead | undefined {
   const job = jobSchema.safeParse(stored);
   if (!job.success) return undefined;

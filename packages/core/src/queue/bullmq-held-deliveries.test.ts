@@ -366,7 +366,7 @@ describe('a look', () => {
   });
 
   it('that is due goes to one of all who ask, and is due again soon in case it does not come to it', async () => {
-    await redis.client.del(queueKeys.looks);
+    await redis.client.del(queueKeys.wakeUps);
     const { address, wakeUpDueAt } = await arrange(1);
     expect(await held.claimDueWakeUps(WAKE_UP_AT - 1, 10)).toEqual([]);
     const claims = await Promise.all([1, 2, 3].map(() => held.claimDueWakeUps(WAKE_UP_AT, 10)));

@@ -52,7 +52,7 @@ const SOON_MS = 100;
  * that both change in one step. The job comes back by itself when its delay is over, whatever becomes of the entry; the entry
  * is how it is found before that.
  *
- * What is still elsewhere while the queues are being split anew is counted and listed; it is released by being brought home.
+ * What is still elsewhere while the queues are being split anew is counted and listed; it is released by being moved to its home shard.
  */
 export class HeldDeliveries {
   readonly #shards = new PerShard(openShard);
@@ -78,8 +78,8 @@ export class HeldDeliveries {
     reason: HoldReason,
     alongForMs?: number,
   ): Promise<readonly EventId[]> {
-    const { jobs, keys } = this.#atHome(address);
-    const index = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
+    const { jobs, keys } = this.#homeShard(address);
+    const index = [keys.held(address.endpointId), keys.wakeUps, keys.heldCounts, keys.countedAsHeld];
     const suffix = suffixOf(address.endpointId);
     const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
     const args = [...entry, jobs.base, suffix, alongForMs ?? '', systemClock()];
@@ -91,7 +91,7 @@ export class HeldDeliveries {
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
     const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
     const { endpointId } = address;
-    const { jobs, keys, releaseKeys } = this.#atHome(address);
+    const { jobs, keys, releaseKeys } = this.#homeShard(address);
     const end = [wakeUpWasDueAt, wakeUpAgainAt, now + SOON_MS];
     const args = [jobs.base, encodeAddress(address), suffixOf(endpointId), most, only, ...end];
     const reply = await RELEASE(this.redis, [keys.held(endpointId), ...releaseKeys], args);
@@ -101,11 +101,11 @@ export class HeldDeliveries {
 
   /** Asks for a wake-up of an endpoint, unless there will be one before. */
   async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
-    await ASK_FOR_LOOK(this.redis, [this.#atHome(address).keys.looks], [encodeAddress(address), at]);
+    await ASK_FOR_WAKE_UP(this.redis, [this.#homeShard(address).keys.wakeUps], [encodeAddress(address), at]);
   }
 
   async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
-    const due = await this.redis.zscore(this.#atHome(address).keys.looks, encodeAddress(address));
+    const due = await this.redis.zscore(this.#homeShard(address).keys.wakeUps, encodeAddress(address));
     return due === null ? undefined : Number(due);
   }
 
@@ -113,7 +113,7 @@ export class HeldDeliveries {
   async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
     const due = this.#shards
       .inEach(this.served())
-      .map(({ keys }) => CLAIM_DUE(this.redis, [keys.looks], [now, most, now + CLAIM_MS]));
+      .map(({ keys }) => CLAIM_DUE(this.redis, [keys.wakeUps], [now, most, now + CLAIM_MS]));
     return (await Promise.all(due)).flatMap((some) => idsSchema.parse(some).map(decodeAddress));
   }
 
@@ -175,7 +175,7 @@ export class HeldDeliveries {
     return parts.length === 1 ? marks : firstOf(marks, limit);
   }
 
-  #atHome({ endpointId }: EndpointAddress): Shard {
+  #homeShard({ endpointId }: EndpointAddress): Shard {
     return this.#shards.in(this.shards.homeShardOf(endpointId));
   }
 
@@ -195,7 +195,7 @@ function openShard(prefix: string) {
   const keys = queueKeysOf(prefix);
   const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
   const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
-  const releaseKeys = [keys.looks, ...queue, ...order, keys.heldCounts, keys.countedAsHeld];
+  const releaseKeys = [keys.wakeUps, ...queue, ...order, keys.heldCounts, keys.countedAsHeld];
   return { jobs, keys, releaseKeys };
 }
 
@@ -220,12 +220,12 @@ const MOST_ALONG = 200;
 const ALONG_SPREAD_MS = 15_000;
 
 /*
- * An earlier look stays. A job that is held along goes from waiting to delayed together with its entry, as if it had been
+ * An earlier wake-up stays. A job that is held along goes from waiting to delayed together with its entry, as if it had been
  * taken for that, started once included: its worker is to know later that it had waited. One that was put back is left alone:
- * somebody has room for it.
+ * there is room for it.
  */
-// KEYS: held, looks, counts, what is counted, prioritized, delayed. ARGV: event, time of acceptance, endpoint, when to look,
-// reason, what the keys of jobs begin with, what the ids of its jobs end with, for how long others are delayed ('' for none),
+// KEYS: held, wake-ups, counts, what is counted, prioritized, delayed. ARGV: event, time of acceptance, endpoint, when its
+// wake-up is due, reason, what the keys of jobs begin with, what the ids of its jobs end with, for how long others are delayed ('' for none),
 // now. Gives the ids of the jobs that were held along.
 const ENTER = defineScript(`${COUNT_HELD}
   local held, prioritized, delayed, base, suffix = KEYS[1], KEYS[5], KEYS[6], ARGV[6], ARGV[7]
@@ -259,26 +259,25 @@ const ENTER = defineScript(`${COUNT_HELD}
   count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', held), ARGV[5])
   return along`);
 
-// Whoever asks has changed something, and a look that is under way may not have seen it. So the time is another one in any
-// case, by which that look's end can tell. KEYS: looks. ARGV: endpoint, when to look.
-const ASK_FOR_LOOK = defineScript(`
+// The caller has changed something, and a wake-up that is under way may not have seen it. So the time is another one in any
+// case, by which that wake-up's end can tell. KEYS: wake-ups. ARGV: endpoint, when its wake-up is due.
+const ASK_FOR_WAKE_UP = defineScript(`
   local due = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 'inf')
   redis.call('ZADD', KEYS[1], string.format('%d', math.min(due - 1, tonumber(ARGV[2]))), ARGV[1])`);
 
 /*
  * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it but for its
- * place, which it has in the fair order as it is now, or when
- * the job is waiting already or is gone. While a worker is at the job it may be about to delay it: then there is another
- * look soon, and the entry stays. So it does for a job whose worker died, which BullMQ puts back.
+ * position, which it has in the fair order as it is now, or when the job is waiting already or is gone. While a worker is at
+ * the job it may be about to delay it: then there is another wake-up soon, and the entry stays. So it does for a job whose worker died, which BullMQ puts back.
  *
- * When the next look is due is only changed if nobody has asked for one meanwhile.
+ * When the next wake-up is due is only changed if none was asked for meanwhile.
  */
-// KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights,
+// KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights,
 // counts, what is counted.
 // ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
-// ('' for any), when a look was due ('' for never), when it is due next, when it is soon.
+// ('' for any), when a wake-up was due ('' for never), when it is due next, when it is soon.
 const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
-  local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
+  local held, wake_ups, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
   -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
@@ -318,18 +317,18 @@ const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
 
   local left = redis.call('ZCARD', held)
   count_held(KEYS[12], KEYS[13], endpoint, left)
-  local due = redis.call('ZSCORE', looks, endpoint)
+  local due = redis.call('ZSCORE', wake_ups, endpoint)
   local is_unchanged = (due and string.format('%d', due) or '') == ARGV[6]
   if left == 0 then
-    if is_unchanged then redis.call('ZREM', looks, endpoint) end
+    if is_unchanged then redis.call('ZREM', wake_ups, endpoint) end
   elseif is_busy then
-    redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[8], endpoint)
+    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[8], endpoint)
   else
-    redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
+    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
   end
   return {released, left, is_missing}`);
 
-// KEYS: looks. ARGV: now, how many, when they are due again.
+// KEYS: wake-ups. ARGV: now, how many, when they are due again.
 const CLAIM_DUE = defineScript(`
   local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
   for _, endpoint in ipairs(due) do redis.call('ZADD', KEYS[1], ARGV[3], endpoint) end

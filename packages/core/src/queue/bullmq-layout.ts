@@ -59,7 +59,7 @@ export const DELAYED_SCORE = 0x1000;
 export const PRIORITY_SCORE = 0x100000000;
 
 /**
- * For scripts that give jobs their places, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
+ * For scripts that give jobs their positions, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
  * one that was delayed, and `wake_workers` when all are there. `queue` has the names of the queue's keys.
  */
 export const PUT_BACK = `

@@ -11,8 +11,8 @@ import { FAIR_ORDER } from './fair-order';
 const PARSED_BYTES = 4_096;
 const HEAD_BYTES = 512;
 const AT_ONCE = 200;
-// Events come by the hundred within a moment: one look serves them all.
-const LOOK_EVERY_MS = 10;
+// Events come by the hundred within a moment: sorting once serves them all.
+const SORT_EVERY_MS = 10;
 
 /** The flow that all events of an account belong to. */
 const EVENTS_FLOW = '*';
@@ -53,7 +53,7 @@ const sortedSchema = z.tuple([z.number(), z.number()]);
 export class PushedEvents {
   readonly #keys: readonly string[];
   readonly #base: string;
-  #lastLook = Number.NEGATIVE_INFINITY;
+  #lastSortedAt = Number.NEGATIVE_INFINITY;
   #isInOrder = false;
 
   /** @param fewWaiting so many may wait without an order: workers take them at once. */
@@ -71,8 +71,8 @@ export class PushedEvents {
   /** Sorts what waits, if it has not just been done or others are in order that those would overtake. */
   async sort(): Promise<void> {
     const now = performance.now();
-    if (!this.#isInOrder && now - this.#lastLook < LOOK_EVERY_MS) return;
-    this.#lastLook = now;
+    if (!this.#isInOrder && now - this.#lastSortedAt < SORT_EVERY_MS) return;
+    this.#lastSortedAt = now;
     const args = [this.#base, AT_ONCE, this.fewWaiting, EVENTS_FLOW];
     for (;;) {
       const [count, inOrder] = sortedSchema.parse(await SORT(this.connection.redis, this.#keys, args));

@@ -1,7 +1,7 @@
 /*
  * Fair order: a start-time fair queue, carried by BullMQ's priorities.
  *
- * Whoever adds a job gives it a position: that of the job which is taken next, for a flow that has nothing waiting; one
+ * A script that adds a job gives it a position: that of the job which is taken next, for a flow that has nothing waiting; one
  * step behind its last one, for a flow that has. So a delivery of an endpoint with nothing waiting goes next, however many
  * others wait, and those that wait take turns. A flow is an endpoint of an account. A step is as long as the account has
  * flows with something waiting, divided by the account's weight: so accounts take turns first, and then the endpoints of

@@ -35,11 +35,11 @@ const SERVED_FOR_MS = 15_000;
 
 /*
  * Which layout is wanted counts at the start of a process, and the last one to start decides. What was wanted before it, and is
- * not in force yet, counts as one of the past. A Redis that nobody has used needs no time to change.
+ * not in force yet, counts as one of the past. A Redis that was never used needs no time to change.
  *
  * KEYS: layouts, left layouts, served shards, then keys that there are once the queues were used. ARGV: the layout that is
  * wanted, or '', after how long it is in force, how long one is kept, how long a shard counts as served, then the prefixes of
- * the shards that whoever asks takes jobs from. Gives the time, the one in force, and all three sets.
+ * the shards that the caller takes jobs from. Gives the time, the one in force, and all three sets.
  */
 const LOOK = defineScript(`
   local layouts, left, served = KEYS[1], KEYS[2], KEYS[3]
@@ -66,7 +66,7 @@ const LOOK = defineScript(`
     end
   end
 
-  -- Where Redis is full nobody learns who serves what; what is in force they have to.
+  -- Where Redis is full no process learns who serves what; what is in force it has to.
   for i = 5, #ARGV do redis.pcall('ZADD', served, now, ARGV[i]) end
   redis.call('ZREMRANGEBYSCORE', served, '-inf', now - ARGV[4])
   for _, layout in ipairs(redis.call('ZRANGEBYSCORE', left, '-inf', now - ARGV[3])) do
@@ -77,7 +77,7 @@ const LOOK = defineScript(`
     redis.call('ZRANGE', left, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', served, 0, -1)}`);
 
 // Only what all processes have stopped to go by for long enough. KEYS: layouts, left layouts. ARGV: how long, the layout in
-// force by whoever asks, then those that are left.
+// force by the caller, then those that are left.
 const LEAVE = defineScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

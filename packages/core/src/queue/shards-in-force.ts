@@ -40,7 +40,7 @@ export class ShardsInForce implements QueueShards {
   #known: KnownLayouts | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #served: readonly QueueShard[] = [];
-  #unserved = { shards: '', looks: 0 };
+  #unserved = { shards: '', times: 0 };
   #onShards: OnShards = () => [];
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
@@ -171,8 +171,8 @@ export class ShardsInForce implements QueueShards {
   #announceUnserved({ served }: KnownLayouts): void {
     const inForce = this.inForce();
     const shards = inForce.flatMap(({ prefix }, i) => (served.has(prefix) ? [] : [i])).join();
-    this.#unserved = { shards, looks: shards === this.#unserved.shards ? this.#unserved.looks + 1 : 1 };
-    if (shards === '' || this.#unserved.looks !== UNSERVED_LOOKS || this.#served.length === 0) return;
+    this.#unserved = { shards, times: shards === this.#unserved.shards ? this.#unserved.times + 1 : 1 };
+    if (shards === '' || this.#unserved.times !== UNSERVED_LOOKS || this.#served.length === 0) return;
     this.options.emit({ name: 'shards.unserved', shards });
   }
 

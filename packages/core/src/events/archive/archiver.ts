@@ -6,7 +6,7 @@ import { type AttemptRow, type InsertResult, readAttemptRow } from './pg-attempt
 import type { ArchiveStream, StreamEntry } from './redis-archive-stream';
 
 export interface ArchiverOptions {
-  /** Over a connection that nobody else uses. */
+  /** Over a connection of its own. */
   readonly stream: Omit<ArchiveStream, 'add' | 'count' | 'countAside'>;
   readonly table: { insert(rows: readonly AttemptRow[]): Promise<InsertResult> };
   /** Its name among those that take from the stream. */
@@ -65,7 +65,7 @@ export class Archiver {
     await settledWithin(STOP_PATIENCE_MS, this.#running);
   }
 
-  /** One batch, which may be empty. Gives how many entries were dealt with; after a fault it goes on with the same ones. */
+  /** One batch, which may be empty. Gives how many entries were dealt with; after an error it goes on with the same ones. */
   async runOnce(): Promise<number> {
     if (this.#held.length === 0) this.#held = await this.#take();
     const { length } = this.#held;
@@ -76,17 +76,17 @@ export class Archiver {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
-    let validationErrors = 0;
+    let failures = 0;
     while (!signal.aborted) {
       try {
         const count = await this.runOnce();
-        validationErrors = 0;
+        failures = 0;
         if (count > 0 && count < this.options.batchSize) await this.#rest(GATHER_MS);
       } catch (error) {
         this.options.emit({ name: 'archive.failed', error });
         this.#isGroupKnown = false;
-        await this.#rest(Math.min(FIRST_RETRY_MS * 2 ** validationErrors, MAX_RETRY_MS));
-        validationErrors += 1;
+        await this.#rest(Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS));
+        failures += 1;
       }
     }
     await this.options.stream.removeConsumers(0, this.options.consumer).catch(() => {});
@@ -126,7 +126,7 @@ export class Archiver {
     const [first] = refused;
     const isFull = batch.length === this.options.batchSize && batch.length > 1;
     const isForOneReason = refused.every(({ code }) => code === first?.code);
-    // It is the table that is at fault then, such as by a constraint: it takes none of those that come after these either.
+    // The cause is the table then, such as by a constraint: it takes none of those that come after these either.
     if (first && isFull && refused.length === batch.length && isForOneReason) {
       throw new Error(`The archive's table refuses all ${batch.length} attempts (${first.reason}).`);
     }

@@ -95,7 +95,7 @@ export class PgAttemptTable {
       lock_timeout: LOCK_TIMEOUT_MS,
       keepAlive: true,
     });
-    // A connection that breaks while nobody uses it: the next use opens another one.
+    // A connection that breaks while it is not used: the next use opens another one.
     this.#pool.on('error', ignore);
   }
 
@@ -105,7 +105,7 @@ export class PgAttemptTable {
     try {
       return await this.#withClient((client) => insertInto(client, rows));
     } catch (error) {
-      // Somebody may have taken partitions away, or the table: the next time it is looked after.
+      // Partitions may have been taken away, or the table: the next time they are made.
       this.#days.clear();
       throw error;
     }
@@ -139,21 +139,21 @@ export class PgAttemptTable {
     const client = await this.#pool.connect();
     // When the connection ends, the query that waits rejects; without a listener the process would end as well.
     client.on('error', ignore);
-    let fault: Error | undefined;
+    let failure: Error | undefined;
     try {
       return await work(client);
     } catch (error) {
-      fault = error as Error;
+      failure = error as Error;
       throw error;
     } finally {
-      // With a fault the connection is closed, which takes back what was begun.
-      client.release(fault);
+      // After an error the connection is closed, which takes back what was begun.
+      client.release(failure);
       client.off('error', ignore);
     }
   }
 }
 
-// A refusal is no fault of the connection, which is kept: a batch that is looked through by halves has many of them.
+// A refusal says nothing against the connection, which is kept: a batch that is looked through by halves has many of them.
 async function insertInto(client: PoolClient, rows: readonly AttemptRow[]): Promise<InsertResult> {
   try {
     await client.query(INSERT, [JSON.stringify(rows)]);
@@ -257,7 +257,7 @@ function columnsOf({ timings = {}, responseHeaders, ...attempt }: Attempt) {
   };
 }
 
-// PostgreSQL takes neither NUL nor half a surrogate pair, which a receiver's answer may well hold.
+// PostgreSQL takes neither NUL nor half a surrogate pair, which a receiver's response may well hold.
 const UNSTORABLE = /\p{Surrogate}|\0/gu;
 const REPLACEMENT = '\uFFFD';
 

@@ -37,8 +37,8 @@ const DROP_FAILED = defineScript(`
 const PAGE = 200;
 
 /**
- * Jobs of a shard that belong elsewhere since the queues were split anew. A worker that takes one brings it home; this is for
- * those that nobody would take for long.
+ * Jobs of a shard that belong elsewhere since the queues were split anew. A worker that takes one moves it to its home
+ * shard; this is for those that no worker would take for long.
  */
 export class BullmqMisplacedJobs {
   readonly #deliveries: JobKeys;
@@ -53,7 +53,7 @@ export class BullmqMisplacedJobs {
     this.#events = createJobKeys(shard.prefix, EVENTS_QUEUE);
   }
 
-  /** Lets those be taken that wait for their time: at home they wait again, if it has not come. Gives how many there were. */
+  /** Lets those be taken that wait for their time: in their home shard they wait again, if it has not come. Gives how many there were. */
   async putBackDelayed(): Promise<number> {
     const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = this.#deliveries;
     const { fairOrder, accountWeights } = queueKeysOf(this.shard.prefix);
@@ -68,13 +68,13 @@ export class BullmqMisplacedJobs {
     return count;
   }
 
-  /** Brings dead letters home. Gives how many there were. */
+  /** Moves dead letters to their home shards. Gives how many there were. */
   async moveFailed(): Promise<number> {
     let count = 0;
     for await (const page of this.#membersOf(this.#deliveries.failed)) {
       for (const job of page.filter((one) => this.#isMisplaced(one))) {
-        const home = this.shards.homeShardOf(parseDeliveryId(job)?.endpointId ?? '');
-        await this.#moveFailed(DELIVERIES_QUEUE, job, home);
+        const homeShard = this.shards.homeShardOf(parseDeliveryId(job)?.endpointId ?? '');
+        await this.#moveFailed(DELIVERIES_QUEUE, job, homeShard);
         count += 1;
       }
     }
@@ -109,8 +109,8 @@ export class BullmqMisplacedJobs {
     return (await this.redis.exists(wait, active, prioritized, delayed, paused)) > 0;
   }
 
-  async #moveFailed(queue: string, job: string, home: QueueShard): Promise<void> {
-    const [here, there] = [this.shard, home].map(({ prefix }) => createJobKeys(prefix, queue));
+  async #moveFailed(queue: string, job: string, to: QueueShard): Promise<void> {
+    const [here, there] = [this.shard, to].map(({ prefix }) => createJobKeys(prefix, queue));
     if (!here || !there) return;
     const [fields, failedAt] = await Promise.all([
       this.redis.hgetall(here.job(job)),

@@ -158,12 +158,12 @@ it("goes on bringing the accounts' weights to all shards when nothing is left to
 it('says that it failed, and tries again', async () => {
   const { client, reshardingOf, isLeft } = await arrange();
   const { named, first: firstOf, listen } = recordSignals();
-  await client.hset(queueKeysOf(first.prefix).looks, 'no', 'sorted set');
+  await client.hset(queueKeysOf(first.prefix).wakeUps, 'no', 'sorted set');
   const resharding = reshardingOf('one', listen);
   willClose({ close: () => resharding.stop() });
   resharding.start();
   expect(await firstOf('task.failed')).toMatchObject({ task: 'bring jobs to their shards' });
-  await client.del(queueKeysOf(first.prefix).looks);
+  await client.del(queueKeysOf(first.prefix).wakeUps);
   while (!(await isLeft())) await wait(50);
   expect(named('task.failed')).toHaveLength(1);
 });

@@ -75,12 +75,12 @@ export class Resharding {
     return (await misplaced.moveFailedEvents()) === 0 && !(await misplaced.hasEvents());
   }
 
-  /** Held deliveries are taken like others then, and held anew at home. Gives at how many endpoints there were some. */
+  /** Held deliveries are taken like others then, and held anew in their home shard. Gives at how many endpoints there were some. */
   async #releaseHeld({ prefix }: QueueShard): Promise<number> {
     const { redis, shards, clock } = this.options;
     const held = new HeldDeliveries(redis, oneShard(prefix));
-    const looks = await redis.zrange(queueKeysOf(prefix).looks, '0', '-1');
-    const addresses = looks.map(decodeAddress);
+    const wakeUps = await redis.zrange(queueKeysOf(prefix).wakeUps, '0', '-1');
+    const addresses = wakeUps.map(decodeAddress);
     const misplaced = addresses.filter(({ endpointId }) => shards.homeShardOf(endpointId).prefix !== prefix);
     for (const address of misplaced) {
       for (let left = 1, released = 1; left > 0 && released > 0; ) {

@@ -65,7 +65,7 @@ export async function takeSnapshot(
   const address = `${accountId}/${endpointId}`;
   const reply = await SEE(
     redis,
-    [queueKeys.held(endpointId), queueKeys.looks],
+    [queueKeys.held(endpointId), queueKeys.wakeUps],
     [jobKeys.base, address, ...args],
   );
   const [heldCount, wakeUpDueAt, ...deliveries] = seenSchema.parse(reply);
