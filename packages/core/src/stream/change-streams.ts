@@ -4,6 +4,7 @@ import { AppError } from '../platform/app-error';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Connection } from '../platform/connection';
 import { Recheck } from '../platform/recheck';
+import { WakeUpTimer } from '../platform/timers';
 import { KNOWN_FOR_MS } from './change-feed';
 import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
 import type { ChangeStore } from './redis-change-store';
@@ -34,7 +35,7 @@ const MOST_STREAMS = 500;
 export class ChangeStreams {
   readonly #accounts = new Map<AccountId, WatchedAccount>();
   #count = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = new WakeUpTimer(() => this.#read());
   #renewedAt = 0;
   #isStopped = false;
 
@@ -71,7 +72,7 @@ export class ChangeStreams {
   /** Ends them all: readers connect again, to other processes. */
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    void this.#timer.stop();
     for (const { readers } of this.#accounts.values()) for (const reader of readers) reader.end('stopping');
   }
 
@@ -91,7 +92,7 @@ export class ChangeStreams {
     this.#accounts.set(accountId, account);
     const reader = new ChangeReader(options);
     account.add(reader);
-    this.#readIn(0);
+    if (this.#timer.isIdle) this.#timer.wakeUpIn(0);
     return reader;
   }
 
@@ -105,11 +106,6 @@ export class ChangeStreams {
     if (reason !== undefined && reason !== 'lost') emit({ name: 'change_stream.ended', accountId, reason });
   }
 
-  #readIn(delayMs: number): void {
-    if (this.#isStopped || this.#accounts.size === 0) return;
-    this.#timer ??= setTimeout(() => void this.#read(), delayMs);
-  }
-
   async #read(): Promise<void> {
     const isRenewalDue = steadyClock() - this.#renewedAt >= RENEW_EVERY_MS;
     if (isRenewalDue) this.#renewedAt = steadyClock();
@@ -117,8 +113,7 @@ export class ChangeStreams {
     const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
     const failed = steps.find((step) => step.status === 'rejected');
     if (failed) this.deps.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
-    this.#timer = undefined;
-    this.#readIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
+    if (this.#accounts.size > 0) this.#timer.wakeUpIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
   }
 }
 
