@@ -7,6 +7,7 @@ import {
 } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import { steadyClock } from '../platform/clock';
+import { WakeUpTimer } from '../platform/timers';
 import type { KnownLayouts, LayoutStore } from './redis-layout-store';
 
 export interface ShardsInForceOptions {
@@ -42,10 +43,9 @@ export class ShardsInForce implements QueueShards {
   #served: readonly QueueShard[] = [];
   #unserved = { shards: '', times: 0 };
   #onShards: OnShards = () => [];
-  #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> = Promise.resolve();
+  readonly #timer = new WakeUpTimer(() => this.#lookNow());
+  #hasToldWanted = false;
   #failures = 0;
-  #isStopped = false;
 
   constructor(private readonly options: ShardsInForceOptions) {
     const layout = this.#layoutOf(options.wanted);
@@ -59,14 +59,11 @@ export class ShardsInForce implements QueueShards {
    */
   async start(onShards: OnShards = () => []): Promise<void> {
     this.#onShards = onShards;
-    this.#look = this.#lookNow(this.options.wanted);
-    await this.#look;
+    await this.#timer.runNow();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#look;
+    await this.#timer.stop();
   }
 
   /** What is in force; `undefined` before the first look. */
@@ -116,21 +113,22 @@ export class ShardsInForce implements QueueShards {
     return others.filter(({ since }) => since < inForce.since).map(({ count }) => this.#layoutOf(count));
   }
 
-  async #lookNow(wanted: number | undefined): Promise<void> {
-    const { emit } = this.options;
+  async #lookNow(): Promise<void> {
+    const { wanted, emit } = this.options;
     const startedAt = steadyClock();
     try {
-      const changed = await this.#askForChange(wanted);
+      const changed = await this.#askForChange(this.#hasToldWanted ? undefined : wanted);
       this.#lookedAt = startedAt;
       this.#failures = 0;
       if (changed) this.#take(changed);
-      this.#schedule(LOOK_EVERY_MS, undefined);
+      this.#hasToldWanted = true;
+      this.#timer.wakeUpIn(LOOK_EVERY_MS);
     } catch (error) {
       this.#failures += 1;
       if (this.#failures % FAILURES_TOLD === 0) {
         emit({ name: 'task.failed', task: 'look at shards', error });
       }
-      this.#schedule(RETRY_MS, wanted);
+      this.#timer.wakeUpIn(RETRY_MS);
     }
   }
 
@@ -182,13 +180,6 @@ export class ShardsInForce implements QueueShards {
     const layout = createQueueLayout(count, this.options.firstPrefix);
     this.#layouts.set(count, layout);
     return layout;
-  }
-
-  #schedule(delayMs: number, wanted: number | undefined): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#look = this.#lookNow(wanted);
-    }, delayMs);
   }
 }
 
