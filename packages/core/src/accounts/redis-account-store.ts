@@ -22,8 +22,8 @@ const CACHED_ACCOUNTS = 10_000;
 // The weights on the first shard. Workers copy them to the others.
 const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
-// KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until
-// nothing of that time can come back.
+// KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. The id of an erased
+// account stays taken until no data of that time can come back.
 const CREATE = defineScript(`
   local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
   if taken_until and tonumber(taken_until) > tonumber(ARGV[4]) then return 0 end
@@ -52,7 +52,10 @@ export class AccountStore {
 
   constructor(private readonly redis: RedisClient) {}
 
-  /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
+  /**
+   * Give whether it is new. An existing account stays as it is, and the id of an erased one stays taken for a
+   * while.
+   */
   async create(account: Account): Promise<boolean> {
     const { id, createdAt } = account;
     const member = timedMember(createdAt, id);
@@ -61,7 +64,10 @@ export class AccountStore {
     return isNew;
   }
 
-  /** The account as it is now; `undefined` when there is none. One that is being erased stays as it is. */
+  /**
+   * Give the account after the change; `undefined` if it does not exist. An account that is being erased
+   * stays as it is.
+   */
   async change(id: AccountId, change: AccountChange): Promise<Account | undefined> {
     for (;;) {
       const raw = await this.redis.hget(keys.accounts, id);
@@ -76,7 +82,10 @@ export class AccountStore {
     }
   }
 
-  /** The account as it is now; `undefined` when there is none. One that is being erased since before stays as it is. */
+  /**
+   * Give the marked account; `undefined` if it does not exist. An account that is being erased already stays
+   * as it is.
+   */
   async markErasing(id: AccountId, erasingSince: number): Promise<Account | undefined> {
     for (;;) {
       const raw = await this.redis.hget(keys.accounts, id);
@@ -89,15 +98,15 @@ export class AccountStore {
     }
   }
 
-  /** Forgets an account, but for its id, which is taken until then. */
+  /** Forget an account, except for its id, which stays taken until `takenUntil`. */
   async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
-    // Before the record: whoever breaks off in between comes here again.
+    // Before the record: an erasure that breaks off in between comes here again.
     await this.redis.hdel(ACCOUNT_WEIGHTS, id);
     await this.redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
     await this.#run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
   }
 
-  /** Whether it is being erased, or was and its id is still taken. */
+  /** Whether it is being erased, or was erased and its id is still taken. */
   async isErased(id: AccountId): Promise<boolean> {
     const [raw, takenUntil] = await Promise.all([
       this.redis.hget(keys.accounts, id),
@@ -123,8 +132,8 @@ export class AccountStore {
     return script(this.redis, ALL_KEYS, args);
   }
 
-  // Where those who need them find them without the account: with the queues, and beside what the account stores, which in
-  // a Cluster are elsewhere.
+  // Copy them to where they are read without the account: to the queues, and beside the account's usage,
+  // which in a Cluster are on other nodes.
   async #copy({ id, weight, quotaBytes }: Account): Promise<void> {
     if (weight !== undefined) await this.redis.hset(ACCOUNT_WEIGHTS, id, weight);
     if (quotaBytes === undefined) await this.redis.del(keys.quota(id));

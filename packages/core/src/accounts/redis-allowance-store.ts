@@ -5,22 +5,22 @@ import { AppError } from '../platform/app-error';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** A window of time in which what is taken is counted, and what is to be taken now. */
+/** A window of time in which taken points are counted, and the points to take now. */
 export interface Window {
-  /** Whose it is; left out: all keys of the account have it together. */
+  /** Absent: all keys of the account share it. */
   readonly apiKeyId: string | undefined;
   readonly windowMs: number;
   readonly points: number;
 }
 
-/** How a window stands, all processes together. */
+/** The state of a window over all processes. */
 export interface Usage {
-  /** With what was just taken; more than the allowance when that was too much. */
+  /** With the points just taken. More than the allowance when that was too much. */
   readonly taken: number;
   readonly resetsInMs: number;
 }
 
-// KEYS: windows. ARGV: for each what is taken, and how long it lasts from the first on.
+// KEYS: windows. ARGV: for each the points to take, and its length from the first request on.
 const TAKE = defineScript(`
   local usages = {}
   for i, key in ipairs(KEYS) do
@@ -36,9 +36,9 @@ const TAKE = defineScript(`
   return usages`);
 
 /**
- * Counts what API keys take, in fixed windows that start with the first request: those of a key and of its account by one
- * script. While Redis is away each process counts in its own memory: nothing that needs Redis is served then, but nobody
- * gets past the limit either.
+ * Counts the points that API keys take, in fixed windows that start with the first request. One script counts
+ * those of a key and of its account. While Redis is away each process counts in its own memory: no request
+ * that needs Redis is served then, but nobody gets past the limit either.
  */
 export class AllowanceStore {
   readonly #shared: SharedAllowances;
@@ -48,7 +48,7 @@ export class AllowanceStore {
     this.#shared = new SharedAllowances(redis);
   }
 
-  /** How each of them stands, in their order. */
+  /** Take the points, and give the usage of each window, in their order. */
   async take(accountId: AccountId, windows: readonly Window[]): Promise<readonly Usage[]> {
     try {
       return await this.#shared.take(accountId, windows);
@@ -61,7 +61,7 @@ export class AllowanceStore {
   async #takeInMemory(accountId: AccountId, window: Window): Promise<Usage> {
     const limiter = this.#inMemory.get(window.windowMs) ?? this.#memoryOf(window.windowMs);
     const name = keys.rateLimit(accountId, window.apiKeyId);
-    // Unlike `consume` it says how much was taken, instead of throwing.
+    // Unlike `consume` it returns how much was taken, instead of throwing.
     const { consumedPoints, msBeforeNext } = await limiter.penalty(name, window.points);
     return { taken: consumedPoints, resetsInMs: msBeforeNext };
   }
@@ -73,7 +73,7 @@ export class AllowanceStore {
   }
 }
 
-/** What all processes together have taken. */
+/** Counts the points of all processes together. */
 class SharedAllowances {
   constructor(private readonly redis: RedisClient) {}
 

@@ -17,14 +17,15 @@ export interface ApiKeyPage {
 
 const CACHED_KEYS = 10_000;
 
-// KEYS: api-key, api-key-used. A key that was revoked meanwhile must not leave anything behind.
+// KEYS: api-key, api-key-used. A key that was revoked meanwhile must leave nothing behind.
 const NOTE_USE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
 
-// Longer than anybody takes from reading that there is another key to leaving in reliance on it.
+// Longer than any request takes between reading that another key exists and removing this one.
 const LEAVING_SECONDS = 60;
 
-// KEYS: api-keys-leaving. ARGV: the id of the key that leaves, the id of one that stays ('' if none has to), seconds.
+// KEYS: api-keys-leaving. ARGV: the id of the key that leaves, the id of one that stays ('' if none has to),
+// seconds.
 const LEAVE = defineScript(`
   if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 0 end
   redis.call('SADD', KEYS[1], ARGV[1])
@@ -32,15 +33,18 @@ const LEAVE = defineScript(`
   return 1`);
 
 /**
- * Keys are found by their id alone, before it is known whose they are, so a key's record and its account's list
- * are apart. The list is written first and left last: what it names without a record is passed over.
+ * Keys are found by their id alone, before their account is known, so a key's record and its account's list
+ * are apart. The list is written first and removed last: an entry without a record is skipped.
  */
 export class ApiKeyStore {
   readonly #cache = new ParsedCache(parse, { entries: CACHED_KEYS });
 
   constructor(private readonly redis: RedisClient) {}
 
-  /** Always read from Redis, so that a revoked key counts for nothing that starts after it; parsed once per change. */
+  /**
+   * Always read from Redis, so that a revoked key is invalid for whatever starts after it. Parsed once per
+   * change.
+   */
   async find(id: string): Promise<ApiKey | undefined> {
     const raw = await this.redis.get(keys.apiKey(id));
     return raw === null ? undefined : this.#cache.get(id, raw);
@@ -52,7 +56,7 @@ export class ApiKeyStore {
     await this.redis.set(keys.apiKey(id), JSON.stringify(apiKey));
   }
 
-  /** Whether it was there. */
+  /** Give whether it existed. */
   async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
     const removed = await this.redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
     await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
@@ -60,9 +64,10 @@ export class ApiKeyStore {
   }
 
   /**
-   * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each other, one may.
+   * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each
+   * other, only one may.
    *
-   * @param stayingId left out if it relies on none.
+   * @param stayingId absent if it relies on none.
    */
   async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
     const left = await LEAVE(this.redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
@@ -92,7 +97,7 @@ export class ApiKeyStore {
     const [raw, usedAt] = await this.redis.mget(keys.apiKey(id), keys.apiKeyUsed(id));
     if (raw == null) return [];
     const apiKey = parse(raw);
-    // Processes that create the same bootstrap key at the same time leave an entry in the list each.
+    // Several processes that create the same bootstrap key at the same time each leave an entry in the list.
     if (timedMember(apiKey.createdAt, id) !== member) return [];
     return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
   }

@@ -14,7 +14,7 @@ import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
 import { COUNT_USAGE } from './redis-usage-store';
 
-/** A session as it is found: `exchange` once its code was exchanged. */
+/** A session as stored: with `exchange` once its code was exchanged. */
 export type FoundSession = PortalSession & { readonly exchange?: Exchange };
 
 export interface PortalSessionPage {
@@ -22,8 +22,8 @@ export interface PortalSessionPage {
   readonly nextCursor: Mark | undefined;
 }
 
-// KEYS: portal-session-ids, usage, used bytes. ARGV: id, when it ends, now, how many there may be; field of usage, bytes, how
-// long they are counted.
+// KEYS: portal-session-ids, usage, used bytes. ARGV: id, when it ends, now, the most sessions; field of
+// usage, bytes, how long they are counted.
 const ENLIST = defineScript(`
   ${COUNT_USAGE}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
@@ -34,8 +34,8 @@ const ENLIST = defineScript(`
   redis.call('PEXPIREAT', KEYS[1], redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2])
   return 1`);
 
-// KEYS: portal-session-ids, usage, used bytes. ARGV: id, field of usage, bytes. Leaves no counter of an account that may be
-// gone by now.
+// KEYS: portal-session-ids, usage, used bytes. ARGV: id, field of usage, bytes. Leaves no counter of an
+// account that may be gone by now.
 const DELIST = defineScript(`
   ${COUNT_USAGE}
   if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -49,19 +49,23 @@ const SAVE = defineScript(`
   redis.call('HSET', KEYS[1], 'session', ARGV[1], 'page', ARGV[2])
   redis.call('PEXPIREAT', KEYS[1], ARGV[3])`);
 
-// KEYS: portal-session. ARGV: the exchange. One that is revoked meanwhile must not leave anything behind.
+// KEYS: portal-session. ARGV: the exchange. A session that is revoked meanwhile must leave nothing behind.
 const EXCHANGE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
   return redis.call('HSETNX', KEYS[1], 'exchange', ARGV[1])`);
 
 /**
- * Sessions are found by their id alone, before it is known whose they are, so a session's record and its account's list are
- * apart. The list is written first and left last: what it names without a record is passed over. All of it lapses by itself.
+ * Sessions are found by their id alone, before their account is known, so a session's record and its
+ * account's list are apart. The list is written first and removed last: an entry without a record is skipped.
+ * Redis lets all of it expire.
  */
 export class PortalSessionStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** Whether there was room for it: of an account at most `limit` are there at a time. Once more changes nothing. */
+  /**
+   * Save a session and give whether there was room: an account has at most `limit` at a time. Repeating it
+   * changes nothing.
+   */
   async save(session: PortalSession, page: PortalPage, limit: number, now: number): Promise<boolean> {
     const { id, accountId, expiresAt, bytes = 0 } = session;
     const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
@@ -73,7 +77,7 @@ export class PortalSessionStore {
     return true;
   }
 
-  /** Always read from Redis, so that a revoked session counts for nothing that starts after it. */
+  /** Always read from Redis, so that a revoked session is invalid for whatever starts after it. */
   async find(id: string): Promise<FoundSession | undefined> {
     const [session, exchange] = await this.redis.hmget(keys.portalSession(id), 'session', 'exchange');
     if (session == null) return undefined;
@@ -81,7 +85,7 @@ export class PortalSessionStore {
     return exchange == null ? found : { ...found, exchange: exchangeSchema.parse(JSON.parse(exchange)) };
   }
 
-  /** Whether it is the first exchange of a session that is still there. */
+  /** Give whether it is the first exchange of a session that still exists. */
   async exchange(id: string, exchange: Exchange): Promise<boolean> {
     return (await EXCHANGE(this.redis, [keys.portalSession(id)], [JSON.stringify(exchange)])) === 1;
   }
@@ -91,7 +95,7 @@ export class PortalSessionStore {
     return raw === null ? {} : portalPageSchema.parse(JSON.parse(raw));
   }
 
-  /** Whether it was there. */
+  /** Give whether it existed. */
   async remove(session: PortalSession): Promise<boolean> {
     const { id, accountId, bytes = 0 } = session;
     const removed = await this.redis.unlink(keys.portalSession(id));
@@ -99,7 +103,10 @@ export class PortalSessionStore {
     return removed > 0;
   }
 
-  /** Those that last longest first, of those that have not ended by `now`; `after` is the `nextCursor` of the page before. */
+  /**
+   * The sessions that have not ended by `now`, those that last longest first; `after` is the `nextCursor` of
+   * the page before.
+   */
   async list(accountId: AccountId, now: number, limit: number, after?: Mark): Promise<PortalSessionPage> {
     const marks = await readTimeline(this.redis, keys.portalSessionIds(accountId), {
       order: 'newest_first',
@@ -121,7 +128,7 @@ function listKeysOf(accountId: AccountId): string[] {
   return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
 }
 
-/** Under which it is counted until it ends. */
+/** The field that counts it until it ends. */
 function usageFieldOf({ expiresAt }: PortalSession): string {
   return `sessions:${lapseOfSession(expiresAt)}`;
 }

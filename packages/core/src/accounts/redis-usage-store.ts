@@ -12,12 +12,13 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 
 /**
- * For scripts that store something of an account, or let go of it: `count_usage(usage, used, field, bytes, kept_ms)`. Both
- * keys have the account's hash tag.
+ * For scripts that store or remove data of an account: `count_usage(usage, used, field, bytes, kept_ms)`.
+ * Both keys have the account's hash tag.
  *
- * `usage` is a hash: `kind:time` → bytes that Redis lets go of by then. `used` is the sum of all, so that one command reads
- * it together with other things; what has lapsed is taken off it when somebody looks (`redis-usage-store.ts`). Nothing is
- * taken off twice: what is gone before its time is taken from what is counted for that time, down to 0.
+ * `usage` is a hash: `kind:time` → bytes that Redis drops by then. `used` is the sum of all, so that one
+ * command reads it together with other keys. Lapsed parts are subtracted when an account is checked
+ * (`redis-usage-store.ts`). Nothing is subtracted twice: data that is removed before its time is subtracted
+ * from the part of that time, down to 0.
  */
 export const COUNT_USAGE = `
   local function keep_for(key, ms)
@@ -35,10 +36,10 @@ export const COUNT_USAGE = `
     keep_for(used, kept_ms)
   end`;
 
-/** As it is found beside other things, without taking off what has lapsed: never less than what there is. */
+/** The usage as read beside other keys, without subtracting lapsed parts: never less than the real usage. */
 export interface Standing {
   readonly usedBytes: number;
-  /** What its operator has set for it; `undefined`: nothing. 0: as much as there is room for. */
+  /** The operator's setting; `undefined`: not set. 0: unlimited. */
   readonly ownQuotaBytes: number | undefined;
 }
 
@@ -53,8 +54,8 @@ const COUNT = defineScript(`
     end
   end`);
 
-// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an API key. Takes
-// off what has lapsed, and counts what does not lapse.
+// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an
+// API key. Subtracts lapsed parts, and counts what does not lapse.
 const LOOK = defineScript(`
   local now, total = tonumber(ARGV[1]), 0
   local sums = {events = 0, deliveries = 0, answers = 0, replays = 0, sessions = 0}
@@ -82,17 +83,17 @@ const LOOK = defineScript(`
 const count = z.coerce.number();
 const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count, count]);
 
-/** What each account stores, as far as it is counted. */
+/** The counted usage of each account. */
 export class UsageStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** Not harmless when repeated: what was counted counts twice then. */
+  /** Not idempotent: a repetition counts twice. */
   async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
     const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
     await COUNT(this.redis, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
   }
 
-  /** Exactly what is counted at this moment. */
+  /** The exact usage at this moment. */
   async look(
     accountId: AccountId,
     now: number,
@@ -118,7 +119,10 @@ export class UsageStore {
 }
 throwStorageErrors(UsageStore);
 
-/** What stands at `usedBytes` and `quota` of an account, as any command that reads several keys gives it. */
+/**
+ * Parse the values of an account's `usedBytes` and `quota`, as any command that reads several keys gives
+ * them.
+ */
 export function parseStanding(used: string | null | undefined, quota: string | null | undefined): Standing {
   return { usedBytes: Number(used ?? 0), ownQuotaBytes: parseQuota(quota ?? '') };
 }

@@ -149,7 +149,8 @@ function statusAfter(status: DeliveryStatus, line: Line): DeliveryStatus {
   return line.r === undefined ? 'exhausted' : 'pending';
 }
 
-// A request for one that is tried again anyway brings its next attempt forward, and takes none away from the schedule.
+// A request for a delivery that is tried again anyway brings its next attempt forward. It takes no attempt
+// away from the schedule.
 function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Round {
   if (isRequest(line)) {
     const isBroughtForward = isOpen && round.attempts > 0;
@@ -161,7 +162,7 @@ function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Roun
   return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
 }
 
-/** What can happen to a delivery. */
+/** The facts of a delivery. */
 export type DeliveryFact =
   | AttemptedFact
   | { readonly kind: 'cancelled'; readonly reason: string }
@@ -171,21 +172,21 @@ export interface AttemptedFact {
   readonly kind: 'attempted';
   readonly attempt: Attempt;
   readonly nextAttemptAt: number | undefined;
-  /** Whether the receiver asked not to be sent it again. */
+  /** Whether the receiver asked for no further attempt. */
   readonly isAborted?: boolean;
   /**
-   * Whether another worker had gone on with the delivery before this could be recorded: it tells what was sent, and takes
-   * nothing back of what is on record since. A success is one all the same.
+   * Whether another worker had continued the delivery before this could be recorded. The line says what was
+   * sent, and undoes nothing recorded since. A success counts all the same.
    */
   readonly isLate?: boolean;
-  /** Its event's type, once for each delivery: a list need not look at each of its events for that. */
+  /** Its event's type, once for each delivery: a list then need not read each event. */
   readonly eventType?: string;
 }
 
-/** Somebody asked for it to be sent, apart from its schedule. */
+/** A client requested the delivery apart from its schedule. */
 export interface RequestedFact {
   readonly kind: 'requested';
-  /** The same when the same request is worked on again. */
+  /** The same when the same request is repeated. */
   readonly requestId: string;
   readonly trigger: RequestTrigger;
   /** Milliseconds since the Unix epoch. */
@@ -204,15 +205,16 @@ export interface AttemptLine {
   readonly e?: string | undefined; // error
   readonly b?: string | undefined; // response body
   readonly a?: 1 | undefined; // aborted: the receiver asked for that
-  readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; what is last and absent is left out
+  readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; absent ones at the end are left out
   readonly g?: Trigger | undefined; // trigger; absent: schedule
   readonly k?: string | undefined; // worker
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
-  readonly y?: string | undefined; // the event's type; in the first one's line only
-  readonly p?: string | undefined; // place in a trace, as a traceparent
-  readonly l?: 1 | undefined; // late: another worker had gone on with the delivery by then
-  // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
+  readonly y?: string | undefined; // the event's type; in the first attempt's line only
+  readonly p?: string | undefined; // position in a trace, as a traceparent
+  readonly l?: 1 | undefined; // late: another worker had continued the delivery by then
+  // Next attempt at; absent: this was the last attempt. Redis finds it at the end of a log, so keep it the
+  // last member.
   readonly r?: number | undefined;
 }
 export interface CancelledLine {
@@ -221,30 +223,34 @@ export interface CancelledLine {
 export interface RequestedLine {
   readonly q: string; // id
   readonly g: RequestTrigger; // what for
-  readonly t: number; // when: it stays the last member, as above
+  readonly t: number; // when; keep it the last member, as above
 }
 
 /**
- * What a log begins with once its event's payload is erased: the one line that is put before others, so that Redis finds
- * it. What receivers have answered may repeat the payload, so from then on no line has an answer. It is no fact.
+ * The start of a log whose event's payload is erased. It is the only line that is put before others, so that
+ * Redis finds it. Receivers' responses may repeat the payload, so from then on no line has a response. It is
+ * no fact.
  */
 export const ERASED_LOG_START = '{"z":';
 
-// No header's name has one.
+// No header's name contains a comma.
 const NAME_SEPARATOR = ',';
 
 export function encodeFact(fact: DeliveryFact): string {
   return `${JSON.stringify(toLine(fact))}\n`;
 }
 
-/** The same fact without what the receiver has answered. */
+/** The same fact without the receiver's response. */
 export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
   if (fact.kind !== 'attempted') return fact;
   const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
   return { ...fact, attempt };
 }
 
-/** The log of a delivery whose event's payload is erased. What can't be read might be anything: it goes. */
+/**
+ * The log of a delivery whose event's payload is erased. A line that can't be read might hold anything, so it
+ * is removed.
+ */
 export function eraseAnswers(log: string, erasedAt: number): string {
   if (log.startsWith(ERASED_LOG_START)) return log;
   const lines = log.split('\n').flatMap((text) => {
@@ -256,13 +262,14 @@ export function eraseAnswers(log: string, erasedAt: number): string {
   return [`${ERASED_LOG_START}${erasedAt}}`, ...lines, ''].join('\n');
 }
 
-/** `undefined` for a text that is no line of ours. */
+/** Gives `undefined` for a text that is not a line of a log. */
 function readLine(text: string): Line | undefined {
   const line = parsedOrUndefined(text);
   return isLine(line) ? line : undefined;
 }
 
-// Nobody but us writes them, and a page has hundreds to read: that it is one of the three kinds is checked, and no more.
+// Only this product writes the lines, and a page has hundreds to read, so the check only tells the three
+// kinds apart.
 function isLine(value: unknown): value is Line {
   if (typeof value !== 'object' || value === null) return false;
   if ('c' in value) return typeof value.c === 'string';
@@ -327,7 +334,7 @@ function toLine(fact: DeliveryFact): Line {
   };
 }
 
-// The first byte leads, since over a kept-alive connection there is nothing else.
+// The first byte comes first, since a kept-alive connection has no other phase.
 const TIMINGS = ['firstByteMs', 'connectMs', 'tlsMs', 'dnsMs'] as const;
 
 function encodeTimings(timings: AttemptTimings = {}): (number | null)[] | undefined {

@@ -6,8 +6,8 @@ import { type EventId, eventIdSchema } from './event';
 declare const brand: unique symbol;
 
 /**
- * `<event id>.<webhook id>`: a function of the two, so that a fan-out that runs twice makes the same delivery,
- * and a job needs to carry nothing else. Neither part can hold a dot.
+ * `<event id>.<webhook id>`: a function of the two, so a fan-out that runs twice makes the same delivery, and
+ * a job needs no other data. Neither part can contain a dot.
  */
 export type DeliveryId = string & { readonly [brand]: 'DeliveryId' };
 
@@ -16,10 +16,10 @@ export interface DeliveryParts {
   readonly endpointId: EndpointId;
 }
 
-/** A delivery that is to have a job. */
+/** A delivery that needs a job. */
 export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
-  /** When its event was accepted, if that is at hand. Milliseconds since the Unix epoch. */
+  /** When its event was accepted, if that is known here. Milliseconds since the Unix epoch. */
   readonly acceptedAt?: number;
 }
 
@@ -27,7 +27,7 @@ export function deliveryIdOf({ eventId, endpointId }: DeliveryParts): DeliveryId
   return `${eventId}.${endpointId}` as DeliveryId;
 }
 
-/** `undefined` for a text that is no delivery id. */
+/** Gives `undefined` for a text that is not a delivery id. */
 export function parseDeliveryId(text: string): DeliveryParts | undefined {
   const dot = text.indexOf('.');
   const eventId = eventIdSchema.safeParse(text.slice(0, dot));
@@ -36,14 +36,14 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
   return { eventId: eventId.data, endpointId: endpointId.data };
 }
 
-/** For the description of ids of deliveries, as `parseDeliveryId` takes them. */
+/** The form of delivery ids for API descriptions, as `parseDeliveryId` accepts them. */
 export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
 
-/** What somebody can ask for. */
+/** The reasons for which a client requests a delivery. */
 export const requestTriggers = ['manual', 'replay', 'test'] as const;
 export type RequestTrigger = (typeof requestTriggers)[number];
 
-/** What brought an attempt about: the schedule, or who asked for it. */
+/** The cause of an attempt: the schedule, or the kind of request. */
 export const triggers = ['schedule', ...requestTriggers] as const;
 
 export const triggerSchema = z.enum(triggers);
@@ -56,14 +56,14 @@ export interface DeliveryRun {
   readonly endpointId: EndpointId;
   /** Whether the job ran before: it was held, tried, or taken over from a worker that died. */
   readonly hasWaited: boolean;
-  /** Whether it was taken over from a worker that did not say any more that it is at it. */
+  /** Whether it was taken over from a worker that stopped renewing its lock. */
   readonly wasTakenOver: boolean;
   /**
-   * Until when the job is surely ours. A process that was stopped for longer may have lost it to another one, without
-   * having noticed yet: it sends nothing after this. Milliseconds since the Unix epoch.
+   * Until when this process surely owns the job. A process that was stopped for longer may have lost it to
+   * another one without having noticed: it sends nothing after this. Milliseconds since the Unix epoch.
    */
   readonly ownedUntil: number;
-  /** What the job was added for, if somebody has asked for the delivery to be sent once more. */
+  /** The request that the job was added for, if a client requested the delivery once more. */
   readonly request?: DeliveryRequested | undefined;
 }
 
@@ -78,6 +78,6 @@ export interface DeliveryRequested {
 export const holdReasons = ['disabled', 'breaker_open', 'busy', 'rate_limited', 'out_of_turn'] as const;
 export type HoldReason = (typeof holdReasons)[number];
 
-/** Why an attempt counts among the slow ones: it takes long, or there are too many strangers. */
+/** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */
 export const slowReasons = ['slow', 'stranger'] as const;
 export type SlowReason = (typeof slowReasons)[number];

@@ -16,7 +16,7 @@ export const EVENT_ID_PREFIX = 'evt';
 const MAX_TYPE_CHARACTERS = 100;
 const TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 
-/** For the descriptions of texts that are looked up among the names: what is of another form is not found. */
+/** The form of names for API descriptions. A lookup finds nothing for any other text. */
 export const EVENT_TYPE_NAME_FORM = { pattern: TYPE.source, maxLength: MAX_TYPE_CHARACTERS };
 
 export const eventTypeNameSchema = z
@@ -24,7 +24,7 @@ export const eventTypeNameSchema = z
   .max(MAX_TYPE_CHARACTERS, `must have at most ${MAX_TYPE_CHARACTERS} characters`)
   .regex(TYPE, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
 
-/** A customer's event, once it was checked. From here on `body` is what is stored, signed and sent. */
+/** A customer's event after validation. From here on `body` is the text that is stored, signed and sent. */
 export interface AcceptedEvent {
   readonly id: EventId;
   readonly accountId: AccountId;
@@ -33,33 +33,36 @@ export interface AcceptedEvent {
   readonly body: string;
   /** Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
-  /** Those of the account that get it, whatever they asked for; left out, those that asked for its type. */
+  /**
+   * The account's endpoints that get it, whatever they subscribe to. Absent: those that subscribe to its
+   * type.
+   */
   readonly endpointIds?: readonly EndpointId[];
-  /** What is done for it belongs below this; absent where traces were not wanted. */
+  /** The parent of the spans of its processing; absent where traces were not wanted. */
   readonly trace?: TraceContext;
 }
 
-/** An event whose payload was erased. That there was one stays on record; there is nothing to send any more. */
+/** An event whose payload was erased. The event stays recorded; nothing is left to send. */
 export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
   readonly body?: undefined;
   /** Milliseconds since the Unix epoch. */
   readonly erasedAt: number;
 }
 
-/** An event as it is found on record. */
+/** An event as its record gives it. */
 export type StoredEvent = AcceptedEvent | ErasedEvent;
 
-/** What is known of an event without its body. */
+/** The facts about an event without its body. */
 export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   /** Whether it was aimed at certain endpoints: the others are not to know of it. */
   readonly isAimed: boolean;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;
-  /** Where it belongs in a trace, if it was accepted into one. */
+  /** Its position in a trace, if it was accepted in one. */
   readonly trace?: TraceContext;
 }
 
-/** What JSON.parse makes of an event's data: numbers are rounded, so nothing that is sent is made of it. */
+/** The parsed data of an event. JSON.parse rounds numbers, so nothing that is sent is made from it. */
 export function dataOf(body: string): unknown {
   return (JSON.parse(body) as { readonly data?: unknown }).data;
 }

@@ -10,11 +10,11 @@ import type { EventId } from './event';
  * |---|---|---|---|
  * | `accounts:{all}` | hash | account id → record | until erased |
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
- * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
+ * | `erased-accounts:{all}` | sorted set | ids of erased accounts, by when the ids are free again | RETENTION, until the next one |
  * | `disabled-endpoints:{all}` | sorted set | account/endpoint of those that are disabled, by when | until enabled or deleted |
  * | `open-breakers:{all}` | sorted set | account/endpoint of those whose breaker is open, by until when they count as such | a minute after it may be probed |
- * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by when they said last that they are there; id → what each said of itself | half a minute |
- * | `readings:{all}`, `readings-turn:{all}` | string | what was read for gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
+ * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
+ * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
@@ -27,7 +27,7 @@ import type { EventId } from './event';
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | until removed |
- * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
+ * | `subscriptions:{account}` | hash | endpoint id → the part of its record that selects its events; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
@@ -35,24 +35,24 @@ import type { EventId } from './event';
  * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
- * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
+ * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: its hash, and its response, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
- * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
+ * | `replay:{replay}` | hash | a replay: its order and its progress | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
- * | `answer-bytes:{endpoint}` | string | how much of what receivers have answered was kept not long ago, as of when | RETENTION since the last answer |
+ * | `answer-bytes:{endpoint}` | string | how many bytes of responses were kept recently, as of when | RETENTION since the last answer |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
- * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
+ * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
  * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
  * | `watched-accounts:{all}` | sorted set | ids of accounts whose changes somebody follows, by until when | 2 minutes after nobody follows any |
- * | `changes:{account}` | stream | what has changed of what the account has, while somebody follows it; about the last 1,000 | 2 minutes after nobody follows it |
- * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
+ * | `changes:{account}` | stream | the account's changes, while somebody follows them; about the last 1,000 | 2 minutes after nobody follows it |
+ * | `mailbox:{process}` | list | messages between processes that serve listeners | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
@@ -64,11 +64,11 @@ import type { EventId } from './event';
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
- * | `queue-layouts:{bull}` | sorted set | numbers of shards that the queues are split into, or were, by since when | an hour after nothing is left |
- * | `left-layouts:{bull}` | sorted set | those of which nothing is left, by since when | as above |
+ * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
+ * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
  * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
- * | `resharding:{bull}` | string | which worker brings jobs to the shards where they belong now | 2 seconds, 10 once nothing is left |
- * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split anew | the end of the attempt, two minutes at most |
+ * | `resharding:{bull}` | string | which worker moves jobs to their home shards now | 2 seconds, 10 once nothing is left |
+ * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split again | the end of the attempt, two minutes at most |
  *
  * What has `{bull}` here, from `held` to `rejected-jobs`, is there once for each shard of the queues, with the shard's own
  * hash tag. BullMQ owns the keys below its prefix.
@@ -145,7 +145,7 @@ export const keys = {
  * together.
  */
 export function queueKeysOf(prefix: string) {
-  // On one server the first shard has no hash tag: producers that know of none push there.
+  // On one server the first shard has no hash tag: producers push there and know no tag.
   const tag = prefix.startsWith('{') ? prefix : `{${prefix}}`;
   return {
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
@@ -153,7 +153,7 @@ export function queueKeysOf(prefix: string) {
     heldCounts: `held-counts:${tag}`,
     countedAsHeld: `counted-as-held:${tag}`,
     fairOrder: (queue: string) => `fair-order:${tag}:${queue}`,
-    /** Scripts make these names themselves, from the one above. */
+    /** Scripts build these names themselves, from the one above. */
     flows: (queue: string, account: AccountId) => `fair-order:${tag}:${queue}:${account}`,
     accountWeights: `account-weights:${tag}`,
     putBackEvents: `put-back-events:${tag}`,

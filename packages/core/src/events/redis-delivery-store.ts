@@ -27,7 +27,7 @@ export type DeliveryCursor = EventMark;
 /** A delivery in an endpoint's list. */
 export interface ListedDelivery extends EventMark, DeliverySummary {}
 
-/** A delivery with all that is on record of it. */
+/** A delivery with everything recorded of it. */
 export interface RecordedDelivery extends EventMark, DeliveryState {}
 
 export interface DeliveryPage {
@@ -35,10 +35,12 @@ export interface DeliveryPage {
   readonly nextCursor: DeliveryCursor | undefined;
 }
 
-/** How long a delivery's log is, in bytes. Lines are appended: the same length is the same facts. */
+/**
+ * The length of a delivery's log, in bytes. Lines are only appended: the same length means the same facts.
+ */
 export type LogLength = number;
 
-/** A delivery as it was when its log was read. */
+/** A delivery at the moment when its log was read. */
 export interface ReadDelivery {
   readonly state: DeliveryState;
   readonly length: LogLength;
@@ -48,7 +50,7 @@ export interface ReadDelivery {
 // parsed before anything else has its turn.
 const LOGS_AT_ONCE = 25;
 
-// KEYS: the log. ARGV: how long it is, the line, how long to keep it.
+// KEYS: the log. ARGV: its length, the line, how long to keep it.
 const APPEND_IF_UNCHANGED = defineScript(`
   if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
   redis.call('APPEND', KEYS[1], ARGV[2])
@@ -61,7 +63,7 @@ const APPEND = defineScript(`
   redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
-// KEYS: the log. ARGV: as it must be now ('' for none), as it is to be, how long to keep one that is new.
+// KEYS: the log. ARGV: the expected text ('' for none), the new text, how long to keep a new one.
 const REPLACE_IF_UNCHANGED = defineScript(`
   local log = redis.call('GET', KEYS[1])
   if (log or '') ~= ARGV[1] then return 0 end
@@ -83,12 +85,14 @@ export class DeliveryStore {
     ) => void = () => {},
   ) {}
 
-  /** Where a delivery stands, without what happened to it before. */
+  /** Read the state of a delivery, without its earlier attempts. */
   async readSummary(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
     return readSummary((await this.redis.get(keys.delivery(endpointId, eventId))) ?? '');
   }
 
-  /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
+  /**
+   * Read everything that an attempt needs, in one command: the breaker of its endpoint has the same hash tag.
+   */
   async readWithBreaker({
     endpointId,
     eventId,
@@ -104,7 +108,7 @@ export class DeliveryStore {
     return readDelivery(await this.redis.get(keys.delivery(endpointId, eventId)));
   }
 
-  /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
+  /** Put an event into the lists of its endpoints. Idempotent. */
   async enlist(
     eventId: EventId,
     endpointIds: readonly EndpointId[],
@@ -126,7 +130,7 @@ export class DeliveryStore {
     await APPEND(this.redis, [keys.delivery(endpointId, eventId)], [...lines, this.retention.ageMs]);
   }
 
-  /** Whether it was appended: not if something else was since the log was read. */
+  /** Give whether it was appended: not if another line was appended since the log was read. */
   async appendIfUnchanged(
     { endpointId, eventId }: DeliveryParts,
     fact: DeliveryFact,
@@ -173,7 +177,9 @@ export class DeliveryStore {
     return { deliveries: await this.readListed(endpointId, marks), nextCursor };
   }
 
-  /** Where an endpoint's deliveries stand, in the same order: without looking whether they are in its list. */
+  /**
+   * The states of an endpoint's deliveries, in the same order. It does not check that they are in its list.
+   */
   async readListed(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {
     const deliveries: ListedDelivery[] = [];
     for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
@@ -182,13 +188,13 @@ export class DeliveryStore {
     return deliveries;
   }
 
-  /** Those whose events were accepted in a span of time, oldest first. */
+  /** Deliveries whose events were accepted in a span of time, oldest first. */
   async listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
     const order = 'oldest_first';
     return await readTimeline(this.redis, keys.deliveries(endpointId), { order, range, limit, after });
   }
 
-  /** Forgets an endpoint's list; the logs go when their time is over. */
+  /** Forget an endpoint's list. The logs expire. */
   async removeAll(endpointId: EndpointId): Promise<void> {
     await this.redis.unlink(keys.deliveries(endpointId));
   }
@@ -217,7 +223,7 @@ function readDelivery(log: string | null | undefined): ReadDelivery {
   return { state: readLog(log), length: Buffer.byteLength(log) };
 }
 
-// Member by member: hundreds are made for a page, and a spread costs ten times as much.
+// Copy member by member: a page needs hundreds, and a spread costs ten times as much.
 function listedOf(
   { eventId, createdAt }: EventMark,
   {

@@ -4,10 +4,10 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { readTimeline, type TimeRange } from '../platform/redis-timeline';
 
-/** How long and how much is kept. */
+/** How long and how many events are kept. */
 export interface Retention {
   readonly ageMs: number;
-  /** Events that one index keeps: the newest. */
+  /** The number of events that one index keeps, the newest. */
   readonly count: number;
 }
 
@@ -24,13 +24,13 @@ export interface MarkPage {
   readonly nextCursor: EventMark | undefined;
 }
 
-// More than one at a time, so that an index shrinks when the retention was made smaller; a few, so that Redis is not
-// held up by it.
+// More than one at a time, so that an index shrinks when the retention was reduced. Few, so that Redis is not
+// held up.
 const PRUNED_AT_ONCE = 10;
 
-/** An event that an index has let go of. */
+/** An event that was pruned from an index. */
 export interface Pruned extends EventMark {
-  /** Of the log of its delivery, if that went as well: it was at its end. */
+  /** The bytes of its delivery's log, if that was removed as well: the delivery had ended. */
   readonly logBytes: number | undefined;
 }
 
@@ -38,17 +38,17 @@ export interface Pruned extends EventMark {
 export interface CountedEntry {
   readonly usageKey: string;
   readonly usedBytesKey: string;
-  /** Of what, for when. */
+  /** The fields and bytes to count. */
   readonly fields: readonly { readonly field: string; readonly bytes: number }[];
   readonly keptMs: number;
 }
 
 const NO_LOG_GONE = -1;
 
-// KEYS: index, then if something is to be counted usage and used bytes. ARGV: time, event, what is older goes, how many stay,
-// how long all of it stays, what the keys of the logs begin with (empty: there are none), how long what is counted counts,
-// then fields and bytes of that. A log that ends with when the next attempt is due, or with when another one was asked for,
-// is of use still. Gives what went, each with its time and the bytes of its log.
+// KEYS: index, then usage and used bytes if something is to be counted. ARGV: time, event, entries older than
+// this are removed, how many stay, how long all of it is kept, the prefix of the logs' keys (empty: no logs),
+// how long the usage counts, then its fields and bytes. A log that ends with the time of the next attempt, or
+// with a request, is still needed. Gives the removed entries, each with its time and the bytes of its log.
 const ADD = defineScript(`
   ${COUNT_USAGE}
   local is_new = redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2]) == 1
@@ -89,9 +89,9 @@ export interface AddToIndexOptions {
 }
 
 /**
- * Puts an event into an index; doing it again changes nothing. Pruned where it grows, so that no index needs a sweep.
+ * Put an event into an index. Idempotent. The index is pruned where it grows, so that none needs a sweep.
  *
- * @returns what it has let go of for that.
+ * @returns the pruned entries.
  */
 export async function addToIndex(
   target: ScriptTarget,

@@ -19,15 +19,15 @@ export interface EventReleaserOptions {
 }
 
 /**
- * An event that is just being fanned out may be in one list, and out of it again, before it is known who else it goes to:
- * that takes a second at most, and so long twice is waited before a body goes.
+ * An event that is being fanned out may enter one list, and leave it again, before its other receivers are
+ * known. That takes a second at most. A body is removed only after twice this time.
  */
 const LET_GO_EVERY_MS = 10_000;
-/** So many with one command: a fraction of a millisecond in Redis. */
+/** Released with one command: a fraction of a millisecond in Redis. */
 const AT_ONCE = 100;
-/** Beyond this, some hundred bytes each, bodies are left to RETENTION. */
+/** Beyond this number, some hundred bytes each, bodies are left to RETENTION. */
 const MOST_WAITING = 200_000;
-/** Of a log's bytes these are counted with its delivery. */
+/** This many of a log's bytes are counted with its delivery. */
 const COUNTED_LOG_BYTES = 200;
 
 interface Waiting extends LetGo {
@@ -35,9 +35,9 @@ interface Waiting extends LetGo {
 }
 
 /**
- * Lets go of an event's body when the last list has let go of the event, so that RETENTION_COUNT bounds what is kept. In
- * the background, many at once: it adds nothing to what an event costs. What a process forgets when it ends, goes with
- * RETENTION.
+ * Removes an event's body when the last list has pruned the event, so that RETENTION_COUNT bounds the
+ * storage. It works in the background on many events at once, so an event costs nothing more. RETENTION
+ * removes what a process forgets when it ends.
  */
 export class EventReleaser {
   #young: Waiting[] = [];
@@ -49,10 +49,10 @@ export class EventReleaser {
 
   constructor(private readonly options: EventReleaserOptions) {}
 
-  /** @param endpointId whose list it was; left out: the account's own. */
+  /** @param endpointId the owner of the list; absent: the account's own list. */
   add(accountId: AccountId, pruned: readonly Pruned[], endpointId?: EndpointId): void {
     for (const { eventId, createdAt, logBytes } of pruned) {
-      // A delivery that is not at its end needs the body still, and comes back into the list with its next attempt.
+      // A delivery that has not ended still needs the body, and returns to the list with its next attempt.
       if (endpointId !== undefined && logBytes === undefined) continue;
       if (endpointId !== undefined) this.#uncount(accountId, createdAt, logBytes ?? 0);
       if (this.#young.length + this.#old.length < MOST_WAITING) {
@@ -62,7 +62,7 @@ export class EventReleaser {
     this.#turnSoon();
   }
 
-  /** Releases what has waited since before the last time. */
+  /** Release the events that have waited since before the last turn. */
   async turn(): Promise<void> {
     const due = this.#old;
     this.#old = this.#young;
@@ -98,16 +98,16 @@ export class EventReleaser {
   }
 }
 
-/** An event that a list has let go of. */
+/** An event that a list has pruned. */
 export interface LetGo {
   readonly accountId: AccountId;
   readonly eventId: EventId;
-  /** Whose list it was; none: the account's own. */
+  /** The owner of the list; absent: the account's own list. */
   readonly endpointId: EndpointId | undefined;
 }
 
-// KEYS: event and receivers of each. ARGV: the endpoint of each, or ''. Gives what each event has taken up, 0 for those that
-// stay: they went to somebody whose list has them still, or whose delivery is not at its end.
+// KEYS: event and receivers of each. ARGV: the endpoint of each, or ''. Gives the size of each event, 0 for
+// those that stay: an endpoint's list still has them, or a delivery has not ended.
 const RELEASE = defineScript(`
   local freed = {}
   for i = 1, #ARGV do
@@ -121,7 +121,7 @@ const RELEASE = defineScript(`
   end
   return freed`);
 
-/** Lets go of events' bodies once no list has them. */
+/** Removes events' bodies once no list has them. */
 export class EventRelease {
   // In a Cluster each event has a slot of its own.
   readonly #areTogether: boolean;
@@ -130,7 +130,7 @@ export class EventRelease {
     this.#areTogether = !(redis instanceof Cluster);
   }
 
-  /** For each, in the same order, how many bytes its body has taken up, if it is gone now. Harmless when repeated. */
+  /** For each, in the same order, the size of its body if it is gone now. Idempotent. */
   async release(some: readonly LetGo[]): Promise<readonly number[]> {
     if (this.#areTogether) return await this.#releaseTogether(some);
     return (await Promise.all(some.map((one) => this.#releaseTogether([one])))).flat();

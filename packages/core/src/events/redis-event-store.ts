@@ -24,7 +24,7 @@ export interface ReceiverPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-/** An event with those that it went to, as far as they were asked for. */
+/** An event with its receivers, as far as they were asked for. */
 export interface OpenedEvent {
   readonly head: EventHead;
   readonly receivers: ReceiverPage;
@@ -34,8 +34,9 @@ export interface OpenedEvent {
 const HEAD_BYTES = 256;
 
 /**
- * An event to thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few events are
- * enough. More of them would only grow old in memory, and double the time that the garbage collector takes.
+ * An event with thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few
+ * cached events are enough. More of them would only grow old in memory, and double the time of the garbage
+ * collector.
  */
 const CACHED_EVENTS = 64;
 
@@ -45,9 +46,9 @@ const CACHED_EVENTS = 64;
  */
 export const CACHED_FOR_MS = 250;
 
-// KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
-// What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id. Gives how
-// many bytes are gone, below 0 if there is no such event, and when it was accepted.
+// KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to
+// keep that. A payload that was erased stays erased. The claim has a digest of the payload; an existing event
+// holds its id. Gives how many bytes are gone, below 0 if no such event exists, and when it was accepted.
 const ERASE = defineScript(`
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
   if not head and ARGV[2] == '' then return {-1, 0} end
@@ -61,9 +62,9 @@ const ERASE = defineScript(`
   local accepted_at = string.match(head or ARGV[2], '^%d+')
   return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`);
 
-// Another event that came under this id before stays the one that is sent. Receivers are there by their ids alone: so they are
-// small, and a page can go on where the one before ended. KEYS: receivers, and the event if it is to be stored. ARGV: how
-// long to keep them, the event, the endpoints. Gives whether it was stored.
+// If another event was stored under this id before, that one stays and is sent. Receivers are stored by their
+// ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
+// if it is to be stored. ARGV: how long to keep them, the event, the endpoints. Gives whether it was stored.
 const SAVE = defineScript(`
   if #ARGV > 2 then
     for i = 3, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
@@ -71,25 +72,25 @@ const SAVE = defineScript(`
   end
   return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
 
-// By one command, for lists that look at many events. KEYS: event, receivers. ARGV: the only type that matters ('' for any),
-// where to begin among the receivers, how many. Gives the head, and of an event of that type its receivers.
+// One command, for lists that read many events. KEYS: event, receivers. ARGV: the only type that matters (''
+// for any), the receiver to begin at, how many. Gives the head and, for an event of that type, its receivers.
 const OPEN = defineScript(`
   local start = redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})
   if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
   return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
 
 export interface EventStoreListeners {
-  /** Is told what an account's list has let go of. */
+  /** Called with the events that an account's list has pruned. */
   readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
-  /** Is told how many bytes an erased payload has taken up, and when its event was accepted. */
+  /** Called with the size of an erased payload, and when its event was accepted. */
   readonly onErased?: (accountId: AccountId, bytes: number, acceptedAt: number) => void;
 }
 
 /**
- * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
- * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it is traced, a
- * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to;
- * and for each account a list of its events.
+ * Keeps each event's body once, whatever the number of its endpoints. Layout: the time of acceptance, a
+ * space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it
+ * is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. Beside
+ * it: its receivers, and for each account a list of its events.
  */
 export class EventStore {
   readonly #cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(
@@ -104,8 +105,8 @@ export class EventStore {
   ) {}
 
   /**
-   * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
-   * id; adding an endpoint again changes nothing.
+   * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
+   * same id. Adding an endpoint again changes nothing.
    */
   async save(
     event: AcceptedEvent,
@@ -120,10 +121,7 @@ export class EventStore {
     if (saved === 1) this.#cache.set(key, { event, readAt });
   }
 
-  /**
-   * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
-   * nothing.
-   */
+  /** Put an event into its account's list, and count it for the account, with its deliveries. Idempotent. */
   async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = this.redis): Promise<void> {
     const { accountId, id: eventId, acceptedAt: createdAt } = event;
     const counted = countedPlaceOf(event, deliveries, this.retention.ageMs);
@@ -132,7 +130,9 @@ export class EventStore {
     if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
   }
 
-  /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
+  /**
+   * Gives `undefined` when the event does not exist any more. It may come from memory: see `CACHED_FOR_MS`.
+   */
   async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
     const key = keys.event(accountId, id);
     const known = this.#cache.get(key);
@@ -146,7 +146,7 @@ export class EventStore {
   }
 
   /**
-   * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
+   * Remove an event's payload. Its id stays taken for as long as it would have been. Idempotent.
    *
    * @param queued what is known of one that is on its way to be saved: it will find its id taken.
    * @returns whether there is such an event.
@@ -171,11 +171,11 @@ export class EventStore {
   }
 
   /**
-   * An event and a page of the endpoints that it went to.
+   * Read an event and a page of its receivers.
    *
-   * @param type of another one the receivers are not looked up.
+   * @param type for an event of another type the receivers are not read.
    * @param before as for `listReceivers`.
-   * @returns `undefined` when it is not there any more.
+   * @returns `undefined` when it does not exist any more.
    */
   async open(
     accountId: AccountId,
@@ -193,12 +193,12 @@ export class EventStore {
     return { head: decodeHead(start), receivers: { members, nextCursor } };
   }
 
-  /** How many endpoints it went to. */
+  /** The number of its receivers. */
   async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
     return await this.redis.zcard(keys.receivers(accountId, id));
   }
 
-  /** The account's events of a span of time, oldest first. Some may be gone already. */
+  /** The account's events in a span of time, oldest first. Some may be gone already. */
   async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
     const order = 'oldest_first';
     return await readTimeline(this.redis, keys.events(accountId), { order, range, limit, after });
@@ -219,7 +219,7 @@ export class EventStore {
     await SAVE(target, [keys.receivers(accountId, id)], [this.retention.ageMs, '', ...endpointIds]);
   }
 
-  /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */
+  /** An event's receivers, those registered last first. `before` is the last one of the page before. */
   async listReceivers(
     accountId: AccountId,
     id: EventId,

@@ -17,14 +17,14 @@ import type { DeliveryEntry, EmptyEntry, ListEntry } from './list-entries';
 export const shownStatuses = ['pending', 'held', ...endStatuses] as const;
 export type ShownStatus = (typeof shownStatuses)[number];
 
-/** Where a delivery stands, and whether it is held. */
+/** The state of a delivery, and whether it is held. */
 export interface Standing
   extends DeliveryEntry,
     Pick<DeliverySummary, 'attemptCount' | 'lastOutcome' | 'lastResponseStatus' | 'nextAttemptAt'> {
   readonly status: ShownStatus;
 }
 
-/** Where a delivery of a known type stands. */
+/** The state of a delivery of a known type. */
 export interface TypedStanding extends Standing {
   readonly type: string;
 }
@@ -32,7 +32,7 @@ export interface TypedStanding extends Standing {
 /** A delivery as clients see it. */
 export interface Delivery extends TypedStanding {
   readonly id: DeliveryId;
-  /** Why it is held, if it is, and its endpoint is still there. */
+  /** Why it is held; absent if it is not, or its endpoint is gone. */
   readonly hold: HoldExplanation | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface DeliveryWithAttempts extends Delivery {
 /** Tells which deliveries are held. */
 export interface HeldStatus {
   isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean>;
-  /** Which of these are. */
+  /** The held ones among these. */
   findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>>;
 }
 
@@ -53,7 +53,7 @@ export interface StandingsContext {
   readonly heldDeliveries: Pick<HeldStatus, 'findHeld'>;
 }
 
-/** Read where the deliveries among a list's entries stand, all of an endpoint together. The order stays. */
+/** Read the standings of the deliveries in a list's entries, all of an endpoint together. The order stays. */
 export async function readStandings<Empty extends EmptyEntry>(
   context: StandingsContext,
   entries: readonly (DeliveryEntry | Empty)[],
@@ -86,7 +86,7 @@ function byEndpoint(entries: readonly DeliveryEntry[]): ReadonlyMap<EndpointId, 
   return groups;
 }
 
-/** Tell where deliveries of one endpoint stand whose logs were read. */
+/** Give the standings of deliveries of one endpoint whose logs were read. */
 export async function standingsOf(
   { heldDeliveries }: Pick<StandingsContext, 'heldDeliveries'>,
   endpointId: EndpointId,
@@ -97,7 +97,7 @@ export async function standingsOf(
   return listed.map((one) => standingOf(endpointId, one, held));
 }
 
-// Member by member: hundreds are made for a page, and a spread costs ten times as much.
+// Copy member by member: a page needs hundreds, and a spread costs ten times as much.
 function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: ReadonlySet<EventId>): Standing {
   const { eventId, createdAt, attemptCount, lastOutcome, lastResponseStatus } = listed;
   const isHeld = listed.status === 'pending' && held.has(eventId);
@@ -110,12 +110,12 @@ function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: Readon
     attemptCount,
     lastOutcome,
     lastResponseStatus,
-    // One that is held was due before it came to its gate.
+    // A held delivery was due before it came to its gate.
     nextAttemptAt: isHeld ? undefined : listed.nextAttemptAt,
   };
 }
 
-/** Give a delivery's status as clients see it: one that is pending may be held. */
+/** Give a delivery's status as clients see it: a pending one may be held. */
 export async function shownStatusOf(
   heldDeliveries: Pick<HeldStatus, 'isHeld'>,
   { endpointId, eventId }: DeliveryParts,
@@ -125,26 +125,26 @@ export async function shownStatusOf(
   return (await heldDeliveries.isHeld(endpointId, eventId)) ? 'held' : 'pending';
 }
 
-/** What the last attempt was answered with. `none`: with nothing, or there was no attempt yet. */
+/** The class of the last attempt's response status. `none`: no response, or no attempt yet. */
 export const statusClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const;
 export type StatusClass = (typeof statusClasses)[number];
 
-/** What a delivery must be to be listed, as far as its own record tells. */
+/** The part of a filter that a delivery's own record decides. */
 export interface RecordFilter {
   readonly status?: ShownStatus | undefined;
   readonly statusClass?: StatusClass | undefined;
-  /** What its last attempt was answered with. */
+  /** The status of its last attempt's response. */
   readonly responseStatus?: number | undefined;
-  /** What came of its last attempt. */
+  /** The outcome of its last attempt. */
   readonly outcome?: AttemptOutcome | undefined;
 }
 
-/** What a delivery must be to be listed. */
+/** The filter of a list of deliveries. */
 export interface DeliveryFilter extends RecordFilter, TimeRange {
   readonly eventType?: string | undefined;
 }
 
-/** Whether a delivery is what a filter says, as far as its own record tells. */
+/** Whether a delivery's own record matches a filter. */
 export function matchesFilter(
   { status, lastResponseStatus, lastOutcome }: Standing,
   filter: RecordFilter,
@@ -163,7 +163,7 @@ export interface CompleteDeliveriesContext extends ExplainHoldContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
 }
 
-/** Make deliveries of where they stand. It asks once for each endpoint why some are held. */
+/** Complete standings to deliveries. It looks up once for each endpoint why some are held. */
 export async function completeDeliveries(
   context: CompleteDeliveriesContext,
   accountId: AccountId,
@@ -182,7 +182,7 @@ export async function completeDeliveries(
   });
 }
 
-/** One endpoint whose secrets nobody can read must not keep a page with others from being shown. */
+/** One endpoint whose secrets can't be read must not keep a page with others from being shown. */
 function undefinedIfUnreadable(error: unknown): undefined {
   if (isUnreadableSecret(error)) return undefined;
   throw error;
@@ -218,8 +218,9 @@ export interface ExplainHoldContext {
 }
 
 /**
- * Explain what holds an endpoint's deliveries, by the event of each. The reason may have changed since a delivery was held,
- * so it is not stored but looked up: once for as many deliveries of an endpoint as are shown together.
+ * Explain what holds an endpoint's deliveries, by the event of each. The reason may have changed since a
+ * delivery was held, so it is not stored. It is looked up once for all deliveries of an endpoint that are
+ * shown together.
  */
 export async function explainHold(
   { admissionStore, clock }: ExplainHoldContext,

@@ -11,22 +11,22 @@ import { inBatches } from '../platform/batches';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
 import { type HeldStatus, type ShownStatus, shownStatusOf } from './delivery-standings';
 
-/** What is exported: the attempts of events that were accepted in the range. */
+/** The scope of an export: the attempts of events that were accepted in the range. */
 export interface ExportScope {
   readonly range: TimeRange;
-  /** Only deliveries to this one. */
+  /** Only deliveries to this endpoint. */
   readonly endpoint?: EndpointRef | undefined;
-  /** At most so many attempts. */
+  /** The largest number of attempts. */
   readonly limit?: number | undefined;
 }
 
-/** Where an export has come to. */
+/** The position of an export. */
 export interface ExportCursor extends DeliveryCursor {
-  /** How many of the delivery's attempts are behind it. */
+  /** How many of the delivery's attempts are exported. */
   readonly attempts: number;
 }
 
-/** An attempt, and how its delivery stood when it was read. */
+/** An attempt, and the state of its delivery when it was read. */
 export interface ExportedAttempt extends WalkedDelivery {
   readonly id: DeliveryId;
   readonly status: ShownStatus;
@@ -34,7 +34,7 @@ export interface ExportedAttempt extends WalkedDelivery {
   readonly cursor: ExportCursor;
 }
 
-// Logs hold the beginnings of answers: with the default sizes ten failed attempts of each are 400 KB.
+// Logs hold the beginnings of responses: with the default sizes ten failed attempts of each are 400 KB.
 const DELIVERIES_AT_ONCE = 10;
 
 export interface ExportAttemptsContext extends WalkDeliveriesContext {
@@ -44,10 +44,10 @@ export interface ExportAttemptsContext extends WalkDeliveriesContext {
 }
 
 /**
- * Go through an account's attempts, those of the oldest event first. It reads on as it is asked and holds no more than a few
- * deliveries. Lines of a log are only ever appended, so that each attempt keeps its position.
+ * Go through an account's attempts, those of the oldest event first. It reads ahead only on demand and holds
+ * few deliveries. Lines of a log are only ever appended, so each attempt keeps its position.
  *
- * @param abortSignal ends it, also where it finds nothing.
+ * @param abortSignal ends it, also while nothing is found.
  * @throws AppError `not_found`, at the first step, when the account has no such endpoint.
  */
 export async function* exportAttempts(
@@ -97,13 +97,16 @@ interface WalkDeliveriesContext {
 
 interface WalkScope {
   readonly accountId: AccountId;
-  /** One of the account's own, whose deliveries alone are wanted. */
+  /** An endpoint of the account, to read only its deliveries. */
   readonly endpointId: EndpointId | undefined;
   /** When their events were accepted. */
   readonly range: TimeRange;
 }
 
-/** By the acceptance of the event, and of one event those to the endpoints registered last first. */
+/**
+ * Ordered by the acceptance of the event; of one event, deliveries to the endpoints registered last come
+ * first.
+ */
 interface DeliveryCursor extends DeliveryParts {
   /** When its event was accepted. Milliseconds since the Unix epoch. */
   readonly createdAt: number;
@@ -114,7 +117,7 @@ interface WalkedDelivery extends DeliveryCursor {
 }
 
 interface OpenedEvent extends Pick<WalkedDelivery, 'eventId' | 'type' | 'createdAt'> {
-  /** The first of those that it went to. */
+  /** The first page of its receivers. */
   readonly receivers: ReceiverPage;
 }
 
@@ -123,10 +126,10 @@ const EVENTS_AT_ONCE = 100;
 const RECEIVERS_AT_ONCE = 100;
 
 /**
- * Go through deliveries in the order of their cursors, and read on as it is asked. What comes or goes meanwhile moves
- * nothing else. Events that are gone are left out.
+ * Go through deliveries in the order of their cursors, and read on demand. Deliveries that come or go
+ * meanwhile move no others. Events that are gone are left out.
  *
- * @param from the delivery to begin with, if it is one of the scope, or else the next one.
+ * @param from the delivery to begin with, if it is in the scope, or else the next one.
  */
 async function* walkDeliveries(
   context: WalkDeliveriesContext,
@@ -146,14 +149,14 @@ async function* walkDeliveries(
   }
 }
 
-// Only what is among the event's receivers is shown: a client's word is not taken for the endpoint.
+// Show only deliveries to the event's recorded receivers: the endpoint in a client's cursor is not trusted.
 async function* walkOn(
   context: WalkDeliveriesContext,
   scope: WalkScope,
   { endpointId, ...event }: DeliveryCursor,
 ) {
   const member = { id: event.eventId, at: event.createdAt };
-  // All ids have the same length, so that nothing but the endpoint itself comes between the two.
+  // All ids have the same length, so only the endpoint itself comes between the two.
   const opened = await openEvent(context, scope, member, `${endpointId}~`);
   if (opened) yield* deliveriesOf(context, scope, opened);
 }

@@ -8,8 +8,8 @@ import type { Batch } from '../platform/batches';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
 
 /**
- * An entry of the list of an account's deliveries. The list goes by the acceptance of the events, the newest first. Of one
- * event, those to the endpoints registered last come first.
+ * An entry of the list of an account's deliveries. The list is ordered by the acceptance of the events, the
+ * newest first. Of one event, deliveries to the endpoints registered last come first.
  */
 export interface DeliveryEntry extends EventMark {
   readonly endpointId: EndpointId;
@@ -17,16 +17,16 @@ export interface DeliveryEntry extends EventMark {
   readonly type: string | undefined;
 }
 
-/** An event that has no deliveries to be listed, or no more of them: looking at it takes time too. */
+/** An event without deliveries to list, or without more of them: reading it takes time too. */
 export interface EmptyEntry extends EventMark {
   readonly endpointId?: undefined;
 }
 
 export type ListEntry = DeliveryEntry | EmptyEntry;
 
-/** Where a page of an account's deliveries ended. */
+/** The cursor at the end of a page of an account's deliveries. */
 export interface AccountCursor extends EventMark {
-  /** Absent: with all that went to the event's endpoints. */
+  /** Absent: after all of the event's deliveries. */
   readonly endpointId?: EndpointId | undefined;
 }
 
@@ -40,12 +40,12 @@ export interface ReadEntriesContext {
   readonly eventStore: Pick<EventStore, 'list' | 'open'>;
 }
 
-// Each takes a command. Of an event that went to thousands, the events behind it are opened for nothing.
+// Each takes a command. After an event with thousands of receivers, the next events are opened in vain.
 const OPENED_TOGETHER = 25;
 
 /**
- * Read an account's deliveries out of its list of events and of each event's receivers: there is no list of all of them.
- * What comes meanwhile moves nothing, since it comes in front.
+ * Read an account's deliveries from its list of events and the receivers of each: no list of all of them
+ * exists. New deliveries move no others, since they come in front.
  */
 export async function readEntries(
   context: ReadEntriesContext,
@@ -70,7 +70,7 @@ export async function readEntries(
 
 interface OpenedEvent {
   readonly entries: readonly ListEntry[];
-  /** Whether there are more of it. */
+  /** Whether it has more. */
   readonly hasMore: boolean;
 }
 
@@ -105,9 +105,9 @@ export function cursorOf({ eventId, createdAt, endpointId }: ListEntry): Account
   return endpointId === undefined ? { eventId, createdAt } : { eventId, createdAt, endpointId };
 }
 
-/** What is held, by endpoint. */
+/** The held deliveries, by endpoint. */
 export interface HeldIndexes {
-  /** Those of the account's endpoints that hold deliveries. */
+  /** The account's endpoints that hold deliveries. */
   findHolding(accountId: AccountId, endpointIds: readonly EndpointId[]): Promise<readonly EndpointId[]>;
   /** An endpoint's held deliveries by the acceptance of their events, the newest first. */
   listNewest(
@@ -123,16 +123,16 @@ export interface HeldEntriesContext {
   readonly heldDeliveries: HeldIndexes;
 }
 
-// Some milliseconds to look through; as many again cost as much again.
+// It takes some milliseconds to look through this many; twice as many take twice as long.
 const MOST_ENDPOINTS = 2_000;
-// A command each. Where more of them hold deliveries, looking at each delivery finds them as well.
+// Each takes a command. If more of them hold deliveries, reading each delivery finds them as well.
 const MOST_HOLDING = 100;
 const LEAST_OF_EACH = 5;
 
 /**
- * Find an account's endpoints that hold deliveries, to read those by `readHeldEntries`: they may be few among millions.
+ * Find an account's endpoints that hold deliveries, for `readHeldEntries`: they may be few among millions.
  *
- * @returns `undefined`: there are too many endpoints, or too many of them hold some.
+ * @returns `undefined` if the account has too many endpoints, or too many of them hold deliveries.
  */
 export async function findHolding(
   { endpointStore, heldDeliveries }: HeldEntriesContext,
@@ -145,8 +145,8 @@ export async function findHolding(
 }
 
 /**
- * Read held deliveries by the indexes that the queues have of them. Of each endpoint it reads as many as should be its
- * share. What is older than the last one of an endpoint that has more may not be next, and comes with the part after.
+ * Read held deliveries from the queues' indexes. It reads an equal share from each endpoint. Entries older
+ * than the last one read of an endpoint that has more may not be next, so they come with the next part.
  */
 export async function readHeldEntries(
   context: Pick<HeldEntriesContext, 'heldDeliveries'>,
@@ -174,10 +174,13 @@ function entryOf(endpointId: EndpointId, eventId: EventId, createdAt: number): D
   return { endpointId, eventId, createdAt, type: undefined };
 }
 
-// No event's id goes on with this, so that the event itself still comes.
+// Sorts behind every continuation of an event's id, so that the event itself still comes.
 const BEHIND = '~';
 
-/** What is behind a cursor is behind it in each endpoint's own list: there the event itself may be still to come. */
+/**
+ * In each endpoint's own list, entries behind a cursor stay behind it. The event itself may be still to come
+ * there.
+ */
 function markAfter(endpointId: EndpointId, after: AccountCursor | undefined): Mark | undefined {
   if (after === undefined) return undefined;
   const isToCome = after.endpointId !== undefined && endpointId < after.endpointId;

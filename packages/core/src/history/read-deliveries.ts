@@ -40,7 +40,7 @@ export interface ListDeliveriesContext extends CompleteDeliveriesContext {
   readonly heldDeliveries: HeldStatus & HeldIndexes;
 }
 
-/** Whose deliveries of an account are listed; all of them unless it says. */
+/** The owner of the listed deliveries; absent: the whole account. */
 export interface ListScope {
   readonly endpoint?: EndpointRef | undefined;
   readonly eventId?: EventId | undefined;
@@ -52,9 +52,9 @@ export interface DeliveriesPage<Cursor> {
 }
 
 /**
- * List deliveries in pages. A page costs about the same, however few deliveries are what was asked for.
+ * List deliveries in pages. A page costs about the same, however few deliveries match.
  *
- * @throws AppError `not_found` when the account has not what the scope names.
+ * @throws AppError `not_found` when the account does not own what the scope names.
  */
 export async function listDeliveries(
   context: ListDeliveriesContext,
@@ -105,7 +105,8 @@ export async function listDeliveriesOfEndpoint(
 }
 
 /**
- * List an event's deliveries, to the endpoints registered last first, also to those that were deleted since.
+ * List an event's deliveries, those to the endpoints registered last first. Deliveries to deleted endpoints
+ * are included.
  *
  * @throws AppError `not_found` when the account has no such event.
  */
@@ -145,7 +146,7 @@ async function listOfEvent(
   return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
 }
 
-/** Newest first, also to endpoints that were deleted since. */
+/** Newest first. Deliveries to deleted endpoints are included. */
 async function listOfAccount(
   context: ListDeliveriesContext,
   accountId: AccountId,
@@ -170,7 +171,7 @@ async function listOfAccount(
   return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
 }
 
-// All ids have the same length, so that nothing but the endpoint itself comes before what is behind it.
+// All ids have the same length, so only the endpoint itself comes in front.
 const BEHIND = '~';
 
 async function findOne(
@@ -203,7 +204,7 @@ async function requireEvent(
   return { ...head, id };
 }
 
-/** Whether an event's deliveries may be among those that a filter asks for. */
+/** Whether an event's deliveries may match a filter. */
 function matchesEvent(
   { type, acceptedAt }: Event,
   { eventType, since = -Infinity, until = Infinity }: DeliveryFilter,
@@ -216,7 +217,7 @@ function entryOf({ id: eventId, acceptedAt, type }: Event, endpointId: EndpointI
   return { eventId, endpointId, createdAt: acceptedAt, type };
 }
 
-// One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
+// A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
 async function show(
   { eventStore }: ListDeliveriesContext,
   accountId: AccountId,
@@ -236,7 +237,7 @@ export interface ReadDeliveryContext extends CompleteDeliveriesContext {
 }
 
 /**
- * Read a delivery with its attempts. An endpoint's deliveries are its account's only, and go with it.
+ * Read a delivery with its attempts. An endpoint's deliveries belong to its account, and are removed with it.
  *
  * @throws AppError `not_found`, also for another account's delivery.
  */
@@ -250,7 +251,7 @@ export async function readDelivery(
   const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
   const recorded = endpoint && (await deliveryStore.find(parts));
   if (!recorded) throw deliveryNotFound();
-  // One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
+  // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
   const type = recorded.eventType ?? (await eventStore.findHead(accountId, parts.eventId))?.type;
   if (type === undefined) throw deliveryNotFound();
   const status = await shownStatusOf(heldDeliveries, parts, recorded.status);

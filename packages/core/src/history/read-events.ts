@@ -19,11 +19,11 @@ export interface ListedEvent {
   readonly createdAt: number;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;
-  /** How many endpoints it went to. */
+  /** The number of its receivers. */
   readonly deliveryCount: number;
 }
 
-/** What an event must be to be listed. */
+/** The filter of a list of events. */
 export interface EventFilter extends TimeRange {
   readonly type?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface ListEventsContext {
   readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'countReceivers'>;
 }
 
-/** List what an account has published, as far as it was fanned out and is kept still. Newest first. */
+/** List an account's events that were fanned out and are still kept, newest first. */
 export async function listEvents(
   { eventStore }: ListEventsContext,
   accountId: AccountId,
@@ -59,7 +59,7 @@ export async function listEvents(
   });
 }
 
-/** An event as it was published, and what became of it. */
+/** An event as it was published, and the state of its deliveries. */
 export interface PublishedEvent extends Omit<ListedEvent, 'deliveryCount'> {
   /** The JSON text of its data, as it was sent; `null` once that was erased. */
   readonly dataText: string;
@@ -87,7 +87,7 @@ export async function readEvent(
   return { ...listed, dataText: textOfMember(event.body, 'data') ?? 'null' };
 }
 
-/** How many of an event's deliveries there are, and of each status. */
+/** The number of an event's deliveries, in total and by status. */
 export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;
 
 export interface DeliveryCounterOptions {
@@ -98,12 +98,12 @@ export interface DeliveryCounterOptions {
   readonly now?: () => number;
 }
 
-// Of each delivery it reads the whole log, so that many together would fill the memory.
+// It reads the whole log of each delivery, so many together would fill the memory.
 const COUNTED_AT_ONCE = 25;
 
 /**
- * How long the counts of an event with more deliveries than are counted at once are shown. Counting takes tenths of a
- * second of reading logs, however often somebody asks for it.
+ * How long the counts of an event with more deliveries than are counted at once are shown. Counting takes
+ * tenths of a second of reading logs. This bounds its cost, however often clients ask.
  */
 export const COUNTS_SHOWN_FOR_MS = 5_000;
 const REMEMBERED_EVENTS = 1_000;
@@ -113,13 +113,13 @@ interface RememberedCounts {
   readonly countedAt: number;
 }
 
-/** Counts events' deliveries. Those of an event with many are some seconds old. */
+/** Counts the deliveries of an event. The counts of an event with many deliveries are some seconds old. */
 export class DeliveryCounter {
   readonly #remembered = createLru<string, RememberedCounts>(REMEMBERED_EVENTS);
 
   constructor(private readonly options: DeliveryCounterOptions) {}
 
-  /** Requests at the same time share the work. */
+  /** Concurrent requests share the work. */
   async countOf(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
     const { now = steadyClock } = this.options;
     const key = `${accountId}/${eventId}`;

@@ -16,17 +16,17 @@ import { openQueue } from './bullmq-on-demand-queue';
 import { accountOfJob, accountOfRejectedJob } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
-/** How far the search through the queues for an account's jobs is. */
+/** The position of the search through the queues for an account's jobs. */
 export interface JobsCursor {
   readonly queue: number;
-  /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
+  /** The last job of the part before, since earlier jobs come and go. In a list its `at` has no meaning. */
   readonly after?: Mark | undefined;
-  /** Which shard of the queues, and of how many: the only one unless given. */
+  /** The number of the shard, and of all shards; absent: the only one. */
   readonly shard?: number | undefined;
   readonly of?: number | undefined;
 }
 
-/** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
+/** Part of a queue, as BullMQ 6 has it, or the list beside it. */
 interface Searched {
   readonly queue: Queue;
   readonly keys: JobKeys;
@@ -37,12 +37,13 @@ interface Searched {
 const LOOKED_AT = 100;
 
 /**
- * Finds an account's jobs where they may stay for long: events that wait, that a producer has put off or that came to
- * nothing, whatever failed for good, and dead letters. These queues have no list by account, so they are gone through.
- * Of the events, first where they come from, then where they go to, so that none gets past the search.
+ * Finds an account's jobs where they may stay for long: events that wait, that a producer has delayed or that
+ * are invalid, jobs that failed for good, and dead letters. These queues have no list by account, so they are
+ * scanned. Events are searched first where they come from, then where they go to, so that none gets past the
+ * search.
  *
- * The shards are searched one after the other: the first at the end, as what is no valid event gets there from the others.
- * When there are other shards meanwhile, the search begins anew.
+ * The shards are searched one after the other, the first shard last, as the other shards' invalid events move
+ * there. When the shards change meanwhile, the search starts again.
  */
 export class AccountJobs {
   readonly #searched: PerShard<readonly Searched[]>;
@@ -54,7 +55,7 @@ export class AccountJobs {
     this.#searched = new PerShard((prefix) => openSearched(redis, prefix));
   }
 
-  /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
+  /** Scan some jobs and remove the account's. Gives the cursor to go on with, `undefined` at the end. */
   async removeSome(accountId: AccountId, cursor: JobsCursor): Promise<JobsCursor | undefined> {
     const shards = this.#searched.inEach(this.shards.all().toReversed());
     const { shard = 0, of = 1, ...within } = cursor;
@@ -79,7 +80,7 @@ export class AccountJobs {
     const marks = await this.#read(searched, after);
     const isRemoved = await Promise.all(marks.map(({ id }) => this.#removeIfOf(accountId, searched, id)));
     if (marks.length < LOOKED_AT) return { queue: queue + 1 };
-    // In a list only one that is still there can be found again.
+    // In a list, only a job that is still there can be found again.
     const left = searched.kind === 'list' ? marks.filter((_mark, index) => !isRemoved[index]) : marks;
     return { queue, after: left.at(-1) ?? after };
   }
@@ -87,8 +88,8 @@ export class AccountJobs {
   async #read({ key, kind }: Searched, after: Mark | undefined): Promise<readonly Mark[]> {
     if (kind === 'sorted set')
       return await readTimeline(this.redis, key, { order: 'oldest_first', limit: LOOKED_AT, after });
-    // Where new ones are added: they are taken from the other end, so that nothing moves up meanwhile. Without the one
-    // that was the last, it begins anew.
+    // New jobs are added at this end and taken from the other one, so that nothing moves up meanwhile. If the
+    // last job is gone, the search starts again.
     const at = after === undefined ? null : await this.redis.lpos(key, after.id);
     const first = at === null ? 0 : at + 1;
     const ids = await this.redis.lrange(key, first, first + LOOKED_AT - 1);
@@ -101,7 +102,7 @@ export class AccountJobs {
     const [data, scheduler] = await this.redis.hmget(keys.job(id), dataField, schedulerKey);
     const readAccount = isRejected ? accountOfRejectedJob : accountOfJob;
     if (readAccount(parsedOrUndefined(data ?? '')) !== accountId) return false;
-    // A job of a producer's scheduler is the scheduler's alone; what comes of it is dropped when it is taken.
+    // A job of a producer's scheduler belongs to the scheduler. Its events are dropped when they are taken.
     if (scheduler !== null || (await queue.remove(id)) !== 1) return false;
     if (isRejected) await this.redis.zrem(key, id);
     return true;
@@ -112,7 +113,7 @@ function inShard(cursor: JobsCursor, shard: number, of: number): JobsCursor {
   return of === 1 ? cursor : { ...cursor, shard, of };
 }
 
-/** In the order in which they are searched. */
+/** In the order of the search. */
 function openSearched(redis: RedisClient, prefix: string): readonly Searched[] {
   const open = (name: string) => ({
     queue: openQueue(name, { redis, prefix }),

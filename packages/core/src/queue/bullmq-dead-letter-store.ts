@@ -35,7 +35,7 @@ import {
 } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
-/** The last dead letter of a page. */
+/** The cursor at the end of a page. */
 export interface DeadLetterMark {
   readonly failedAt: number;
   readonly id: DeadLetterId;
@@ -47,7 +47,7 @@ export interface DeadLetterPage {
   readonly nextCursor: DeadLetterMark | undefined;
 }
 
-/** What can be done with one. */
+/** The actions on a dead letter. */
 export type DeadLetterAct = 'redrive' | 'drop';
 
 /** Dead letters of one kind in one shard. */
@@ -62,10 +62,10 @@ interface Part {
 type Shard = Readonly<Record<DeadLetterPlace, Part>>;
 
 /**
- * The dead letters where they are: nothing is moved for becoming one, so none can get lost on its way. Jobs that failed
- * for good are in the sorted set that BullMQ has of each queue's failed jobs, by when they failed; invalid events are on
- * a queue of their own, with a sorted set of ours beside it, by when they came there. A job has failed in one shard; callers
- * need not know in which.
+ * The dead letters in their own places: nothing is moved to become one, so none can get lost on the way. Jobs
+ * that failed for good are in BullMQ's sorted set of each queue's failed jobs, by the time of failure.
+ * Invalid events are on a queue of their own, with a sorted set beside it, by the time of their arrival. A
+ * job has failed in one shard; callers need not know which.
  */
 export class DeadLetterStore {
   readonly #shards: PerShard<Shard>;
@@ -78,7 +78,7 @@ export class DeadLetterStore {
     this.#shards = new PerShard((prefix) => openShard(redis, prefix));
   }
 
-  /** @param queue only those that came from it. */
+  /** @param queue only dead letters of this queue. */
   async list(
     queue: DeadLetterQueue | undefined,
     limit: number,
@@ -91,7 +91,7 @@ export class DeadLetterStore {
     const deadLetters = await Promise.all(page.map((mark) => this.#loadListed(mark)));
     const last = page.at(-1);
     return {
-      // Others may have gone meanwhile.
+      // Others may have removed some meanwhile.
       deadLetters: deadLetters.filter((deadLetter) => deadLetter !== undefined),
       nextCursor: newest.length > limit && last ? { id: last.id, failedAt: last.failedAt } : undefined,
     };
@@ -103,12 +103,13 @@ export class DeadLetterStore {
   }
 
   /**
-   * Asked for before anything is done with it: who comes first keeps who wants the other away, also when it breaks off.
-   * The same can be claimed again.
+   * Claim a dead letter before acting on it. The first caller keeps callers with the other action away, even
+   * when it breaks off. The same action can be claimed again.
    */
   async claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'> {
     const { place, jobId } = parseDeadLetterId(id);
-    // An invalid event needs none: dropping one that is being put back takes nothing from the events queue.
+    // An invalid event needs no claim: dropping one that is being put back takes nothing from the events
+    // queue.
     if (place === DEAD_LETTERS_QUEUE) return 'claimed';
     const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
     for (const { set, jobKey } of this.#partsOf(id)) {
@@ -119,7 +120,7 @@ export class DeadLetterStore {
     return 'gone';
   }
 
-  /** Puts it back onto its queue, to run as if it never had. Whether it was there. */
+  /** Put it back onto its queue, to run as if it never had. Gives whether it existed. */
   async putBack(id: DeadLetterId): Promise<boolean> {
     const { place, jobId } = parseDeadLetterId(id);
     for (const shard of this.#open()) {
@@ -131,7 +132,7 @@ export class DeadLetterStore {
     return false;
   }
 
-  /** Whether it was there. */
+  /** Give whether it existed. */
   async remove(id: DeadLetterId): Promise<boolean> {
     for (const part of this.#partsOf(id)) {
       if (await this.#removeFrom(part, parseDeadLetterId(id).jobId)) return true;
@@ -199,12 +200,13 @@ export class DeadLetterStore {
     const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
     if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
     const { job } = rejected.data;
-    // Later than the time that it has: also two within a millisecond are to have ids of their own.
+    // Later than its present time: two redrives within a millisecond must get different ids.
     const time = Math.max(this.clock(), job.timestamp + 1);
     const timestamp = redrivenAtSchema.parse(await BEGIN_REDRIVE(this.redis, [key], [time]));
     if (timestamp === null) return false;
     const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
-    // First there, then not here: what breaks off in between is put back once more, and is the same event.
+    // Add it there first, then remove it here: if this breaks off in between, it is put back once more, and
+    // is the same event.
     await shard[EVENTS_QUEUE].queue.add({ name: job.name, data: job.data, opts });
     await this.#removeFrom(rejectedEvents, jobId);
     return true;
@@ -239,14 +241,14 @@ interface Found extends DeadLetterMark {
   readonly part: Part;
 }
 
-/** While a job is brought to another shard it is in both. */
+/** While a job moves to another shard it is in both. */
 function distinct(newest: readonly Found[]): readonly Found[] {
   const ids = new Set<DeadLetterId>();
   return newest.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
-// So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.
-// ARGV: the time. Gives the one that was set first.
+// After a crash, the next process puts back the same job with the same time: the same event. KEYS: job. ARGV:
+// the time. Gives the time that was set first.
 const BEGIN_REDRIVE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   redis.call('HSETNX', KEYS[1], 'redrivenAt', ARGV[1])
@@ -256,8 +258,8 @@ const redrivenAtSchema = z.string().transform(Number).nullable();
 
 const FIELDS = [jobFields.name, jobFields.data, jobFields.failedReason, jobFields.attemptsMade] as const;
 
-// Up to here the data of each are read for a list, to learn whose it is. Events can have megabytes: of a larger one that
-// is invalid it stands beside its data, and of a job that failed it is not told.
+// Up to this size a list reads the data of each job to learn its account. Events can have megabytes. The
+// account of a larger invalid event is stored beside its data; that of a larger failed job is not shown.
 const LISTED_DATA_BYTES = 16_384;
 const LISTED_FIELDS = [
   jobFields.name,
@@ -266,9 +268,9 @@ const LISTED_FIELDS = [
   ...REJECTED_FIELDS,
 ] as const;
 
-// Between two who want to do different things with the same failed job: what it is to be stays with the job, for as long
-// as it is among the failed. With the time of its failure, so that it means nothing any more when the job fails again.
-// KEYS: the failed, job. ARGV: job id, what is to be done, what else could be.
+// Decides between two actions on the same failed job: the claimed action stays with the job as long as it is
+// among the failed. It includes the time of the failure, so that it is void when the job fails again. KEYS:
+// the failed, job. ARGV: job id, the action, the other action.
 const CLAIM = defineScript(`
   local failedAt = redis.call('ZSCORE', KEYS[1], ARGV[1])
   if not failedAt or redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
@@ -283,7 +285,8 @@ function placesOf(queue: DeadLetterQueue | undefined): readonly DeadLetterPlace[
   return queue === EVENTS_QUEUE ? [EVENTS_QUEUE, DEAD_LETTERS_QUEUE] : [queue];
 }
 
-// Those of one millisecond stand by their ids: place by place, as these begin with it.
+// Jobs of the same millisecond are ordered by id. The ids begin with their part, so they are ordered part by
+// part.
 function partAfter(
   before: DeadLetterMark | undefined,
   place: DeadLetterPlace,

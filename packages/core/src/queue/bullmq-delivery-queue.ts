@@ -34,9 +34,9 @@ interface Shard {
 }
 
 /**
- * The queue of deliveries. Each has one job, for as long as it is not at its end, whose id is the delivery's: adding it again
- * changes nothing. An endpoint's are in one shard: what is added is put there; what is looked for is looked for wherever it
- * may be while the queues are being split anew.
+ * The queue of deliveries. Each delivery has one job until it ends, with the delivery's id: adding it again
+ * changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
+ * while the queues are being split again.
  */
 export class DeliveryQueue {
   readonly #shards: PerShard<Shard>;
@@ -48,7 +48,7 @@ export class DeliveryQueue {
     this.#shards = new PerShard((prefix) => openShard(redis, prefix));
   }
 
-  /** When it throws, they may be on the queue all the same. */
+  /** When it throws, the jobs may still be on the queue. */
   async addAll(deliveries: readonly NewDelivery[], target: ScriptTarget = this.redis): Promise<void> {
     await this.#addToHomeShards(
       deliveries.map((delivery) => toAdd(delivery)),
@@ -56,7 +56,7 @@ export class DeliveryQueue {
     );
   }
 
-  /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
+  /** Add each with its request. A delivery that has a job already is ignored: see `requestOf`. */
   async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
     await this.#addToHomeShards(
       deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)),
@@ -67,8 +67,8 @@ export class DeliveryQueue {
   /**
    * Gives a delivery that has a job elsewhere its job in its home shard.
    *
-   * @returns whether that one may go. Not so while a worker is at the one that was here before: what it read may be older than
-   *   what the other was added for.
+   * @returns whether the other job may be removed. It must stay while a worker runs the job that was at home
+   *   before: that worker may have read its data before the other job was added.
    */
   async moveToHomeShard({
     request,
@@ -85,7 +85,7 @@ export class DeliveryQueue {
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /** Whether a worker is at it. */
+  /** Whether a worker runs it now. */
   async isRunning(delivery: DeliveryParts): Promise<boolean> {
     return (await this.#inEach(delivery, (shard) => this.#isRunningIn(shard, delivery))).includes(true);
   }
@@ -95,7 +95,7 @@ export class DeliveryQueue {
     return (await Promise.all(isRunning)).includes(true);
   }
 
-  /** If its job waits for a time to come, it waits no longer. Otherwise nothing happens. */
+  /** End the delay of its job, if it has one. Otherwise nothing happens. */
   async promote(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     await this.#inEach(delivery, async (shard) => {
@@ -105,12 +105,14 @@ export class DeliveryQueue {
     });
   }
 
-  /** If its job has failed for good, it is put back. Otherwise nothing happens. */
+  /** Put its job back, if that has failed for good. Otherwise nothing happens. */
   async putBackFailed(delivery: DeliveryParts): Promise<void> {
     await this.#inEach(delivery, (shard) => this.#putBackFailedIn(shard, delivery));
   }
 
-  /** Takes those away that wait for their time or have failed for good; gives the deliveries that are being attempted. */
+  /**
+   * Remove the jobs that are delayed or have failed for good. Gives the deliveries that are being attempted.
+   */
   async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
     const isBusy = await Promise.all(
       deliveries.map(async (delivery) => {
@@ -143,12 +145,12 @@ export class DeliveryQueue {
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
   }
 
-  // In whichever state.
+  // In any state.
   async #hasJobIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
     return (await this.redis.exists(keys.job(deliveryIdOf(delivery)))) > 0;
   }
 
-  // While a worker is at a job, it has a lock.
+  // A job has a lock while a worker runs it.
   async #isRunningIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
     return (await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0;
   }
@@ -160,7 +162,7 @@ export class DeliveryQueue {
     await shard.queue.retryFailed(jobId);
   }
 
-  // BullMQ would put it where it was when it came: behind all of today's, or before them.
+  // BullMQ would give it its original position: behind all of today's jobs, or before them.
   async #placeAnew({ queue, keys, priorityKeys }: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
@@ -170,7 +172,8 @@ export class DeliveryQueue {
     await queue.changePriority(jobId, z.number().parse(priority));
   }
 
-  // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
+  // Most deliveries have no job, which one command tells. A job that is taken next is left alone: it ends by
+  // itself.
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
     if (!(await this.#hasJobIn(shard, delivery))) return false;
@@ -178,7 +181,7 @@ export class DeliveryQueue {
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
     if (scores.every((score) => score === null)) return false;
-    // It may be taken at this very moment: then it stays.
+    // A worker may take it at this very moment: then it stays.
     return !(await shard.queue.remove(jobId));
   }
 }
@@ -200,12 +203,12 @@ function openShard(redis: RedisClient, prefix: string): Shard {
 
 interface DeliveryToAdd extends NewDelivery {
   readonly data: DeliveryJob;
-  /** How much of its account's turn it takes up; more for what can wait, such as a replay. */
+  /** How much of its account's turn it takes; more for deliveries that can wait, such as a replay's. */
   readonly step: number;
 }
 
 const ONE_STEP = 1;
-// What is sent once more can wait longer than what is new.
+// A repeated delivery can wait longer than a new one.
 const STEP_OF_REPLAYS = 4;
 
 function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAdd {
@@ -216,12 +219,12 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
   return { ...delivery, data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP };
 }
 
-/** Shortest names for what each pending delivery repeats: the job's id says the rest. */
+/** A short name, since each pending delivery repeats it. The job's id carries the rest. */
 const JOB_NAME = 'd';
 
-// The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first. Each option is
-// stored with each job, so there are no more than needed: what is the same for every job (its removal, its backoff) is the
-// worker's setting.
+// The retry policy decides when a delivery ends. BullMQ only has to be far from deciding it first. Each job
+// stores its options, so this has only the needed one: settings that are equal for all jobs (removal,
+// backoff) are the worker's.
 const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
 // As BullMQ's own `add` does it, but each at its position in the fair order, all in one step, and without what only jobs that
@@ -250,7 +253,7 @@ const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
   end
   return added`);
 
-/** Gives deliveries their jobs. One that has a job keeps that, in whichever state. @returns how many had none before. */
+/** Give deliveries their jobs. An existing job stays, in any state. @returns how many had none before. */
 async function addJobs(
   { keys, addKeys }: Shard,
   deliveries: readonly DeliveryToAdd[],
@@ -266,18 +269,20 @@ function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (stri
   return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step, acceptedAt];
 }
 
-// The priority of a job that is to be put back, for BullMQ to put it there. KEYS: prioritized, state, weights. ARGV: account,
-// flow.
+// The priority for BullMQ to put a job back with. KEYS: prioritized, state, weights. ARGV: account, flow.
 const PRIORITY = defineScript(`${FAIR_ORDER}
   local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
   local priority = priority_of(ARGV[1], ARGV[2], 1)
   finish()
   return priority`);
 
-/** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
+/**
+ * A delivery's job: its id is the delivery's id, so it carries little more than the account. Never payload,
+ * never secret.
+ */
 export const deliveryJobSchema = z.object({
   account_id: accountIdSchema,
-  /** What it was added for, if somebody has asked for the delivery to be sent once more. */
+  /** The request that it was added for, if a client requested the delivery once more. */
   request: z
     .object({ id: z.string(), trigger: z.enum(triggers).exclude(['schedule']), at: z.number() })
     .optional(),

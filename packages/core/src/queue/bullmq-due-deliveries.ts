@@ -15,9 +15,10 @@ export interface DueDeliveriesOptions {
 }
 
 /**
- * So much longer than until they are due are delivery jobs delayed. BullMQ would put them back with the priority that they
- * had when they came: behind those of today, or before them, thousands at once when a receiver has failed as many. So they
- * are put back here, in the fair order as it is then, and BullMQ is the net below.
+ * Delivery jobs are delayed by this much longer than they need. BullMQ would put them back with their
+ * original priority: behind today's jobs, or before them, thousands at once when a receiver has failed as
+ * many. So this file puts them back first, with their position in the present fair order, and BullMQ is the
+ * fallback.
  */
 export const DUE_GRACE_MS = 250;
 
@@ -26,9 +27,9 @@ const RUN_EVERY_MS = 1_000;
 // Deliveries that fail together come due within a moment of each other: one run serves them all.
 const GATHERED_MS = 10;
 
-// BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority counter, meta,
-// active, marker, events, the fair order's state, weights. ARGV: what the keys of jobs begin with, until when, how many.
-// Gives how many there were, and when the next one is due.
+// BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority
+// counter, meta, active, marker, events, the fair order's state, weights. ARGV: prefix of the jobs' keys,
+// until when, how many. Gives how many it put back, and when the next one is due.
 const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local until_score = (tonumber(ARGV[2]) + 1) * ${DELAYED_SCORE} - 1
@@ -80,12 +81,12 @@ export class DueDeliveries {
     await this.#run;
   }
 
-  /** That a delivery is due at a time. Others' are found within a second. */
+  /** Expect a delivery to be due at a time. Deliveries of other processes are found within a second. */
   expect(dueAt: number): void {
     if (!this.#isStopped) this.#wakeUpAt(dueAt);
   }
 
-  /** Puts back all that are due; gives when the next one is, if there is one. */
+  /** Put back all that are due. Gives when the next one is due, if there is one. */
   async runOnce(): Promise<number | undefined> {
     const { connection, clock } = this.options;
     for (;;) {

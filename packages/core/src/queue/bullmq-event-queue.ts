@@ -23,8 +23,8 @@ import { byShard, PerShard } from './per-shard';
 const CHUNK = 100;
 
 /**
- * The queue of accepted events: an account's go into one shard. Adding the same id again is harmless. When adding rejects,
- * some of them may be on the queue.
+ * The queue of accepted events. An account's events go to one shard. Adding the same id again is harmless.
+ * When adding rejects, some of the events may still be on the queue.
  */
 export class EventQueue {
   readonly #queues: PerShard<OnDemandQueue>;
@@ -46,7 +46,7 @@ export class EventQueue {
     await Promise.all(groups.map(([shard, some]) => this.#addTo(this.#queues.in(shard), some)));
   }
 
-  /** An event that no worker has fanned out yet. One of a producer's that has another job id is not found. */
+  /** Find an event that no worker has fanned out yet. A producer's event with another job id is not found. */
   async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
     const { name, timestamp, data } = jobFields;
     const keys = this.#jobKeysOf(accountId, id);
@@ -54,7 +54,7 @@ export class EventQueue {
     return jobs.map((job) => headOf(job, accountId, id)).find((head) => head !== undefined);
   }
 
-  /** Takes the payload of an event that waits away, and whom it would go to. */
+  /** Remove the payload and the receivers of an event that waits. */
   async empty(accountId: AccountId, id: EventId, { acceptedAt }: EventHead): Promise<void> {
     const data: AcceptedEventJob = {
       account_id: accountId,
@@ -84,13 +84,13 @@ export class EventQueue {
 
 throwStorageErrors(EventQueue);
 
-/** Where events of an account may wait: in its shards, and where producers push, who know of no shards. */
+/** The shards where an account's events may wait: its own, and the first one, where producers push. */
 export function shardsOfAccount(shards: QueueShards, accountId: AccountId): readonly QueueShard[] {
   const homes = shards.homeShardsOf(accountId);
   return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
 }
 
-// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
+// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back in part.
 const REPLACE_DATA = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
 
@@ -106,30 +106,30 @@ function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: Ac
   return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
 }
 
-/** What is needed of a job on the events queue. */
+/** The needed members of a job on the events queue. */
 export interface EventJob {
   readonly id: string;
   /** The event's type. */
   readonly name: string;
   /** When it was pushed. Milliseconds since the Unix epoch. */
   readonly timestamp: number;
-  /** How long its producer wanted it to wait first. Milliseconds. */
+  /** The delay that its producer set. Milliseconds. */
   readonly delay?: number | undefined;
   readonly data: unknown;
 }
 
 /**
- * The form of our jobs' data, and the latest that this process can read. Data that say nothing have the first. A change after
- * which an older process would do the job wrongly raises this, and writes it into the data as `v`.
+ * The version of the jobs' data, and the latest that this process can read. Data without one have the first
+ * version. A change that an older process would handle wrongly raises it and writes it into the data as `v`.
  */
 export const JOB_VERSION = 1;
 
-/** What a job's data say of their form. */
+/** The version in a job's data. */
 const jobVersionSchema = z.int().min(1).optional();
 
 const versionedSchema = z.object({ v: jobVersionSchema });
 
-/** The form that a job's data say that they have; the first when they say nothing, or nothing sensible. */
+/** The version of a job's data; the first when it is absent or invalid. */
 export function versionOfJob(data: unknown): number {
   return versionedSchema.safeParse(data).data?.v ?? 1;
 }
@@ -142,15 +142,15 @@ export const publishedEventSchema = z.strictObject({
   account_id: accountIdSchema,
   type: z.string(),
   data: z.unknown(),
-  /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
+  /** Unique in the account; the same id again is the same event. Absent: the job's own identity. */
   id: eventIdSchema.optional(),
-  /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
+  /** Only these endpoints get it, whichever types they subscribe to; each by its id or its uid. */
   webhook_ids: endpointRefsSchema.optional(),
   trace: traceSchema,
   v: jobVersionSchema,
 });
 
-/** What the API pushes: an event that was checked already, with its body sealed. The job's name is its type. */
+/** The API's job: a validated event with its body sealed. The job's name is its type. */
 export const acceptedEventSchema = z.strictObject({
   account_id: accountIdSchema,
   id: eventIdSchema,

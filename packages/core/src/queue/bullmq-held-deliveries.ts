@@ -14,7 +14,7 @@ import { FAIR_ORDER } from './fair-order';
 import { byShard, PerShard } from './per-shard';
 import { COUNT_HELD } from './redis-held-counts';
 
-/** A delivery that is held, with its position among those of its endpoint. */
+/** A held delivery, with its position among those of its endpoint. */
 export interface HeldDelivery {
   readonly eventId: EventId;
   /** When its event was accepted. Milliseconds since the Unix epoch. */
@@ -22,11 +22,11 @@ export interface HeldDelivery {
 }
 
 export interface ReleaseRequest {
-  /** At most so many of them, those whose events were accepted first. */
+  /** The most deliveries to release, those whose events were accepted first. */
   readonly most: number;
   /** This one alone. */
   readonly only?: EventId | undefined;
-  /** What `wakeUpDueAt` gave at the beginning of the wake-up. */
+  /** The result of `wakeUpDueAt` at the start of the wake-up. */
   readonly wakeUpWasDueAt: number | undefined;
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
   readonly wakeUpAgainAt: number;
@@ -35,29 +35,29 @@ export interface ReleaseRequest {
 
 export interface Released {
   readonly released: number;
-  /** Whether the one that alone was wanted has no job at all. */
+  /** Whether the single requested delivery has no job at all. */
   readonly isMissing: boolean;
-  /** How many are held still. */
+  /** How many are still held. */
   readonly left: number;
 }
 
 const ONE_PAGE = 1_000;
-// A wake-up takes milliseconds; one that was claimed by a process that died is done by another one after this.
+// A wake-up takes milliseconds. If the process that claimed it dies, another one does it after this time.
 const CLAIM_MS = 5_000;
-// So long may a job be on its way from a worker to being delayed.
+// A job may take this long from a worker to the delayed jobs.
 const SOON_MS = 100;
 
 /**
- * Deliveries that are held: each is a delayed job, and has an entry here that says so, with the hash tag of the job's shard, so
- * that both change in one step. The job comes back by itself when its delay is over, whatever becomes of the entry; the entry
- * is how it is found before that.
+ * Deliveries that are held: each is a delayed job, and has an entry here with the hash tag of the job's
+ * shard, so that both change in one step. The job comes back by itself when its delay is over, whatever
+ * happens to the entry. The entry finds it before that.
  *
  * What is still elsewhere while the queues are being split anew is counted and listed; it is released by being moved to its home shard.
  */
 export class HeldDeliveries {
   readonly #shards = new PerShard(openShard);
 
-  /** @param served the shards whose wake-ups this process makes. */
+  /** @param served the shards whose wake-ups this process handles. */
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
@@ -65,11 +65,12 @@ export class HeldDeliveries {
   ) {}
 
   /**
-   * Enters a delivery whose job is about to be delayed, and asks for a wake-up of its endpoint. Twice is once.
+   * Enter a delivery whose job is about to be delayed, and ask for a wake-up of its endpoint. Idempotent.
    *
-   * @param alongForMs given: some of the endpoint's others, those that would be taken next, are held along with it, without
-   *   being taken for that. Their jobs come back by themselves after so many milliseconds, or some time later.
-   * @returns the events of those that were held along.
+   * @param alongForMs if given, some of the endpoint's other deliveries, those next in order, are held along
+   *   with it without being taken first. Their jobs come back by themselves after this many milliseconds, or
+   *   some time later.
+   * @returns the events of the deliveries held along.
    */
   async enter(
     address: EndpointAddress,
@@ -87,7 +88,10 @@ export class HeldDeliveries {
     return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
   }
 
-  /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
+  /**
+   * Put jobs back onto the queue. Each entry is removed with that, or when its job turns out not to be
+   * delayed any more.
+   */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
     const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
     const { endpointId } = address;
@@ -99,7 +103,7 @@ export class HeldDeliveries {
     return { released, left, isMissing: isMissing === 1 };
   }
 
-  /** Asks for a wake-up of an endpoint, unless there will be one before. */
+  /** Ask for a wake-up of an endpoint, unless an earlier one is due. */
   async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
     await ASK_FOR_WAKE_UP(this.redis, [this.#homeShard(address).keys.wakeUps], [encodeAddress(address), at]);
   }
@@ -109,7 +113,10 @@ export class HeldDeliveries {
     return due === null ? undefined : Number(due);
   }
 
-  /** Some of those whose wake-up is due, to one caller: they are due again soon, in case it does not come to it. */
+  /**
+   * Claim some endpoints whose wake-up is due, for one caller. They are due again soon, in case the caller
+   * fails.
+   */
   async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
     const due = this.#shards
       .inEach(this.served())
@@ -117,7 +124,7 @@ export class HeldDeliveries {
     return (await Promise.all(due)).flatMap((some) => idsSchema.parse(some).map(decodeAddress));
   }
 
-  /** All that are held of an endpoint's, page by page, those whose events were accepted first at the beginning. */
+  /** All held deliveries of an endpoint, page by page, ordered by the acceptance of their events. */
   async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
     const order = 'oldest_first';
     for (const key of this.#listsOf(endpointId)) {
@@ -139,7 +146,7 @@ export class HeldDeliveries {
     return (await this.findHeld(endpointId, [eventId])).has(eventId);
   }
 
-  /** Which of these are held. */
+  /** The held ones among these. */
   async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
     if (eventIds.length === 0) return new Set();
     const lists = this.#listsOf(endpointId).map((key) => this.redis.zmscore(key, ...eventIds));
@@ -147,7 +154,7 @@ export class HeldDeliveries {
     return new Set(eventIds.filter((_, i) => scores.some((some) => some[i] !== null)));
   }
 
-  /** Those of an account's endpoints that hold deliveries, as they are counted. */
+  /** The account's endpoints that hold deliveries, by their counts. */
   async findHolding(
     accountId: AccountId,
     endpointIds: readonly EndpointId[],
@@ -161,7 +168,7 @@ export class HeldDeliveries {
     return [...new Set((await Promise.all(found)).flat())];
   }
 
-  /** An endpoint's by the acceptance of their events, the newest first. */
+  /** An endpoint's held deliveries by the acceptance of their events, the newest first. */
   async listNewest(
     endpointId: EndpointId,
     range: TimeRange,
@@ -199,7 +206,7 @@ function openShard(prefix: string) {
   return { jobs, keys, releaseKeys };
 }
 
-/** What the ids of an endpoint's jobs end with. */
+/** The suffix of the ids of an endpoint's jobs. */
 function suffixOf(endpointId: EndpointId): string {
   return deliveryIdOf({ eventId: '' as EventId, endpointId });
 }
@@ -213,10 +220,11 @@ function firstOf(marks: readonly Mark[], limit: number): readonly Mark[] {
 const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
 const idsSchema = z.array(z.string());
 
-// Of jobs that are held along so many are looked at together, as long as half of them are the endpoint's, and so many held.
+// This many waiting jobs are read at a time, as long as half of them are the endpoint's, and at most as many
+// are held along.
 const ALONG_PAGE = 50;
 const MOST_ALONG = 200;
-// Between one that is held along and the next: they are not to come back together.
+// The delay between jobs that are held along: they must not come back together.
 const ALONG_SPREAD_MS = 15_000;
 
 /*

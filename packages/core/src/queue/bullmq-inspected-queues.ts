@@ -20,7 +20,7 @@ export interface InspectedQueue {
 const IN_FIRST = [...workedQueues, DEAD_LETTERS_QUEUE];
 const IN_OTHERS = [EVENTS_QUEUE, DELIVERIES_QUEUE];
 
-/** All queues, for operators to look into: those of the first shard, and of the others those that are split. To be closed. */
+/** All queues, for operators: those of the first shard, and the split ones of the others. To be closed. */
 export class InspectedQueues {
   readonly #queues: PerShard<readonly Queue[]>;
 
@@ -34,7 +34,7 @@ export class InspectedQueues {
     });
   }
 
-  /** Those that there are at this moment. */
+  /** The queues that exist at this moment. */
   list(): readonly InspectedQueue[] {
     return this.shards.all().flatMap((shard) => {
       const isFirstShard = this.#isFirst(shard);

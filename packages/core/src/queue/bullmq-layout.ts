@@ -1,29 +1,29 @@
 import { QueueKeys } from 'bullmq';
 
 /**
- * Where BullMQ 6 has what, as far as we look into it ourselves. All of it is private to BullMQ: it is here, and nowhere else.
- * `bullmq-layout.test.ts` fails first when BullMQ changes it; `bullmq-add-deliveries.test.ts` and
- * `bullmq-held-deliveries.test.ts` hold our scripts against BullMQ's own.
+ * BullMQ 6's layout in Redis, as far as this product reads it. All of it is private to BullMQ, so it is here
+ * and nowhere else. `bullmq-layout.test.ts` fails first when BullMQ changes it.
+ * `bullmq-add-deliveries.test.ts` and `bullmq-held-deliveries.test.ts` compare the scripts with BullMQ's own.
  */
 export function createJobKeys(prefix: string, queue: string) {
   const queueKeys = new QueueKeys(prefix);
   const keyOf = (name: string) => queueKeys.toKey(queue, name);
   return {
-    /** What the key of each job begins with. */
+    /** The prefix of each job's key. */
     base: keyOf(''),
     job: keyOf,
-    /** While a worker is at a job, this says which one; it expires unless the worker renews it. */
+    /** Names the worker that runs a job. It expires unless the worker renews it. */
     lock: (jobId: string) => `${keyOf(jobId)}:lock`,
-    /** Jobs without a priority; the next one to be taken is at the right. */
+    /** Jobs without a priority. The next one to be taken is at the right. */
     wait: keyOf('wait'),
     prioritized: keyOf('prioritized'),
-    /** Counts up, so that jobs of one priority go in the order in which they came. */
+    /** Counts up, so that jobs of one priority keep their order. */
     priorityCounter: keyOf('pc'),
     active: keyOf('active'),
     delayed: keyOf('delayed'),
     failed: keyOf('failed'),
     stalled: keyOf('stalled'),
-    /** Where BullMQ before 6, which producers may have, puts jobs while the queue is paused. */
+    /** Where BullMQ before 6, which producers may use, puts jobs while the queue is paused. */
     paused: keyOf('paused'),
     meta: keyOf('meta'),
     /** What idle workers wait for. */
@@ -34,7 +34,7 @@ export function createJobKeys(prefix: string, queue: string) {
 
 export type JobKeys = ReturnType<typeof createJobKeys>;
 
-/** What BullMQ calls the fields of a job's hash. */
+/** BullMQ's names for the fields of a job's hash. */
 export const jobFields = {
   name: 'name',
   data: 'data',
@@ -44,11 +44,11 @@ export const jobFields = {
   attemptsStarted: 'ats',
   /** How often its worker was lost. */
   stalledCount: 'stc',
-  /** Ours, of a job that we have put back: when. BullMQ keeps when it was added. */
+  /** Not BullMQ's: when a job was put back. BullMQ keeps when it was added. */
   waitingSince: 'since',
-  /** Ours, of a delivery: when its event was accepted. */
+  /** Not BullMQ's: when a delivery's event was accepted. */
   acceptedAt: 'at',
-  /** Of a job that a scheduler has made: which one. */
+  /** The scheduler that made the job. */
   schedulerKey: 'rjk',
 } as const;
 

@@ -8,10 +8,10 @@ import { shardsOfAccount } from './bullmq-event-queue';
 import { createJobKeys, PRIORITY_SCORE } from './bullmq-layout';
 import { PerShard } from './per-shard';
 
-// How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
-// under way, as those are what a crash brings out of order.
+// How many waiting jobs are read, from the end that is taken next. More than all workers together can have
+// running, as a crash brings those out of order.
 const WAITING_LOOKED_AT = 500;
-// From the last that was put back. An entry goes when its job is done, so this is for jobs that are taken away.
+// From the last one that was put back. An entry is removed when its job is done, so this is for removed jobs.
 const PUT_BACK_KEPT_MS = 86_400_000;
 
 /*
@@ -27,8 +27,8 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * Our own job ids tell account and order; of any other job, whichever account's it is, the time of its adding counts,
  * and the same millisecond counts as older.
  */
-// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys, account, event,
-// time of acceptance, the event's job, how many to look at.
+// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys,
+// account, event, time of acceptance, the event's job, how many to read.
 const HAS_OLDER = defineScript(`
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
@@ -75,7 +75,7 @@ const HAS_OLDER = defineScript(`
   end
   return 0`);
 
-/** Which events are not fanned out yet, in whichever shard, for deliveries in the order of acceptance. */
+/** The events of any shard that are not fanned out yet, for deliveries in the order of acceptance. */
 export class OldestEvents {
   readonly #shards = new PerShard(openShard);
 
@@ -84,7 +84,7 @@ export class OldestEvents {
     private readonly shards: QueueShards,
   ) {}
 
-  /** Whether one of the account's events that was accepted before this one may still bring deliveries. */
+  /** Whether an event of the account that was accepted before this one may still bring deliveries. */
   async hasOlder({
     accountId,
     id,
@@ -97,7 +97,7 @@ export class OldestEvents {
     return (await Promise.all(asked)).includes(1);
   }
 
-  /** Before an event's job is put back with a delay. */
+  /** Call it before an event's job is put back with a delay. */
   async notePutBack(shard: QueueShard, jobId: string, addedAt: number): Promise<void> {
     const { putBack } = this.#shards.in(shard);
     await Promise.all([
@@ -106,7 +106,7 @@ export class OldestEvents {
     ]);
   }
 
-  /** Once such a job has been done. */
+  /** Call it once such a job is done. */
   async forgetPutBack(shard: QueueShard, jobId: string): Promise<void> {
     await this.redis.zrem(this.#shards.in(shard).putBack, jobId);
   }

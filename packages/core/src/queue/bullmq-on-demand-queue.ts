@@ -2,14 +2,14 @@ import { ErrorCode, Job, type JobsOptions, Queue } from 'bullmq';
 import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
 import { jobFields } from './bullmq-layout';
 
-// What BullMQ says of a job that is not there, or not among the failed.
+// BullMQ's codes for a job that does not exist, or has not failed.
 const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
 
 /**
- * A queue for whoever answers a client and can't wait: adding fails at once while Redis is away.
+ * A queue for callers that can't wait, such as API requests: adding fails at once while Redis is away.
  *
- * A queue that was made while Redis is away would wait for it without end, and one whose first command fails stays
- * unusable for ever. So it is made on demand, once there is a connection, and anew after a failure.
+ * A queue that was made while Redis is away would wait for it endlessly, and one whose first command fails
+ * stays unusable for ever. So it is made on demand, once there is a connection, and again after a failure.
  */
 export class OnDemandQueue {
   #queue: Queue | undefined;
@@ -19,23 +19,26 @@ export class OnDemandQueue {
     private readonly connection: QueueConnection,
   ) {}
 
-  /** @throws AppError `storage_unavailable`; the job may be on the queue all the same, so add it under an id. */
+  /** @throws AppError `storage_unavailable`; the job may still be on the queue, so add it under an id. */
   async add({ name, data, opts }: NewJob): Promise<void> {
     await this.#reach((queue) => queue.add(name, data, opts));
   }
 
-  /** Not all or nothing: when it throws, some of them may be on the queue. @throws as `add` does. */
+  /** Not atomic: when it throws, some of the jobs may be on the queue. @throws as `add` does. */
   async addAll(jobs: readonly NewJob[]): Promise<void> {
     await this.#reach((queue) => addJobs(queue, jobs));
   }
 
-  /** Puts a job that failed for good back, as if it had never run. Whether there is such a one. @throws as `add` does. */
+  /**
+   * Put a job that failed for good back, as if it had never run. Gives whether it existed. @throws as `add`
+   * does.
+   */
   async retryFailed(jobId: string): Promise<boolean> {
     return await this.#reach(async (queue) => {
       try {
-        // BullMQ leaves the count of its stalls, and would fail it for the next one.
+        // BullMQ leaves the count of its stalls, and would fail it at the next one.
         await this.connection.redis.hdel(queue.toKey(jobId), jobFields.stalledCount);
-        // Not read from Redis: what can't be read shall run, and fail, again like any other.
+        // Not read from Redis: a job with unreadable data must run, and fail, again like any other.
         const job = new Job(queue, '', {}, {}, jobId);
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
         return true;
@@ -46,12 +49,12 @@ export class OnDemandQueue {
     });
   }
 
-  /** Whether it was there, and no worker at it. @throws as `add` does. */
+  /** Give whether it was there and no worker ran it. @throws as `add` does. */
   async remove(jobId: string): Promise<boolean> {
     return (await this.#reach((queue) => queue.remove(jobId))) === 1;
   }
 
-  /** Where the job is to be once it waits. What has none is left alone. @throws as `add` does. */
+  /** Set the position of a waiting job. A job without a priority is left alone. @throws as `add` does. */
   async changePriority(jobId: string, priority: number): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
@@ -59,7 +62,7 @@ export class OnDemandQueue {
     });
   }
 
-  /** If the job is delayed, it is no longer. @throws as `add` does. */
+  /** End the job's delay, if it has one. @throws as `add` does. */
   async promote(jobId: string): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
@@ -89,7 +92,7 @@ export class OnDemandQueue {
       return queue;
     } catch (error) {
       if (this.#queue === queue) this.#queue = undefined;
-      // Or each failure would leave its listeners on the connection.
+      // Otherwise each failure would leave its listeners on the connection.
       await queue.close();
       throw error;
     }
@@ -108,9 +111,10 @@ export interface NewJob {
 }
 
 /**
- * Adds jobs in one round trip. Not all or nothing: when it throws, some of them may be on the queue.
+ * Add jobs in one round trip. Not atomic: when it throws, some of them may be on the queue.
  *
- * Most of the time it is one, and ioredis' pipeline, which copies each of BullMQ's scripts, would be the dearest part.
+ * Most of the time there is one job, and ioredis' pipeline, which copies each of BullMQ's scripts, would cost
+ * most.
  */
 async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
   const [first, ...others] = jobs;
@@ -119,17 +123,17 @@ async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
   else await queue.addBulk([...jobs]);
 }
 
-/** The end of a queue where jobs are added and counted. */
+/** The side of a queue where jobs are added and counted. */
 export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection): Queue<Data> {
   const queue = new Queue<Data>(name, { connection: redis, prefix });
   queue.on('error', ignore);
   return queue;
 }
 
-// The connection's own listener announces its errors; without one here, BullMQ's copy would end the process.
+// The connection's own listener announces its errors. Without one here, BullMQ's copy would end the process.
 function ignore(): void {}
 
-/** What every queue needs to know of Redis. */
+/** The Redis connection of a queue, and its prefix. */
 export interface QueueConnection {
   readonly redis: RedisClient;
   readonly prefix: string;

@@ -6,8 +6,8 @@ import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
 
-// A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
-// it goes with those that have none.
+// A producer's job may have a megabyte, so only small ones are parsed. In a larger one, the account is near
+// the beginning, or the job counts as one without an account.
 const PARSED_BYTES = 4_096;
 const HEAD_BYTES = 512;
 const AT_ONCE = 200;
@@ -17,9 +17,10 @@ const SORT_EVERY_MS = 10;
 /** The flow that all events of an account belong to. */
 const EVENTS_FLOW = '*';
 
-// The longest waiting are at the right. A few that wait need no order, unless others have got one: BullMQ would take those
-// that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the
-// keys of jobs begin with, how many, how many need none, the flow. Gives how many it was, and whether some are in order.
+// The longest waiting are at the right. A few waiting jobs need no order, unless others are in order already:
+// BullMQ would take these later ones first. KEYS: wait, prioritized, priority counter, the fair order's
+// state, weights. ARGV: prefix of the jobs' keys, how many, how many need none, the flow. Gives how many were
+// sorted, and whether some are in order.
 const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local function account_of(data)
     local first = string.match(data, '^{"account_id":"([%w_-]+)"')
@@ -47,8 +48,8 @@ const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
 const sortedSchema = z.tuple([z.number(), z.number()]);
 
 /**
- * Puts events that producers have pushed into the fair order, account by account: BullMQ takes jobs without a priority
- * first, as they come, and those of one producer would keep all others waiting.
+ * Puts events that producers have pushed into the fair order, account by account. BullMQ takes jobs without a
+ * priority first, as they come, and those of one producer would keep all others waiting.
  */
 export class PushedEvents {
   readonly #keys: readonly string[];
@@ -56,7 +57,7 @@ export class PushedEvents {
   #lastSortedAt = Number.NEGATIVE_INFINITY;
   #isInOrder = false;
 
-  /** @param fewWaiting so many may wait without an order: workers take them at once. */
+  /** @param fewWaiting up to this many may wait without an order: workers take them at once. */
   constructor(
     private readonly connection: QueueConnection,
     private readonly fewWaiting: number,
@@ -68,7 +69,7 @@ export class PushedEvents {
     this.#keys = [wait, prioritized, priorityCounter, fairOrder(EVENTS_QUEUE), accountWeights];
   }
 
-  /** Sorts what waits, if it has not just been done or others are in order that those would overtake. */
+  /** Sort the waiting events, unless that was just done and they overtake no ordered ones. */
   async sort(): Promise<void> {
     const now = performance.now();
     if (!this.#isInOrder && now - this.#lastSortedAt < SORT_EVERY_MS) return;

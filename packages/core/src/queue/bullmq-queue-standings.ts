@@ -17,14 +17,14 @@ import { openQueue } from './bullmq-on-demand-queue';
 import { accountOfJob } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
-/** How many jobs a queue has in one shard. */
+/** The number of jobs that a queue has in one shard. */
 export interface QueueStanding {
   readonly name: WorkedQueue;
   /** From 0. */
   readonly shard: number;
   readonly waiting: number;
   readonly active: number;
-  /** Deliveries that wait for their next attempt, and those that are held. */
+  /** Deliveries that wait for their next attempt, and held ones. */
   readonly delayed: number;
   /** Dead letters. */
   readonly failed: number;
@@ -33,7 +33,7 @@ export interface QueueStanding {
 
 export interface AccountWaiting {
   readonly accountId: AccountId;
-  /** Of so many deliveries that they can't all be looked at, an estimate. */
+  /** An estimate when there are too many deliveries to read all. */
   readonly waiting: number;
 }
 
@@ -46,19 +46,19 @@ export interface QueueDepth {
   readonly jobs: number;
 }
 
-/** How long the oldest job of a queue has waited. */
+/** The waiting time of a queue's oldest job. */
 export interface OldestWaiting {
   readonly queue: WorkedQueue;
-  /** 0 if none waits. */
+  /** 0 if no job waits. */
   readonly waitedMs: number;
 }
 
 const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 
-// Enough to find those with a tenth of all, and to say their share to within a few hundredths.
+// Enough to find accounts with a tenth of all, and to give their share to within a few hundredths.
 export const LOOKED_AT = 1_000;
 
-/** How the queues stand: by counters and by looking at so many jobs at most, however many there are. */
+/** The state of the queues: by counters, and by reading a bounded number of jobs. */
 export class QueueStandings {
   readonly #queues: PerShard<readonly Queue[]>;
 
@@ -69,7 +69,7 @@ export class QueueStandings {
     this.#queues = new PerShard((prefix) => QUEUES.map((name) => openQueue(name, { redis, prefix })));
   }
 
-  /** Of each shard every queue that workers take from; and how many dead letters there are. */
+  /** Read every worked queue of each shard, and the number of dead letters. */
   async read(
     now: number,
   ): Promise<{ readonly queues: readonly QueueStanding[]; readonly deadLetters: number }> {
@@ -85,12 +85,12 @@ export class QueueStandings {
     return { queues, deadLetters: [...aside, ...failed].reduce((sum, count) => sum + count, 0) };
   }
 
-  /** The accounts with the most deliveries waiting, as far as some of those tell: exactly where few wait. */
+  /** The accounts with the most waiting deliveries, by a sample: exact where few wait. */
   async busiestAccounts(most: number): Promise<readonly AccountWaiting[]> {
     const samples = await Promise.all(this.shards.all().map((shard) => this.#sampleIn(shard)));
     const waiting = new Map<AccountId, number>();
     for (const sample of samples) {
-      // For how many each that was looked at stands.
+      // How many deliveries each sampled one stands for.
       const weight = sample.waiting / Math.max(sample.accounts.length, 1);
       for (const account of sample.accounts) {
         if (account !== undefined) waiting.set(account, (waiting.get(account) ?? 0) + weight);
@@ -102,26 +102,31 @@ export class QueueStandings {
       .slice(0, most);
   }
 
-  /** How many jobs each queue has, by state, in all shards together. */
+  /** The number of jobs in each queue, by state, over all shards. */
   async readDepths(): Promise<readonly QueueDepth[]> {
     const [first = [], ...others] = await this.#depths();
-    // Each tells of the same queues and states, in the same order.
+    // Each shard has the same queues and states, in the same order.
     return first.map((depth, i) => ({
       ...depth,
       jobs: others.reduce((sum, more) => sum + (more[i]?.jobs ?? 0), depth.jobs),
     }));
   }
 
-  /** How long the oldest job of each queue has waited, in whichever shard. @param now milliseconds since the Unix epoch. */
+  /**
+   * The waiting time of each queue's oldest job, in any shard. @param now milliseconds since the Unix epoch.
+   */
   async readOldestWaiting(now: number): Promise<readonly OldestWaiting[]> {
     const [first = [], ...others] = await this.#oldest(now);
-    // Each tells of the same queues, in the same order.
+    // Each shard has the same queues, in the same order.
     return first.map(({ queue, waitedMs }, i) => {
       return { queue, waitedMs: Math.max(waitedMs, ...others.map((more) => more[i]?.waitedMs ?? 0)) };
     });
   }
 
-  /** Whether a queue has jobs in a shard that workers may take now: none while it is paused. One command where there are none. */
+  /**
+   * Whether a queue has jobs in a shard that workers may take now. None count while it is paused. One command
+   * where there are none.
+   */
   async hasWaiting(name: WorkedQueue, { prefix }: QueueShard): Promise<boolean> {
     const { wait, prioritized, meta } = createJobKeys(prefix, name);
     if ((await this.redis.exists(wait, prioritized)) === 0) return false;
@@ -154,7 +159,8 @@ export class QueueStandings {
     return { queue, waitedMs: now - Math.min(...times, now) };
   }
 
-  // There is no count of each account's: of those that wait in the fair order, all or so many by chance are looked at.
+  // No count by account exists. Of the deliveries that wait in the fair order, all or a random sample are
+  // read.
   async #sampleIn({ prefix }: QueueShard) {
     const { base, prioritized } = createJobKeys(prefix, DELIVERIES_QUEUE);
     const [waiting, data] = sampleSchema.parse(await SAMPLE(this.redis, [prioritized], [base, LOOKED_AT]));
@@ -177,7 +183,7 @@ function countsOf(name: string, depths: readonly QueueDepth[]) {
 
 async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {
   const counts = await queue.getJobCounts(...jobStates, 'prioritized');
-  // Those that wait do so in the fair order, or as they came.
+  // Waiting jobs are in the fair order, or in the order of their arrival.
   const waiting = (counts.wait ?? 0) + (counts.prioritized ?? 0);
   return jobStates.map((state) => ({
     queue: queue.name,
@@ -186,7 +192,7 @@ async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {
   }));
 }
 
-// KEYS: prioritized. ARGV: what the keys of jobs begin with, how many. Gives how many wait, and the data of some.
+// KEYS: prioritized. ARGV: prefix of the jobs' keys, how many. Gives how many wait, and the data of some.
 const SAMPLE = defineScript(`
   local data = {}
   for _, job in ipairs(redis.call('ZRANDMEMBER', KEYS[1], ARGV[2])) do
@@ -197,13 +203,15 @@ const SAMPLE = defineScript(`
 const sampleSchema = z.tuple([z.number(), z.array(z.string())]);
 
 /**
- * So many of those that are taken next are looked at. Of flows that wait each has its first one among the next few rounds, so
- * the oldest of all is among these as long as no more than some hundred flows wait; of more, it is the oldest of these.
+ * How many of the next jobs are read. The first job of each waiting flow is among the next few rounds, so the
+ * oldest of all is among these as long as at most some hundred flows wait. With more flows, the result is the
+ * oldest of these.
  */
 const OLDEST_LOOKED_AT = 1_000;
 
-// A score among the prioritized counts up with each job that is put there: the lowest has waited for the longest. Those
-// without a priority are taken from the right. KEYS: wait, prioritized. ARGV: what the keys of jobs begin with, how many.
+// A score among the prioritized counts up with each job that is put there: the lowest has waited longest.
+// Jobs without a priority are taken from the right. KEYS: wait, prioritized. ARGV: prefix of the jobs' keys,
+// how many.
 const OLDEST = defineScript(`
   local first, oldest = nil, nil
   local next = redis.call('ZRANGE', KEYS[2], 0, ARGV[2] - 1, 'WITHSCORES')

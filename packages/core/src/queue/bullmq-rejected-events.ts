@@ -9,20 +9,19 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { EventJob } from './bullmq-event-queue';
 import { openQueue } from './bullmq-on-demand-queue';
 
-// As many are kept, the newest: a producer that goes wrong must not fill Redis.
+// Keeps this many, the newest: a faulty producer must not fill Redis.
 const MAX_REJECTED_JOBS = 100_000;
 
-// More than one at a time, so that there are fewer again when there came to be too many; a few, as Redis has to look
-// through the queue for each.
+// More than one at a time, so that an excess shrinks again. Few, as Redis has to search the queue for each.
 const PRUNED_AT_ONCE = 10;
 
-/** What a list tells of one that is too large to be read for it: whose it is, and why it was refused. */
+/** Fields that a list shows of a job that is too large to be read: its account, and why it was refused. */
 export const REJECTED_FIELDS = ['account', 'refusal'] as const;
 
-// It can quote what it refuses.
+// The message can quote the refused value.
 const MAX_REFUSAL_LENGTH = 2_000;
 
-/** Keeps what was pushed onto the events queue and is no valid event, for people to look at. */
+/** Keeps invalid events from the events queue, for people to look at. */
 export class RejectedEvents {
   readonly #queue: Queue<RejectedJob>;
   readonly #listKey: string;
@@ -38,7 +37,7 @@ export class RejectedEvents {
   }
 
   /**
-   * Keeping the same job again is harmless. Gives the ids of those that had to go for it.
+   * Keep a job. Idempotent. Gives the ids of the jobs that were removed for it.
    *
    * @throws RangeError when its data is nested too deeply to be written.
    */
@@ -76,7 +75,7 @@ export class RejectedEvents {
   }
 }
 
-/** What is kept of a job on the events queue that is no valid event: the job as it was, and why it was refused. */
+/** A refused job of the events queue as it is kept: the job itself, and why it was refused. */
 export const rejectedJobSchema = z.object({
   job: z.object({ id: z.string(), name: z.string(), timestamp: z.number(), data: z.unknown() }),
   code: z.string(),
@@ -96,22 +95,22 @@ export function describeRefusal(reason: string, errors: readonly ValidationError
 }
 
 /**
- * Under which id it is kept, and put back: with its time, as there can be another job with the same number when Redis
- * was emptied. One that was put back and is refused again has that time already.
+ * The id under which it is kept and put back. It includes the time, as another job can have the same number
+ * after Redis was emptied. A job that was put back and is refused again has that time already.
  */
 export function rejectedJobId({ id, timestamp }: Pick<EventJob, 'id' | 'timestamp'>): string {
   return withTime(timestamp, originalId({ id, timestamp }));
 }
 
 /**
- * Another id for each time that it is put back: the job could be refused again before it is gone from where it was
- * kept, and would go together with what it was.
+ * A new id for each redrive: the job could be refused again before it is removed from the dead letters, and
+ * would be removed together with its old entry.
  */
 export function redrivenJobId(job: Pick<EventJob, 'id' | 'timestamp'>, redrivenAt: number): string {
   return withTime(redrivenAt, originalId(job));
 }
 
-// The ids of scheduled jobs hold colons, which BullMQ does not take back.
+// The ids of scheduled jobs have colons, which BullMQ refuses in added jobs.
 function withTime(time: number, id: string): string {
   return `${time}-${id}`.replaceAll(':', '-');
 }
@@ -121,18 +120,18 @@ function originalId({ id, timestamp }: Pick<EventJob, 'id' | 'timestamp'>): stri
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
 }
 
-// All our jobs say whose they are by the first; a replay's is the replay as it was ordered.
+// Every job has its account in the first form; a replay's job has the whole order.
 const jobOfAccountSchema = z.union([
   z.object({ account_id: accountIdSchema }).transform(({ account_id }) => account_id),
   z.object({ accountId: accountIdSchema }).transform(({ accountId }) => accountId),
 ]);
 
-/** Whose job it says that it is, on any of our queues: also one that is not as it should be. */
+/** The account that a job on any queue names, even in an invalid job. */
 export function accountOfJob(data: unknown): AccountId | undefined {
   return jobOfAccountSchema.safeParse(data).data;
 }
 
-/** Whose job it was that became a dead letter for not being a valid event. */
+/** The account of a job that became a dead letter as an invalid event. */
 export function accountOfRejectedJob(data: unknown): AccountId | undefined {
   const rejected = rejectedJobSchema.safeParse(data);
   return rejected.success ? accountOfJob(rejected.data.job.data) : undefined;

@@ -17,7 +17,8 @@ export class ErasureQueue {
     const data: ErasureJob = { account_id: id };
     const jobId = erasureJobId(id);
     await this.#queue.add({ name: 'erase', data, opts: { jobId } });
-    // BullMQ ignores the same job again: one that failed for good would leave the account half erased for ever.
+    // BullMQ ignores the same job again: one that failed for good would leave the account half erased for
+    // ever.
     await this.#queue.retryFailed(jobId);
   }
 
@@ -29,7 +30,7 @@ export class ErasureQueue {
 /** Erases an account. */
 export const erasureJobSchema = z.object({
   account_id: accountIdSchema,
-  /** How far it is with what no list leads to. */
+  /** The cursor of the search for data that no list leads to. */
   place: z
     .object({
       queue: z.number(),
@@ -44,7 +45,7 @@ export const erasureJobSchema = z.object({
 });
 export type ErasureJob = z.input<typeof erasureJobSchema>;
 
-/** One for each account. An account's id may be a bare integer, which BullMQ does not take. */
+/** One for each account. An account's id may be a bare integer, which BullMQ refuses. */
 function erasureJobId(accountId: AccountId): string {
   return `account.${accountId}`;
 }

@@ -14,11 +14,14 @@
 
 import { PRIORITY_SCORE } from './bullmq-layout';
 
-/** BullMQ's largest, it refuses what is beyond: `0` and what is not given mean that a job goes before all that have one. */
+/**
+ * BullMQ's largest; it refuses larger ones. `0` and an absent priority mean that a job goes before all that
+ * have one.
+ */
 export const MAX_PRIORITY = 2_097_151;
-/** So many flows of an account may begin to wait at the same moment before they count as its steps. */
+/** This many flows of an account may begin to wait at the same moment before they count as its steps. */
 export const FREE_STARTS = 32;
-// Positions are of use while jobs wait; a flow that is forgotten begins anew.
+// Positions matter while jobs wait. A forgotten flow starts again.
 const KEPT_MS = 3_600_000;
 
 /**

@@ -1,6 +1,6 @@
 import type { QueueShard } from '../domain/queues';
 
-/** The same once for each shard, made when it is first asked for. */
+/** One part for each shard, made when it is first needed. */
 export class PerShard<Part> {
   readonly #parts = new Map<string, Part>();
 
@@ -18,13 +18,13 @@ export class PerShard<Part> {
     return shards.map((shard) => this.in(shard));
   }
 
-  /** All that were asked for. */
+  /** All parts made so far. */
   made(): readonly Part[] {
     return [...this.#parts.values()];
   }
 }
 
-/** What belongs together, under the shard that each belongs to. */
+/** Group items by the shard that each belongs to. */
 export function byShard<Item>(
   items: readonly Item[],
   shardOf: (item: Item) => QueueShard,

@@ -6,12 +6,12 @@ import { defineScript } from '../platform/redis-script';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
 import type { ShardsInForce } from './shards-in-force';
 
-// Longer than an attempt takes. Only the end of a process in the middle of one makes it come to that, and then only for a
-// job in another shard.
+// Longer than an attempt takes. It expires only when a process ends in the middle of an attempt, and then
+// matters only for a job in another shard.
 const CLAIM_MS = 120_000;
 
-// A job that is taken over in its own shard goes on with what it had: BullMQ's lock keeps others of that shard away. KEYS: the
-// claim. ARGV: shard, for how long. Gives whether it is ours.
+// A job that is taken over in its own shard keeps the claim: BullMQ's lock keeps others of that shard away.
+// KEYS: the claim. ARGV: shard, for how long. Gives whether this shard holds it.
 const CLAIM = defineScript(`
   local holder = redis.call('GET', KEYS[1])
   if holder and holder ~= ARGV[1] then return 0 end
@@ -23,10 +23,10 @@ const RELEASE = defineScript(`
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
 
 /**
- * Whether a delivery's job may be worked on where it is. While the queues are being split anew there may be two jobs for one
- * delivery, in two shards, and workers that do not agree which of them counts: the one that is not at home is brought there,
- * and a worker that is at either keeps the other waiting. As long as all processes agree, which is nearly always, this costs
- * no command.
+ * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
+ * two jobs, in two shards, and workers may disagree about which of them counts. The job outside the home
+ * shard moves there, and a worker that runs either keeps the other waiting. As long as all processes agree,
+ * which is nearly always, this costs no command.
  */
 export class DeliveryPlacement {
   constructor(
@@ -39,7 +39,7 @@ export class DeliveryPlacement {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
   }
 
-  /** Makes an attempt, unless the delivery is just being worked on in another shard. */
+  /** Make an attempt, unless another shard is working on the delivery right now. */
   async work<Result>(
     run: DeliveryRun,
     shard: QueueShard,
@@ -48,7 +48,7 @@ export class DeliveryPlacement {
     if (this.shards.isSettled) return await attempt();
     if (!(await this.#claim(run, shard))) return 'elsewhere';
     try {
-      // What began before anybody knew of another layout has claimed nothing.
+      // Work that began before the process knew of another layout holds no claim.
       const former = this.shards.formerHomeShardsOf(run.endpointId);
       if (await this.deliveryQueue.isRunningIn(former, run)) return 'elsewhere';
       return await attempt();

@@ -7,12 +7,12 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 
 /**
- * For scripts that change which of an endpoint's deliveries are held: `count_held(counts, counted, endpoint, left, reason)`,
- * once per change, with how many there are now. All of them count for one reason, that for which the last one was held;
- * without a reason that stays.
+ * For scripts that change which of an endpoint's deliveries are held:
+ * `count_held(counts, counted, endpoint, left, reason)`, once per change, with the present number. All of
+ * them count for one reason, that of the last one held; without a reason it stays.
  *
- * `counted` says of each endpoint what of it is in `counts`. So a sum can't drift: what was left wrong is put right
- * by the endpoint's next change, or when it is its turn to be counted anew.
+ * `counted` has the share of each endpoint in `counts`, so a sum can't drift: the endpoint's next change
+ * corrects an error, or its next recount.
  */
 export const COUNT_HELD = `
   local function count_held(counts, counted, endpoint, left, reason)
@@ -34,20 +34,20 @@ export const COUNT_HELD = `
 const RECOUNT = defineScript(`${COUNT_HELD}
   count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`);
 
-// One that is counted wrongly is rare.
+// A wrong count is rare.
 const CHECKED_AT_ONCE = 5;
 
 const addressesSchema = z.array(z.string().transform(decodeAddress));
 const countsSchema = z.partialRecord(z.enum(holdReasons), z.coerce.number());
 
-/** How many deliveries are held, in all shards of the queues together. */
+/** The numbers of held deliveries over all shards of the queues. */
 export class HeldCounts {
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: Pick<QueueShards, 'all' | 'homeShardsOf'>,
   ) {}
 
-  /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
+  /** The numbers of all endpoints together, by reason. Each call recounts some endpoints. */
   async read(): Promise<Readonly<Record<HoldReason, number>>> {
     const counts = await Promise.all(this.shards.all().map((shard) => this.#readIn(shard)));
     const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
@@ -60,7 +60,7 @@ export class HeldCounts {
     };
   }
 
-  /** After entries of an endpoint went otherwise than by being released. */
+  /** Call it after entries of an endpoint were removed without a release. */
   async recount(address: EndpointAddress): Promise<void> {
     const shards = this.shards.homeShardsOf(address.endpointId);
     await Promise.all(shards.map((shard) => this.#recountIn(shard, address)));

@@ -5,31 +5,34 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
 
-/** A number of shards that the queues are split into, or were. */
+/** A present or former number of shards of the queues. */
 export interface KnownLayout {
   readonly count: number;
-  /** When a process first wanted it. Milliseconds since the Unix epoch, by Redis' clock, as all times here. */
+  /**
+   * When a process first wanted it. Milliseconds since the Unix epoch; all times here are by Redis' clock.
+   */
   readonly since: number;
-  /** Since when nothing is where only this one would have it. */
+  /** Since when no job is on a shard that only this layout has. */
   readonly leftSince: number | undefined;
 }
 
 export interface KnownLayouts {
   readonly now: number;
-  /** What all processes go by. */
+  /** The layout that all processes use. */
   readonly inForce: KnownLayout;
-  /** The others: what was in force before, and what will be. */
+  /** Former layouts, and those that will be in force. */
   readonly others: readonly KnownLayout[];
   /** Prefixes of the shards that workers take jobs from. */
   readonly served: ReadonlySet<string>;
 }
 
 /**
- * So long after a process has wanted another layout it is in force: by then every process that lives knows of it, asks before
- * it sends, and has said so itself for some seconds.
+ * A wanted layout is in force after this time: by then every living process knows of it, asks before it
+ * sends, and has said so itself for some seconds.
  */
 export const IN_FORCE_AFTER_MS = 10_000;
-// A process that stood still, in a virtual machine say, may go on by a layout that the others have left.
+// A process that stood still, for example in a virtual machine, may go on with a layout that the others have
+// left.
 const KEPT_MS = 3_600_000;
 const SERVED_FOR_MS = 15_000;
 
@@ -91,7 +94,7 @@ const LEAVE = defineScript(`
 const timesSchema = z.array(z.coerce.number());
 const lookSchema = z.tuple([z.number(), z.coerce.number(), timesSchema, timesSchema, z.array(z.string())]);
 
-/** Which layouts the processes of this service go by. */
+/** The layouts that the service's processes use. */
 export class LayoutStore {
   readonly #usedKeys: readonly string[];
 
@@ -106,7 +109,7 @@ export class LayoutStore {
   }
 
   /**
-   * @param wanted the number of shards that this process was told to have, when it starts.
+   * @param wanted the number of shards that this process is configured with, when it starts.
    * @param served prefixes of the shards that it takes jobs from.
    */
   async look(wanted: number | undefined, served: readonly string[]): Promise<KnownLayouts> {
@@ -132,13 +135,16 @@ export class LayoutStore {
     };
   }
 
-  /** Whether this layout is still there, and no other is, by one command. */
+  /** Whether this layout still exists, and no other, by one command. */
   async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
     const layouts = await this.redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
     return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
   }
 
-  /** That nothing is where only these would have it. Too soon after the last change, nothing happens. */
+  /**
+   * Report that no jobs are on shards that only these layouts have. Too soon after the last change, nothing
+   * happens.
+   */
   async leave(inForce: number, layouts: readonly number[]): Promise<void> {
     const args = [2 * IN_FORCE_AFTER_MS, inForce, ...layouts];
     await LEAVE(this.redis, [keys.queueLayouts, keys.leftLayouts], args);

@@ -12,27 +12,30 @@ import type { KnownLayouts, LayoutStore } from './redis-layout-store';
 
 export interface ShardsInForceOptions {
   readonly layoutStore: Pick<LayoutStore, 'look' | 'isOnly'>;
-  /** How many shards this process was told to have. */
+  /** The number of shards that this process is configured with. */
   readonly wanted: number;
   readonly firstPrefix: string;
   readonly emit: Emit;
 }
 
-/** Told which shards there are, and again when there are others. @returns those that this process takes jobs from. */
+/**
+ * Called with the shards, and again when they change. @returns the shards that this process takes jobs from.
+ */
 export type OnShards = (shards: ShardsInForce) => readonly QueueShard[];
 
 // Several times before another layout is in force.
 const LOOK_EVERY_MS = 3_000;
 const RETRY_MS = 250;
-// The connection tells itself that it is away, and at the start of a process it is not there yet.
+// The connection announces itself that it is away, and at the start of a process it is not there yet.
 const FAILURES_TOLD = 20;
 const UNSERVED_LOOKS = 5;
-/** A process that has not looked for so long does not know whether there is another layout. */
+/** A process that has not asked for this long does not know whether there is another layout. */
 const KNOWN_FOR_MS = 8_000;
 
 /**
- * The shards that all processes go by, whatever each of them was told: what is in force is in Redis, and every process looks
- * every few seconds. So processes that were told different things agree, and say that they were.
+ * The shards that all processes use, however each of them is configured. The layout in force is in Redis, and
+ * every process reads it every few seconds. So processes with different settings agree, and report the
+ * difference.
  */
 export class ShardsInForce implements QueueShards {
   readonly first: QueueShard;
@@ -54,8 +57,8 @@ export class ShardsInForce implements QueueShards {
   }
 
   /**
-   * From now on it looks. Whoever takes jobs is told before it can know anything else. Resolves when it has looked once, be it
-   * that it could or not.
+   * Start reading. `onShards` is called before any other part can see the shards. Resolves after the first
+   * read, whether it succeeded or not.
    */
   async start(onShards: OnShards = () => []): Promise<void> {
     this.#onShards = onShards;
@@ -66,12 +69,12 @@ export class ShardsInForce implements QueueShards {
     await this.#timer.stop();
   }
 
-  /** What is in force; `undefined` before the first look. */
+  /** The known layouts; `undefined` before the first read. */
   get known(): KnownLayouts | undefined {
     return this.#known;
   }
 
-  /** Whether all processes go by the same layout, and nothing is left of others. */
+  /** Whether all processes use the same layout, and nothing is left of others. */
   get isSettled(): boolean {
     if (steadyClock() - this.#lookedAt > KNOWN_FOR_MS) return false;
     return this.#known?.others.every(({ leftSince }) => leftSince !== undefined) ?? false;
@@ -94,14 +97,14 @@ export class ShardsInForce implements QueueShards {
     return this.#shards.homeShardsOf(id);
   }
 
-  /** Those that no process puts anything into any more, as far as it knows. */
+  /** The shards that no process uses for new jobs any more, as far as this one knows. */
   former(): readonly QueueShard[] {
     const kept = new Set(this.inForce().map(({ prefix }) => prefix));
     const shards = this.#formerLayouts().flatMap((layout) => layout.shards);
     return shards.filter(({ prefix }) => !kept.has(prefix));
   }
 
-  /** Where it was at home before: a worker may still be at it there. */
+  /** The former home shards of an id: a worker may still run its job there. */
   formerHomeShardsOf(id: string): readonly QueueShard[] {
     const home = this.homeShardOf(id);
     const shards = this.#formerLayouts().map(({ shardOf }) => shardOf(id));
@@ -132,7 +135,10 @@ export class ShardsInForce implements QueueShards {
     }
   }
 
-  /** What there is now; `undefined` if nothing was ever split, and nobody wants that: one command, however often it looks. */
+  /**
+   * The present layouts; `undefined` if the queues were never split, and nobody wants that: one command,
+   * however often it is called.
+   */
   async #askForChange(wanted: number | undefined): Promise<KnownLayouts | undefined> {
     const { layoutStore } = this.options;
     const known = this.#known;
@@ -165,7 +171,7 @@ export class ShardsInForce implements QueueShards {
     if (others.length > 0) emit({ name: 'shards.changed', inForce: inForce.count });
   }
 
-  // Other workers may be about to start, or to say so: they are given some looks' time.
+  // Other workers may be about to start, or to report: they get the time of some reads.
   #announceUnserved({ served }: KnownLayouts): void {
     const inForce = this.inForce();
     const shards = inForce.flatMap(({ prefix }, i) => (served.has(prefix) ? [] : [i])).join();

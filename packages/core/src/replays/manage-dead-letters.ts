@@ -34,8 +34,7 @@ export interface RedriveContext extends Pick<EndReplayContext, 'emit'> {
 }
 
 /**
- * Put a dead letter back onto its queue, whichever account it belongs to. One that fails again is a dead letter again, a new
- * one.
+ * Put a dead letter of any account back onto its queue. If it fails again it becomes a new dead letter.
  *
  * @throws AppError `not_found`, `conflict`.
  */
@@ -55,8 +54,8 @@ export interface DropContext extends EndReplayContext {
 }
 
 /**
- * Drop a dead letter, whichever account it belongs to. Its delivery or replay, if it is the job of one, ends as cancelled:
- * first, so that it is found and can be dropped again when this breaks off.
+ * Drop a dead letter of any account. If the job belongs to a delivery or replay, that ends as cancelled. It
+ * ends first: when this breaks off, the dead letter is still there and can be dropped again.
  *
  * @throws AppError `not_found`, `conflict`.
  */
@@ -84,7 +83,7 @@ async function claim(
   if (result === 'taken') throw new AppError('conflict', TAKEN[act]);
 }
 
-// What nothing works on any more must not look as if it were on its way.
+// A delivery or replay without a job must not look as if it were in progress.
 async function endWorkOf(context: DropContext, { queue, jobId, accountId }: DeadLetter): Promise<void> {
   if (queue === DELIVERIES_QUEUE) {
     const delivery = parseDeliveryId(jobId);
@@ -96,8 +95,8 @@ async function endWorkOf(context: DropContext, { queue, jobId, accountId }: Dead
 }
 
 /**
- * End a delivery that nothing works on any more, and make room for the one behind it if they go in order. One that has
- * ended, or that there is not, stays as it is. Doing it again is harmless.
+ * End a delivery that has no job any more, and make room for the next one in order. A delivery that has
+ * ended, or does not exist, stays as it is. Repeating it is harmless.
  */
 async function cancelDelivery(
   context: DropContext,
@@ -114,7 +113,7 @@ async function cancelDelivery(
     announceEnd(context, { ...delivery, accountId }, 'cancelled', begunAt);
   }
   await admissionStore.leaveOrder(endpointId, eventId);
-  // Not for a delivery that nobody has made: by the wrong account, its endpoint would look as if it were deleted.
+  // Skip a delivery that does not exist: with the wrong account, its endpoint would look deleted.
   if (listed && accountId !== undefined) {
     await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
   }
@@ -141,7 +140,7 @@ export const deadLetterSchema = listedDeadLetterSchema
   .extend({ data: z.unknown() })
   .meta({ id: 'DeadLetter' });
 
-/** A dead letter as it stands in a list: without its data. */
+/** A dead letter in a list: without its data. */
 export function presentListedDeadLetter(deadLetter: ListedDeadLetter): ListedDeadLetterView {
   const { id, queue, name, accountId, reason, failedAt, attemptsMade } = deadLetter;
   return {
@@ -155,7 +154,7 @@ export function presentListedDeadLetter(deadLetter: ListedDeadLetter): ListedDea
   };
 }
 
-/** A dead letter read alone, as JSON text: its data may be nested too deeply to be written again once it was parsed. */
+/** A single dead letter as JSON text: its data may be nested too deeply to serialise again after parsing. */
 export function presentDeadLetter(deadLetter: DeadLetter): string {
   const { dataText } = deadLetter;
   const data = parsedOrUndefined(dataText) === undefined ? JSON.stringify(dataText) : dataText;

@@ -20,15 +20,15 @@ export interface CreateReplayContext extends RequireEndpointContext {
   readonly clock: Clock;
 }
 
-/** Each looks at every event of its range, again and again: dry runs as well. */
+/** Each one reads all events of its range several times, dry runs as well. */
 const MOST_RUNNING = 2;
 
 export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 
 /**
- * Create a replay of an endpoint's events. Creating one under the same id again gives the one that is there.
+ * Create a replay of an endpoint's events. Creating one under the same id again gives the existing one.
  *
- * @throws AppError `not_found`; `replays_running` when there are two that have not ended.
+ * @throws AppError `not_found`; `replays_running` when two replays have not ended yet.
  */
 export async function createReplay(
   context: CreateReplayContext,
@@ -39,7 +39,8 @@ export async function createReplay(
   const { replayStore, replayQueue, clock } = context;
   const order = { ...input, accountId, endpointId: await requireEndpoint(context, accountId, ref) };
   if (!(await replayStore.admit(order, MOST_RUNNING, clock()))) throw tooManyRunning();
-  // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
+  // In this order: the job records the replay in any case, but nothing would queue a replay that is only
+  // recorded.
   await replayQueue.add(order);
   await replayStore.create(order);
   return await readReplay(context, accountId, order.id);
@@ -85,7 +86,8 @@ export interface EndReplayContext {
 }
 
 /**
- * Cancel a replay: what was enqueued by then is delivered, nothing more is. One that has ended stays as it is.
+ * Cancel a replay: deliveries that are enqueued by then are sent, and no further ones. A replay that has
+ * ended stays as it is.
  *
  * @throws AppError `not_found`.
  */
@@ -98,7 +100,7 @@ export async function cancelReplay(
   await endReplay(context, id);
 }
 
-/** End a replay, whosever it is. One that has ended, or that there is not, stays as it is. */
+/** End a replay of any account. A replay that has ended, or does not exist, stays as it is. */
 export async function endReplay({ replayStore, clock, emit }: EndReplayContext, id: ReplayId): Promise<void> {
   const replay = await replayStore.find(id);
   if (!replay || hasEnded(replay)) return;
@@ -107,7 +109,7 @@ export async function endReplay({ replayStore, clock, emit }: EndReplayContext, 
   if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
 }
 
-/** Say that a replay has come to its end. */
+/** Announce that a replay has ended. */
 export function announceReplayEnd(
   emit: Emit,
   { id, accountId, endpointId, mode, found, enqueued, status }: Replay,

@@ -15,17 +15,17 @@ import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
 export type RedeliverContext = ReadDeliveryContext & ResendContext & BringForwardContext;
 
-// A job ends within milliseconds of its attempt, if Redis has no trouble and the machine is not busy.
+// A job ends within milliseconds of its attempt, unless Redis or the machine is overloaded.
 const TRIES = 20;
 const EVERY_MS = 50;
 
 /**
- * Send a delivery once more, now, however it ended; one that is on its way is brought forward. In the moment in which an
- * attempt ends neither is possible: it waits for that up to a second.
+ * Send a delivery once more, now, however it ended. A delivery on its way is brought forward. While an
+ * attempt is ending neither is possible: it waits for that up to a second.
  *
- * @param requestId the same when the same request is worked on again.
- * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain;
- *   `payload_erased` when there is nothing to send any more; `limit_reached` when it was sent too often.
+ * @param requestId the same when the same request is repeated.
+ * @throws AppError `not_found`, also when its event or its endpoint is gone; `conflict` when it waited in
+ *   vain; `payload_erased` when nothing is left to send; `limit_reached` when it was sent too often.
  */
 export async function redeliver(
   context: RedeliverContext,
@@ -52,7 +52,7 @@ export async function redeliver(
   return await readDelivery(context, accountId, id);
 }
 
-// Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
+// Bring it forward even when the result is `resent`: the same request may have broken off before that step.
 async function sendNow(context: RedeliverContext, input: ResendInput): Promise<'soon' | 'ending'> {
   const resent = await resend(context, input);
   const sent = resent === 'ending' || resent === 'full' ? resent : await bringForward(context, input);
@@ -71,7 +71,7 @@ export interface ResendInput extends DeliveryParts {
   /** When the event was accepted. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
   readonly trigger: RequestTrigger;
-  /** The same when the same request is worked on again: then nothing is sent a second time. */
+  /** The same when the same request is repeated: then nothing is sent a second time. */
   readonly requestId: string;
 }
 
@@ -83,19 +83,19 @@ export interface BringForwardContext {
 }
 
 export type BroughtForward =
-  /** Its next attempt comes now; or it is under way, about to be, or held at its gate, and stays so. */
+  /** Its next attempt comes now. Or it is running, about to run or held at its gate, and stays so. */
   | 'soon'
-  /** Its attempt has just failed, and its job is about to be put back: until then it can't be brought forward. */
+  /** Its attempt has just failed, and its job is being put back: until then it can't be brought forward. */
   | 'ending'
   /** Its log is full: its next attempt comes when it is due. */
   | 'full';
 
 /**
- * Send a delivery that is on its way now, and not only when it is due. It is the attempt that was to come, by the same job,
- * so that there are never two at once; when it fails, the schedule goes on after it.
+ * Send a delivery that is on its way now, before it is due. The same job makes the attempt that was due next,
+ * so there are never two at once. If it fails, the schedule continues after it.
  *
- * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in between, the
- * job runs when it would have anyway, or when the request is repeated.
+ * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in
+ * between, the job runs at its usual time, or when the request is repeated.
  */
 export async function bringForward(
   context: BringForwardContext,
@@ -116,7 +116,7 @@ export async function bringForward(
     announceRequest(emit, input, trigger);
   }
   await deliveryQueue.promote(input);
-  // A worker may have taken the job before its time, and not know that it is due: it is about to put it back.
+  // A worker may have taken the job too early, and not know that it is due now: it is about to put it back.
   return isEarlier && (await deliveryQueue.isRunning(input)) ? 'ending' : 'soon';
 }
 
@@ -124,20 +124,20 @@ export interface ResendContext {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
-  /** Absent: nobody counts what is stored. */
+  /** Absent: nobody counts usage. */
   readonly noteUsage?: NoteUsage;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 export type Resent =
-  /** It is to be sent, or has been already by this very request. */
+  /** It will be sent, or this very request has sent it already. */
   | 'resent'
   /** It is pending anyway, and has its job. */
   | 'on_its_way'
-  /** It has just come to its end, and its job is about to: until then it can't be sent once more. */
+  /** The delivery has just ended, and its job is about to: until then it can't be sent once more. */
   | 'ending'
-  /** It was sent so often that its log is full: it is sent no more. */
+  /** It was sent so often that its log is full: it is not sent again. */
   | 'full';
 
 export async function resend(context: ResendContext, input: ResendInput): Promise<Resent> {
@@ -146,11 +146,11 @@ export async function resend(context: ResendContext, input: ResendInput): Promis
 }
 
 /**
- * Send events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its endpoint's limits
- * apply as to any other. The jobs are added as one batch: no more than some hundreds.
+ * Send events to endpoints once more, or for the first time: each delivery is open again and has a job. Its
+ * endpoint's limits apply as usual. The jobs are added as one batch: pass no more than some hundreds.
  *
- * The job comes first, and has the request with it: a delivery that is open on record has a job from the first moment. When
- * it breaks off in between, the job puts the request on record when it runs.
+ * The job comes first, and carries the request: a delivery that is recorded as open has a job from the first
+ * moment. When it breaks off in between, the job records the request when it runs.
  */
 export async function resendAll(
   context: ResendContext,
@@ -176,7 +176,7 @@ function requestedAt({ accountId, endpointId, eventId, requestId, trigger }: Res
   return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: now } };
 }
 
-/** Find out whose job there is by now, and put the request on record if it is ours. */
+/** Find out which request the existing job belongs to, and record this request if it is this one's. */
 async function conclude(context: ResendContext, input: ResendInput): Promise<Resent> {
   const { deliveryStore, deliveryQueue, noteUsage, clock, emit } = context;
   const { accountId, endpointId, eventId, requestId, trigger } = input;
@@ -185,7 +185,7 @@ async function conclude(context: ResendContext, input: ResendInput): Promise<Res
   if (state.requestIds.includes(requestId)) return await enlist(context, input);
   if (job === 'no_job') return 'ending';
   if (job === 'no_request' || job.requestId !== requestId) {
-    // What an operator would be needed for otherwise: it is sent, or if it has ended, gone soon.
+    // Spares the operator: the delivery is sent, or, if it has ended, its job is soon gone.
     await deliveryQueue.putBackFailed(input);
     return state.isOpen ? 'on_its_way' : 'ending';
   }
@@ -207,7 +207,7 @@ async function enlist(
   return 'resent';
 }
 
-/** Say that somebody has asked for a delivery to be sent. */
+/** Announce that a client requested a delivery. */
 function announceRequest(
   emit: Emit,
   { accountId, endpointId, eventId }: NewDelivery,

@@ -23,8 +23,8 @@ export interface ReplayPage {
   readonly nextCursor: string | undefined;
 }
 
-// Once it has ended nothing changes any more: a worker that is in the middle of a step does not undo a cancellation.
-// KEYS: replay. ARGV: its status, its progress, how long to keep it, the ends.
+// A replay that has ended never changes: a worker in the middle of a step does not undo a cancellation. KEYS:
+// replay. ARGV: its status, its progress, how long to keep it, the ends.
 const PROGRESS = defineScript(`
   local status = redis.call('HGET', KEYS[1], 'status')
   if not status then return 0 end
@@ -35,7 +35,7 @@ const PROGRESS = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1`);
 
-// KEYS: running replays. ARGV: the replay, now, the most, how long to keep it.
+// KEYS: running replays. ARGV: the replay, now, the limit, how long to keep it.
 const ADMIT = defineScript(`
   if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
     if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
@@ -44,10 +44,10 @@ const ADMIT = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
   return 1`);
 
-/** An admitted replay is on record a moment later, if at all. */
+/** An admitted replay is recorded a moment later, if at all. */
 const NOT_YET_ON_RECORD_MS = 10_000;
 
-/** Replays, each with how far it is, and each endpoint's list of them. */
+/** Replays with their progress, and each endpoint's list of them. */
 export class ReplayStore {
   constructor(
     private readonly redis: RedisClient,
@@ -76,7 +76,9 @@ export class ReplayStore {
     };
   }
 
-  /** Whether it is among the `most` replays of its account that may run. Asking again for the same one changes nothing. */
+  /**
+   * Give whether it is among the `most` replays of its account that may run. Repeating it changes nothing.
+   */
   async admit(order: Pick<ReplayOrder, 'id' | 'accountId'>, most: number, now: number): Promise<boolean> {
     const key = keys.runningReplays(order.accountId);
     const isAdmitted = (await ADMIT(this.redis, [key], [order.id, now, most, this.retentionMs])) === 1;
@@ -84,7 +86,7 @@ export class ReplayStore {
     return (await this.#dropEnded(order.accountId, now)) && (await this.admit(order, most, now));
   }
 
-  // Nothing is taken off the list when a replay ends: who finds the list full looks which of them have.
+  // An ended replay stays on the list. Only when the list is full, the next request removes the ended ones.
   async #dropEnded(accountId: AccountId, now: number): Promise<boolean> {
     const key = keys.runningReplays(accountId);
     const flat = await this.redis.zrange(key, '0', '-1', 'WITHSCORES');
@@ -115,7 +117,7 @@ export class ReplayStore {
     this.noteUsage(order.accountId, 'replays', REPLAY_BYTES);
   }
 
-  /** Whether it went on: not if it has ended meanwhile. */
+  /** Give whether it was saved: not if the replay has ended meanwhile. */
   async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
     const { redis, retentionMs } = this;
     const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];

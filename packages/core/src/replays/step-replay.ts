@@ -30,14 +30,14 @@ export type StepReplayContext = ChooseEventsContext &
     readonly emit: Emit;
   };
 
-/** What is to become of the replay's job. */
+/** What happens to the replay's job next. */
 export type StepResult = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
 
 const DONE: StepResult = { kind: 'done' };
 const AT_ONCE: StepResult = { kind: 'again', delayMs: 0 };
 
-// Events looked at in one step. Counting is all reading; a step of sending looks at more than it sends, or a slow replay
-// of which little is chosen would take steps without end.
+// Events read in one step. Counting only reads. A step of sending reads more than it sends: otherwise a slow
+// replay that chooses little would take endless steps.
 const COUNTED_AT_ONCE = 500;
 const LOOKED_AT = 100;
 // A delivery that has just ended keeps its job for milliseconds, or until a dead worker's jobs are taken
@@ -171,7 +171,7 @@ interface ChooseEventsContext {
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'isListed' | 'listFrom'>;
 }
 
-/** An event of the range, and whether it is to be sent. */
+/** An event of the range, and whether to send it. */
 interface Judged {
   readonly member: Mark;
   readonly isChosen: boolean;

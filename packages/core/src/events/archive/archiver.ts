@@ -9,9 +9,9 @@ export interface ArchiverOptions {
   /** Over a connection of its own. */
   readonly stream: Omit<ArchiveStream, 'add' | 'count' | 'countAside'>;
   readonly table: { insert(rows: readonly AttemptRow[]): Promise<InsertResult> };
-  /** Its name among those that take from the stream. */
+  /** Its name in the stream's consumer group. */
   readonly consumer: string;
-  /** How many attempts go into the archive at once, at most. */
+  /** The most attempts that go into the archive at once. */
   readonly batchSize: number;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -28,23 +28,27 @@ interface Refused {
   readonly reason: string;
 }
 
-/** How long it waits for something to come: when nothing happens, a command each. */
+/** How long it waits for new entries. While nothing happens it sends one command in this time. */
 const READ_PATIENCE_MS = 2_000;
-/** After a batch that was not full: until there is more to take at once. */
+/** After a batch that was not full: waits for more entries to take at once. */
 const GATHER_MS = 500;
-/** What others hold for longer than this is taken over: an archiver that lives has handed it on by then, or it can't now. */
+/**
+ * Entries that others hold for longer than this are taken over: a living archiver has archived them by then,
+ * or can't now.
+ */
 export const TAKE_OVER_AFTER_MS = 60_000;
 const LOOK_FOR_DEAD_EVERY_MS = 30_000;
-/** A worker that was silent for so long won't come back under its name. */
+/** A worker that was silent for this long won't come back under its name. */
 const FORGET_DEAD_AFTER_MS = 3_600_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 const STOP_PATIENCE_MS = 4_000;
 
 /**
- * Takes attempts from the stream and puts them into the archive: at least once, and since a row that is there stays as it
- * is, the archive has each of them once. An attempt leaves the stream when the archive has it. While the archive is away,
- * a batch is held and tried again, and the rest stays in the stream; deliveries do not notice.
+ * Takes attempts from the stream and puts them into the archive, at least once. An existing row stays as it
+ * is, so the archive has each attempt once. An attempt leaves the stream when the archive has it. While the
+ * archive is away, a batch is held and tried again, and the rest stays in the stream. Deliveries are not
+ * affected.
  */
 export class Archiver {
   readonly #stop = new AbortController();
@@ -59,7 +63,7 @@ export class Archiver {
     this.#running = this.#run();
   }
 
-  /** What it has taken and could not hand on is taken over by others. */
+  /** Others take over the entries that it could not archive. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await settledWithin(STOP_PATIENCE_MS, this.#running);
@@ -133,7 +137,7 @@ export class Archiver {
     for (const { entry, reason } of refused) await this.#putAside(entry, reason);
   }
 
-  // One row that the table does not take is found by halves, so that it holds up none of the others.
+  // Find a row that the table does not accept by halves, so that it holds up no other row.
   async #insert(batch: readonly Batch[]): Promise<readonly Refused[]> {
     const result = await this.options.table.insert(batch.map(({ row }) => row));
     if (result.kind === 'stored') {

@@ -14,12 +14,12 @@ export interface PgAttemptTableOptions {
   readonly url: string;
 }
 
-/** `refused`: the values are not what the table takes, and never will be. */
+/** `refused`: the table does not accept the values, and never will. */
 export type InsertResult =
   | { readonly kind: 'stored' }
   | {
       readonly kind: 'refused';
-      /** PostgreSQL's own, of five characters. */
+      /** PostgreSQL's error code of five characters. */
       readonly code: string;
       readonly reason: string;
     };
@@ -51,8 +51,8 @@ const COLUMNS = {
 } as const;
 const COLUMN_NAMES = Object.keys(COLUMNS).join(', ');
 
-// The time is in the key because PostgreSQL wants it there; so two attempts that were made under one number, by a worker
-// that was killed and the one after it, are two rows.
+// The time is in the key because PostgreSQL requires it there. So two attempts with the same number, by a
+// worker that was killed and by the next one, are two rows.
 const CREATE_TABLE = `
   CREATE TABLE IF NOT EXISTS webhook_attempts (
     ${definitionOf(COLUMNS)},
@@ -67,19 +67,23 @@ const INSERT = `
 const IS_ATTACHED = `
   SELECT FROM pg_inherits WHERE inhparent = 'webhook_attempts'::regclass AND inhrelid = to_regclass($1)`;
 
-// Any number that no other program uses for the same purpose in this database.
+// Any number that no other program uses for an advisory lock in this database.
 export const ADVISORY_LOCK = 7_236_150_448;
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A database that is silent must be given up some time. */
+/** A query to a silent database must end some time. */
 const QUERY_TIMEOUT_MS = 20_000;
-// Those of the database itself are shorter: what we gave up would go on there, and wait for its lock beside the next try.
+// The database's own timeout is shorter: an abandoned statement would go on there, and wait for its lock
+// beside the next try.
 const STATEMENT_TIMEOUT_MS = 15_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const CLOSE_PATIENCE_MS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The table of attempts, with a partition for each day (UTC) on which one began. Opens a connection when it needs one. */
+/**
+ * The table of attempts, with a partition for each day (UTC) on which one began. Opens a connection when it
+ * needs one.
+ */
 export class PgAttemptTable {
   readonly #pool: Pool;
   readonly #days = new Set<string>();
@@ -99,7 +103,7 @@ export class PgAttemptTable {
     this.#pool.on('error', ignore);
   }
 
-  /** All of them or none. A row that is there already stays as it is. */
+  /** Insert all rows or none. An existing row stays as it is. */
   async insert(rows: readonly AttemptRow[]): Promise<InsertResult> {
     await this.#provideDays(new Set(rows.map(dayOf)));
     try {
@@ -119,7 +123,7 @@ export class PgAttemptTable {
     const missing = [...days].filter((day) => !this.#days.has(day));
     if (missing.length === 0) return;
     await this.#inTransaction(async (client) => {
-      // Workers that come to a new day at the same time would trip over each other, IF NOT EXISTS or not.
+      // Workers that come to a new day at the same time would collide, even with IF NOT EXISTS.
       await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
       await client.query(CREATE_TABLE);
       for (const day of missing) await providePartition(client, day);
@@ -137,7 +141,7 @@ export class PgAttemptTable {
 
   async #withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect();
-    // When the connection ends, the query that waits rejects; without a listener the process would end as well.
+    // When the connection ends, the waiting query rejects. Without a listener the process would end as well.
     client.on('error', ignore);
     let failure: Error | undefined;
     try {
@@ -165,8 +169,8 @@ async function insertInto(client: PoolClient, rows: readonly AttemptRow[]): Prom
   }
 }
 
-// Attached rather than created as a partition: that would wait for every query that reads the table, and hold up all that
-// come after it.
+// Attach the partition instead of creating it in place: that would wait for every query that reads the table,
+// and hold up all later ones.
 async function providePartition(client: PoolClient, day: string): Promise<void> {
   const name = `webhook_attempts_${day.replaceAll('-', '')}`;
   const { rowCount } = await client.query(IS_ATTACHED, [name]);
@@ -184,8 +188,8 @@ function dayOf({ started_at }: AttemptRow): string {
   return started_at.slice(0, '2026-11-21'.length);
 }
 
-// Data exceptions, broken constraints, and what is too long for an index, by their classes; that there is no partition
-// counts as a constraint without a name.
+// Classes of errors: data exceptions, broken constraints, and values too long for an index. A missing
+// partition counts as a constraint without a name.
 const REFUSALS = ['22', '23', '54'];
 
 function isRefusal(error: unknown): error is DatabaseError {
@@ -204,7 +208,7 @@ function definitionOf(columns: Readonly<Record<string, string>>): string {
 /** A row of the archive, by its columns. */
 export type AttemptRow = Readonly<Record<string, unknown>> & { readonly started_at: string };
 
-// Beyond it a time is written with more digits, which stand for something else in PostgreSQL.
+// Later times are written with more digits, which PostgreSQL reads differently.
 const LATEST = Date.UTC(9999, 11, 31);
 const timeSchema = z.coerce.number().int().min(0).max(LATEST).transform(formatTime);
 
@@ -218,7 +222,9 @@ const recordSchema = z.object({
   attempt: z.string(),
 });
 
-/** What an entry of the stream is in the archive. @throws Error when it is no record of an attempt. */
+/**
+ * Read an entry of the stream as a row of the archive. @throws Error when it is not a record of an attempt.
+ */
 export function readAttemptRow(fields: readonly string[]): AttemptRow {
   const record = recordSchema.parse(toObject(fields));
   const { attempts, nextAttemptAt } = readLog(record.attempt);

@@ -7,7 +7,7 @@ import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 
-/** An entry of the stream as it is there: names and values in turn. */
+/** A raw entry of the stream: names and values in turn. */
 export interface StreamEntry {
   readonly id: string;
   readonly fields: readonly string[];
@@ -21,15 +21,15 @@ const FORGET = defineScript(`
   redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
   return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`);
 
-// KEYS: the stream, that of what was refused. ARGV: the group, the entry, its fields.
+// KEYS: the stream, the stream of refused entries. ARGV: the group, the entry, its fields.
 const PUT_ASIDE = defineScript(`
   redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
   if redis.call('XDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
   redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
   return 1`);
 
-// One that still holds entries must stay: they would be lost to the others with it. KEYS: the stream. ARGV: the group, for
-// how long it has to have been silent, the only one that is meant ('': any).
+// A consumer that still holds entries must stay: they would be lost to the others with it. KEYS: the stream.
+// ARGV: the group, the least time of silence, the only consumer to remove ('': any).
 const REMOVE_CONSUMERS = defineScript(`
   for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
     local consumer = {}
@@ -41,8 +41,8 @@ const REMOVE_CONSUMERS = defineScript(`
   end`);
 
 /**
- * Attempts that wait to be archived. Each worker may take some; they stay until it has said that they are in the archive,
- * and when it dies before that, another one takes them over. Nothing is ever trimmed.
+ * Attempts that wait to be archived. Each worker may take some. They stay until it confirms that they are in
+ * the archive, and when it dies before that, another one takes them over. Nothing is ever trimmed.
  */
 export class ArchiveStream {
   readonly #stream = keys.attemptsToArchive;
@@ -53,7 +53,7 @@ export class ArchiveStream {
     await this.redis.xadd(this.#stream, '*', ...toFields(record));
   }
 
-  /** Doing it again changes nothing. From the beginning: what is in the stream is not archived yet. */
+  /** Idempotent. The group starts at the beginning: entries of the stream are not archived yet. */
   async createGroup(): Promise<void> {
     await this.redis.xgroup('CREATE', this.#stream, GROUP, '0', 'MKSTREAM').catch(unlessItExists);
   }
@@ -65,13 +65,15 @@ export class ArchiveStream {
     return takenSchema.parse(reply ?? []).flatMap(([, entries]) => entries);
   }
 
-  /** What others took so long ago that they must be dead. */
+  /** Take entries that others took so long ago that they must be dead. */
   async takeOver(consumer: string, count: number, idleMs: number): Promise<readonly StreamEntry[]> {
     const reply = await this.redis.xautoclaim(this.#stream, GROUP, consumer, idleMs, '0', 'COUNT', count);
     return takenOverSchema.parse(reply)[1].filter((entry) => entry !== undefined);
   }
 
-  /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
+  /**
+   * Remove archived entries. Gives how many were still there: not those that another worker removed first.
+   */
   async forget(ids: readonly string[]): Promise<number> {
     return Number(await FORGET(this.redis, [this.#stream], [GROUP, ...ids]));
   }
@@ -82,7 +84,7 @@ export class ArchiveStream {
     return (await PUT_ASIDE(this.redis, [this.#stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;
   }
 
-  /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
+  /** Remove consumers that hold nothing: the named one, or all that were silent for this long. */
   async removeConsumers(silentMs: number, only = ''): Promise<void> {
     await REMOVE_CONSUMERS(this.redis, [this.#stream], [GROUP, silentMs, only]);
   }
@@ -91,7 +93,7 @@ export class ArchiveStream {
     return await this.redis.xlen(this.#stream);
   }
 
-  /** What was put aside. */
+  /** The number of entries that were put aside. */
   async countAside(): Promise<number> {
     return await this.redis.xlen(keys.attemptsNotArchived);
   }
@@ -103,7 +105,7 @@ const entrySchema = z
   .tuple([z.string(), z.array(z.string())])
   .transform(([id, fields]): StreamEntry => ({ id, fields }));
 const takenSchema = z.array(z.tuple([z.string(), z.array(entrySchema)]));
-// Before Redis 7 an entry that is gone stands there as null.
+// Before Redis 7, a deleted entry appears as null.
 const goneSchema = z.null().transform(() => undefined);
 const takenOverSchema = z.tuple([z.string(), z.array(z.union([entrySchema, goneSchema]))], z.unknown());
 
@@ -125,7 +127,7 @@ export interface ArchiveRecord extends DeliveryParts {
   readonly type: string;
   /** When its event was accepted. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
-  /** The delivery's, after this attempt. */
+  /** The delivery's status after this attempt. */
   readonly status: DeliveryStatus;
   /** As it is in the delivery's log. */
   readonly fact: AttemptedFact;

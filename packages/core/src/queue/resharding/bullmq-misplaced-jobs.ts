@@ -7,8 +7,8 @@ import { defineScript } from '../../platform/redis-script';
 import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from '../bullmq-layout';
 import { FAIR_ORDER } from '../fair-order';
 
-// KEYS: delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights. ARGV: what the
-// keys of jobs begin with, then jobs.
+// KEYS: delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state,
+// weights. ARGV: prefix of the jobs' keys, then jobs.
 const PUT_BACK_DELAYED = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
@@ -24,7 +24,8 @@ const PUT_BACK_DELAYED = defineScript(`${FAIR_ORDER}${PUT_BACK}
   finish()
   wake_workers(queue)`);
 
-// One that there is already is younger. KEYS: job, failed. ARGV: job's id, when it failed, then its fields.
+// An existing job there is younger, so it stays. KEYS: job, failed. ARGV: job's id, when it failed, then its
+// fields.
 const TAKE_FAILED = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then return end
   redis.call('HSET', KEYS[1], unpack(ARGV, 3))
@@ -81,7 +82,7 @@ export class BullmqMisplacedJobs {
     return count;
   }
 
-  /** Brings events that failed to the first shard, of a shard that is to be given up. Gives how many there were. */
+  /** Move failed events from a shard that is given up to the first shard. Gives how many there were. */
   async moveFailedEvents(): Promise<number> {
     let count = 0;
     for await (const page of this.#membersOf(this.#events.failed)) {
@@ -91,7 +92,7 @@ export class BullmqMisplacedJobs {
     return count;
   }
 
-  /** Whether there are deliveries here that belong elsewhere, waiting or at work. */
+  /** Whether deliveries here belong elsewhere, waiting or running. */
   async hasWaiting(): Promise<boolean> {
     for (const list of [this.#deliveries.active, this.#deliveries.wait]) {
       const jobs = await this.redis.lrange(list, 0, -1);
@@ -103,7 +104,7 @@ export class BullmqMisplacedJobs {
     return false;
   }
 
-  /** Whether there is any event here that is not fanned out. */
+  /** Whether any event here is not fanned out. */
   async hasEvents(): Promise<boolean> {
     const { wait, active, prioritized, delayed, paused } = this.#events;
     return (await this.redis.exists(wait, active, prioritized, delayed, paused)) > 0;
@@ -117,7 +118,7 @@ export class BullmqMisplacedJobs {
       this.redis.zscore(here.failed, job),
     ]);
     if (failedAt === null) return;
-    // First there, then not here.
+    // Write there first, then remove here.
     const args = [job, failedAt, ...Object.entries(fields).flat()];
     if (args.length > 2) await TAKE_FAILED(this.redis, [there.job(job), there.failed], args);
     await DROP_FAILED(this.redis, [here.job(job), here.failed], [job]);
@@ -130,7 +131,7 @@ export class BullmqMisplacedJobs {
     );
   }
 
-  // Whatever comes and goes meanwhile, what stays is found.
+  // Members that stay are found, whatever comes and goes meanwhile.
   async *#membersOf(sortedSet: string): AsyncGenerator<readonly string[], void> {
     let cursor = '0';
     do {

@@ -21,13 +21,13 @@ export interface ReshardingOptions {
 }
 
 const TICK_MS = 2_000;
-// Nothing but weights is to be brought anywhere: one worker does it, so often.
+// Only the weights are to be copied: one worker does it this often.
 const AT_REST_MS = 10_000;
 const RELEASED_AT_ONCE = 1_000;
 
 /**
- * After the queues were split anew: sees to it that all jobs come to the shard where they belong, and says so when they have.
- * One worker at a time does it; two at once do no harm.
+ * After the queues were split again: moves all jobs to their home shards, and reports when that is done. One
+ * worker at a time does it; two at once do no harm.
  */
 export class Resharding {
   readonly #timer = new WakeUpTimer(() => this.#runAndGoOn());
@@ -52,7 +52,7 @@ export class Resharding {
     await copyWeights(redis, shards);
     if (isAtRest) return;
 
-    // Before that a process may still put something where it belonged before.
+    // Before that a process may still put jobs on a former home shard.
     const isCertain = known.now - known.inForce.since >= 2 * IN_FORCE_AFTER_MS;
     let isClear = isCertain;
     for (const shard of shards.all()) isClear = (await this.#clear(shard)) && isClear;
@@ -64,7 +64,7 @@ export class Resharding {
       );
   }
 
-  /** Whether there was nothing that belongs elsewhere. */
+  /** Give whether no job here belongs elsewhere. */
   async #clear(shard: QueueShard): Promise<boolean> {
     const { redis, shards } = this.options;
     const misplaced = new BullmqMisplacedJobs(redis, shards, shard);
@@ -108,7 +108,10 @@ const REPLACE = defineScript(`
   redis.call('DEL', KEYS[1])
   for i = 1, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end`);
 
-/** Brings the accounts' weights from the first shard, where they are set, to all others: scripts see one shard's keys only. */
+/**
+ * Copy the accounts' weights from the first shard, where they are set, to all others: scripts see one shard's
+ * keys only.
+ */
 async function copyWeights(redis: RedisClient, shards: QueueShards): Promise<void> {
   const weights = await redis.hgetall(queueKeysOf(shards.first.prefix).accountWeights);
   const args = Object.entries(weights).flat();
