@@ -8,8 +8,8 @@
  * one. Flows that begin to wait, many of one account at once (an event with 100,000 receivers), count as steps of the
  * account beyond the first few.
  *
- * Positions go on for ever; a priority is the distance from where they were when the queue was empty last. Beyond the
- * largest priority that BullMQ has, jobs go as they come.
+ * Positions grow for ever. A priority is the distance from the position at which the queue was last empty.
+ * Beyond BullMQ's largest priority, jobs go in the order of their arrival.
  */
 
 import { PRIORITY_SCORE } from './bullmq-layout';
@@ -25,11 +25,12 @@ export const FREE_STARTS = 32;
 const KEPT_MS = 3_600_000;
 
 /**
- * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives a function of account, flow
- * and length of a step that gives the job's priority, and one to be called when all have theirs. The keys share a hash tag.
+ * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives two functions. The
+ * first takes account, flow and length of a step, and gives the job's priority. Call the second when all jobs
+ * have their priorities. The keys share a hash tag.
  *
- * The state is a hash: `base` is the position that has priority 1, `last` the largest so far. Beside it is a sorted set for
- * each account: flow → position of its last job, and `''` → how many of its flows have begun.
+ * The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a sorted
+ * set for each account: flow → position of its last job, and `''` → how many of its flows have begun.
  */
 export const FAIR_ORDER = `
   local function fair_order(prioritized, state, weights)
