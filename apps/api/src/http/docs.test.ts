@@ -1,17 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
-import { startTestApi } from '../testing/start-test-api';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { mountDocs } from './docs';
+import { PROBLEMS } from './problem';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
 
 const PATHS = ['/openapi.json', '/docs', '/docs/redoc.js'];
 
 describe("the API's description", () => {
   it('is served to programs without a key', async () => {
-    const api = willClose(await startTestApi());
     const { status, headers, body } = await request(api.url).get('/openapi.json');
     expect({ status, type: headers['content-type'], version: body.openapi }).toEqual({
       status: 200,
@@ -21,7 +29,6 @@ describe("the API's description", () => {
   });
 
   it('is shown to people by a page that runs one script of our own, and nothing from elsewhere', async () => {
-    const api = willClose(await startTestApi());
     const { status, headers, text } = await request(api.url).get('/docs');
     expect(status).toBe(200);
     expect(headers['content-security-policy']).toBe(
@@ -40,7 +47,6 @@ describe("the API's description", () => {
   });
 
   it('is also found with a slash at the end, below the prefix of a proxy too', async () => {
-    const api = willClose(await startTestApi());
     const { status, headers } = await request(api.url).get('/docs/');
     expect({ status, location: headers.location }).toEqual({ status: 302, location: '../docs' });
   });
@@ -65,7 +71,19 @@ describe("the API's description", () => {
   });
 
   it('is not there when it is switched off', async () => {
-    const api = willClose(await startTestApi({ DOCS_ENABLED: 'false' }));
-    for (const path of PATHS) expect((await request(api.url).get(path)).status).toBe(404);
+    const closed = willClose(await startTestApi({ DOCS_ENABLED: 'false' }));
+    for (const path of PATHS) expect((await request(closed.url).get(path)).status).toBe(404);
+  });
+});
+
+const PAGE = join(__dirname, '..', '..', '..', '..', 'docs', 'errors.md');
+const ROW = /^\| `(\w+)` +\| (\d{3}) +\|/gm;
+
+describe('the page of errors', () => {
+  it('lists every code with its status, once, and no other', async () => {
+    const page = await readFile(PAGE, 'utf8');
+    const listed = [...page.matchAll(ROW)].map(([, code, status]) => `${code} ${status}`);
+    const answered = Object.entries(PROBLEMS).map(([code, { status }]) => `${code} ${status}`);
+    expect(listed.toSorted()).toEqual(answered.toSorted());
   });
 });

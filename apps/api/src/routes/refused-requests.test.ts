@@ -1,0 +1,223 @@
+import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { type BoundsCase, readBoundsCorpus } from '@hookferry/core/testing/bounds-corpus';
+import request, { type Test } from 'supertest';
+import { readAcceptedEvents } from '../testing/read-accepted-events';
+import { readProblem } from '../testing/read-problem';
+import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+const { settings, cases } = readBoundsCorpus();
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi(settings);
+});
+afterAll(() => api.close());
+
+describe('bounds', () => {
+  let authorization: string;
+  beforeAll(async () => {
+    authorization = `Bearer ${(await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key}`;
+  });
+
+  async function send({ method, path, headers, body }: BoundsCase['request']) {
+    const content = body === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await fetch(api.url + path, {
+      method,
+      headers: { authorization, ...content, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.json(),
+    };
+  }
+
+  async function newWebhook(): Promise<string> {
+    const body = { url: 'https://receiver.example.com/', events: ['*'] };
+    const created = await send({ method: 'POST', path: '/v1/webhooks', body });
+    return (created.body as { id: string }).id;
+  }
+
+  describe('the bounds that all languages agree on', () => {
+    it('are there', () => expect(cases.length).toBeGreaterThan(130));
+
+    it.each(cases)('hold in the API, $title', async ({ request: sent, expected }) => {
+      const needsWebhook = sent.path.includes('{webhook}');
+      const path = needsWebhook ? sent.path.replace('{webhook}', await newWebhook()) : sent.path;
+      const answer = await send({ ...sent, path });
+      const found = expected.code === undefined ? { status: answer.status } : readProblem(answer);
+      expect(found).toEqual(expected);
+    });
+  });
+});
+
+describe('the most of a request', () => {
+  // Room for as many events as a batch may have.
+  let roomy: TestApi;
+  let key: string;
+  beforeAll(async () => {
+    roomy = await startTestApi({ MAX_EVENT_BYTES: '65536' });
+    ({ key } = await roomy.issueKey());
+  });
+  afterAll(() => roomy.close());
+
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `crm-${i}`);
+  const event = { type: keywordQuickWin.name, data: keywordQuickWin.example };
+
+  // Each is looked at before the webhook is, so that none has to be there.
+  it.each([
+    [
+      'webhooks that an event is aimed at',
+      '/webhook_ids',
+      'post',
+      '/v1/events',
+      { ...event, webhook_ids: many(101) },
+    ],
+    ['entries of a page', '?/limit', 'get', '/v1/webhooks?limit=201', undefined],
+    ['events of a batch', '/events', 'post', '/v1/events/batch', { events: Array(501).fill(event) }],
+    [
+      'events a second of a replay',
+      '/rate',
+      'post',
+      '/v1/webhooks/crm/replays',
+      { since: '2026-11-20T00:00:00Z', mode: 'all', rate: 1_001 },
+    ],
+    [
+      'members of metadata',
+      '/metadata',
+      'post',
+      '/v1/webhooks',
+      {
+        url: 'https://receiver.example.com/',
+        events: ['*'],
+        metadata: Object.fromEntries(many(51).map((name) => [name, ''])),
+      },
+    ],
+  ] as const)('refuses one more than the most of the %s', async (_what, pointer, method, path, body) => {
+    const response = await request(roomy.url)[method](path).set('authorization', `Bearer ${key}`).send(body);
+    expect({ status: response.status, body: response.body as unknown }).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_request', errors: [{ pointer, detail: expect.stringContaining('at most') }] },
+    });
+  });
+});
+
+describe('members of prototypes', () => {
+  let key: string;
+  let operatorKey: string;
+  let accountId: AccountId;
+  let own: Belongings;
+  beforeAll(async () => {
+    ({ key, accountId } = await api.issueKey());
+    ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
+    own = await saveBelongings(api.redis, accountId);
+  });
+
+  type Method = RouteCase['method'];
+
+  /** JSON as a text: an object of ours can't have such a member by being written down. */
+  function send(method: Method, path: string, json: string, as = key): Test {
+    const agent = request(api.url);
+    return agent[method](path)
+      .set('authorization', `Bearer ${as}`)
+      .set('content-type', 'application/json')
+      .send({})
+      .serialize(() => json);
+  }
+
+  const PROTO = '"__proto__":{"status":"disabled"}';
+  const { name: type, example } = keywordQuickWin;
+  const withBody = routeCases.filter(({ body }) => body !== undefined);
+
+  describe('a member named __proto__', () => {
+    it.each(withBody.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const))(
+      'is refused at %s as any unknown one is',
+      async (_name, route) => {
+        const json = `{${PROTO},${JSON.stringify(route.body).slice(1)}`;
+        const response = await send(
+          route.method,
+          pathTo(route, own),
+          json,
+          route.operatorOnly ? operatorKey : key,
+        );
+        expect(readProblem(response)).toEqual({
+          status: 422,
+          code: 'invalid_request',
+          pointers: ['/__proto__'],
+        });
+      },
+    );
+
+    const webhook = '"url":"https://receiver.example.com/hooks","events":["*"]';
+    it.each<[string, Method, string, string, string]>([
+      [
+        'metadata',
+        'post',
+        '/v1/webhooks',
+        `{${webhook},"metadata":{"__proto__":"x"}}`,
+        '/metadata/__proto__',
+      ],
+      ['headers', 'post', '/v1/webhooks', `{${webhook},"headers":{"__proto__":"x"}}`, '/headers/__proto__'],
+      ['TLS', 'post', '/v1/webhooks', `{${webhook},"tls":{${PROTO}}}`, '/tls/__proto__'],
+      ['patched metadata', 'patch', ':webhook', '{"metadata":{"__proto__":"x"}}', '/metadata/__proto__'],
+      [
+        'patched metadata, by null',
+        'patch',
+        ':webhook',
+        '{"metadata":{"__proto__":null}}',
+        '/metadata/__proto__',
+      ],
+      ['patched headers', 'patch', ':webhook', '{"headers":{"__proto__":"x"}}', '/headers/__proto__'],
+    ])('is refused in %s', async (_what, method, at, json, pointer) => {
+      const path = at === ':webhook' ? `/v1/webhooks/${own.webhook}` : at;
+      const response = await send(method, path, json);
+      expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers: [pointer] });
+    });
+
+    it('is refused in the schema of an event type, and in its example', async () => {
+      for (const member of [
+        `"schema":{"properties":{${PROTO}}},"example":{}`,
+        `"schema":{},"example":{${PROTO}}`,
+      ]) {
+        const json = `{"description":"Odd",${member}}`;
+        const response = await send('put', '/v1/event-types/odd.thing', json, operatorKey);
+        expect(readProblem(response).status).toBe(422);
+        expect(readProblem(response).pointers).toEqual([expect.stringMatching(/__proto__$/)]);
+      }
+    });
+
+    it('is refused of one event in a batch, and sinks no other', async () => {
+      const event = JSON.stringify({ type, data: example });
+      const { body } = await send(
+        'post',
+        '/v1/events/batch',
+        `{"events":[${event},{${PROTO},${event.slice(1)}]}`,
+      );
+      expect(body.data).toMatchObject([
+        { status: 202 },
+        { status: 422, error: { errors: [{ pointer: '/events/1/__proto__' }] } },
+      ]);
+    });
+
+    it('is refused in data whose type does not know it', async () => {
+      const json = `{"type":"${type}","data":{${PROTO},${JSON.stringify(example).slice(1)}}`;
+      expect(readProblem(await send('post', '/v1/events', json))).toMatchObject({
+        pointers: ['/data/__proto__'],
+      });
+    });
+
+    // Data are never copied member by member: their text is checked, stored, signed and sent.
+    it('is delivered as it was written in data of a type that takes any members', async () => {
+      const taken = JSON.stringify({ description: 'Any', schema: { type: 'object' }, example: {} });
+      expect((await send('put', '/v1/event-types/any.thing', taken, operatorKey)).status).toBeLessThan(300);
+      const json = `{"type":"any.thing","data":{${PROTO},"a":{"__proto__":null}}}`;
+      expect((await send('post', '/v1/events', json)).status).toBe(202);
+      const [event] = (await readAcceptedEvents(api, accountId)).slice(-1);
+      expect(event?.body).toBe(json);
+      expect({}).not.toHaveProperty('status');
+    });
+  });
+});
