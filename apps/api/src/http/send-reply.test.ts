@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import type { Connection } from '@hookferry/core/platform/connection';
+import type { Connection } from '@hookferry/core/platform/recheck';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import express from 'express';

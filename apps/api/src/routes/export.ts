@@ -2,8 +2,7 @@ import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endp
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { type ExportedAttempt, exportAttempts } from '@hookferry/core/history/export-attempts';
 import { formatTime } from '@hookferry/core/platform/clock';
-import type { Connection } from '@hookferry/core/platform/connection';
-import { Recheck } from '@hookferry/core/platform/recheck';
+import { type Connection, Recheck } from '@hookferry/core/platform/recheck';
 import { z } from 'zod';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { cursorSchema, encodeCursor, isInOrder, limitSchema, timeRangeQuery } from '../http/page';

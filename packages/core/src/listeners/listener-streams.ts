@@ -4,8 +4,7 @@ import type { Emit } from '../domain/signal';
 import type { SendResult } from '../domain/transport';
 import { AppError } from '../platform/app-error';
 import { steadyClock } from '../platform/clock';
-import type { Connection } from '../platform/connection';
-import { Recheck } from '../platform/recheck';
+import { type Connection, Recheck } from '../platform/recheck';
 import { decodeMessage, encodeMessage, type HandedRequest, type ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream } from './listener-stream';
 import {

@@ -1,5 +1,12 @@
 import { answerWithin } from './timers';
 
+/** A client's connection, over which a response goes on and on. */
+export interface Connection {
+  /** Aborts when it is closed, by either side. */
+  readonly signal: AbortSignal;
+  close(): void;
+}
+
 /**
  * `unauthenticated`: it was refused. `unverified`: it could not be checked for too long, for example because
  * Redis is away.
