@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { judgeResult } from '@hookferry/core/deliver/judge-result';
+import { judgeResult } from '@hookferry/core/deliver/send-attempt';
 import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { until } from '../support/until';

@@ -5,8 +5,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { judgeResult } from '@hookferry/core/deliver/judge-result';
 import { GotTransport } from '@hookferry/core/deliver/got-transport';
+import { judgeResult } from '@hookferry/core/deliver/send-attempt';
 import type { SendResult, SentResult } from '@hookferry/core/domain/transport';
 import { buildTransportOptions } from '@hookferry/core/testing/build-transport-options';
 

@@ -1,6 +1,5 @@
 import type { DeliveryStatus } from '../domain/delivery-log';
 import type { Clock } from '../platform/clock';
-import { parseRetryAfter } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
 import type { SentAttempt } from './send-attempt';
 
@@ -77,4 +76,24 @@ export function decideRetry({ schedule, attempt, retryAfterMs, random }: RetryIn
   if (scheduledMs === undefined) return { kind: 'exhausted' };
   const jitterMs = Math.min(scheduledMs * JITTER_SHARE, MAX_JITTER_MS) * random;
   return { kind: 'retry', delayMs: Math.max(Math.round(scheduledMs + jitterMs), retryAfterMs) };
+}
+
+/** Longer waits are cut to this: a receiver can slow us down, not park an event for a year. */
+export const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+/**
+ * The wait that a `Retry-After` header asks for (RFC 9110: seconds, or an HTTP date), in milliseconds, at most
+ * 24 hours. 0 when there is none, when it can't be understood, or when its time has passed.
+ */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number {
+  if (header === undefined) return 0;
+  const text = header.trim();
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(httpDate(text)) - nowMs;
+  return Number.isNaN(waitMs) ? 0 : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
+}
+
+// Date.parse takes nearly anything for a date ("-5" is the year 2001); an HTTP date starts with a weekday. The
+// form of C's asctime ends with the year and means GMT, which Date.parse would take for local time.
+function httpDate(text: string): string {
+  return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? text.replace(/ \d{4}$/, '$& GMT') : '';
 }

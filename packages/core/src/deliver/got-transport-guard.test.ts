@@ -1,43 +1,21 @@
-import type { RequestListener } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import type { SendResult } from '../domain/transport';
 import { type ResolvedAddress, type ResolveName, resolveName } from '../egress/resolve-name';
-import { DirectRoute, type Route } from '../egress/routes';
+import { DirectRoute } from '../egress/routes';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
-import { buildTransportOptions } from '../testing/build-transport-options';
 import { type DnsAnswer, startDnsServer } from '../testing/dns-server';
-import { type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
+import { startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
-import { GotTransport } from './got-transport';
+import { TransportScene } from '../testing/transport-scene';
 
 const BLOCKED = { kind: 'failed', reason: 'blocked_address' };
 const ANSWERED = { kind: 'responded', status: 204 };
 
-const opened: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const resource of opened.splice(0)) await resource.close();
-});
-
-function willClose<T extends { close(): unknown }>(resource: T): T {
-  opened.push(resource);
-  return resource;
-}
-
-async function startReceiver(
-  listener: RequestListener = (_request, response) => response.writeHead(204).end(),
-): Promise<LocalServer> {
-  return willClose(await startHttpServer(listener));
-}
-
-function openTransport(route: Route) {
-  const transport = willClose(new GotTransport(buildTransportOptions({ route })));
-  return (url: string): Promise<SendResult> =>
-    transport.send({ url, headers: {}, body: '{}' }, new AbortController().signal);
-}
+const scene = new TransportScene();
+afterEach(scene.clear);
 
 /** Sends through a guard that allows nothing but what `changes` says. */
 function sender(changes: GuardChanges = {}) {
-  return openTransport(new DirectRoute(buildGuard({ allowedCidrs: [], ...changes })));
+  return scene.sender({ route: new DirectRoute(buildGuard({ allowedCidrs: [], ...changes })) });
 }
 
 function resolved(...addresses: string[]): readonly ResolvedAddress[] {
@@ -46,7 +24,7 @@ function resolved(...addresses: string[]): readonly ResolvedAddress[] {
 
 describe('a literal address', () => {
   it.each(['http', 'https'])('is not connected to over %s where it is not public', async (scheme) => {
-    const { port, connectionCount } = await startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     const signals = recordSignals();
     const send = sender({ emit: signals.listen });
     expect(await send(`${scheme}://127.0.0.1:${port}/`)).toMatchObject({
@@ -63,28 +41,28 @@ describe('a literal address', () => {
   it.each(['[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '127.1', '0', '[::]', '①②⑦.0.0.1'])(
     'is not connected to however it is spelled: %s',
     async (host) => {
-      const { port, connectionCount } = await startReceiver();
+      const { port, connectionCount } = await scene.startReceiver();
       expect(await sender()(`http://${host}:${port}/`)).toMatchObject(BLOCKED);
       expect(connectionCount()).toBe(0);
     },
   );
 
   it('is connected to where the operator makes an exception', async () => {
-    const { port } = await startReceiver();
+    const { port } = await scene.startReceiver();
     expect(await sender({ allowedCidrs: ['127.0.0.1/32'] })(`http://127.0.0.1:${port}/`)).toMatchObject(
       ANSWERED,
     );
   });
 
   it('is not connected to where the operator denies it, exception or not', async () => {
-    const { port, connectionCount } = await startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     const send = sender({ allowedCidrs: ['127.0.0.0/8'], deniedCidrs: ['127.0.0.1/32'] });
     expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject(BLOCKED);
     expect(connectionCount()).toBe(0);
   });
 
   it('is refused each time, for many deliveries at once', async () => {
-    const { port, connectionCount } = await startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     const send = sender();
     const results = await Promise.all(Array.from({ length: 20 }, () => send(`http://127.0.0.1:${port}/`)));
     expect(results.map((result) => result.kind === 'failed' && result.reason)).toEqual(
@@ -96,7 +74,7 @@ describe('a literal address', () => {
 
 describe('a name', () => {
   it('is connected to where all its addresses may be reached', async () => {
-    const { port } = await startReceiver();
+    const { port } = await scene.startReceiver();
     const send = sender({
       allowedCidrs: ['127.0.0.0/8'],
       resolveName: async () => resolved('127.0.0.1', '127.0.0.2'),
@@ -105,7 +83,7 @@ describe('a name', () => {
   });
 
   it('is connected to by another address when the first one is out of order', async () => {
-    const { port } = await startReceiver();
+    const { port } = await scene.startReceiver();
     const send = sender({
       allowedCidrs: ['127.0.0.0/8', '::1/128'],
       // The receiver listens at neither of the first two.
@@ -120,7 +98,7 @@ describe('a name', () => {
     [['10.0.0.1', '127.0.0.1']],
     [['::1', '127.0.0.1']],
   ])('is not connected to where one of its addresses may not be reached: %j', async (addresses) => {
-    const { port, connectionCount } = await startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     const send = sender({
       allowedCidrs: addresses.length > 1 ? ['127.0.0.0/8'] : [],
       resolveName: async () => resolved(...addresses),
@@ -133,7 +111,7 @@ describe('a name', () => {
   });
 
   it('is not asked for when a kept-alive connection, judged when it was opened, serves again', async () => {
-    const { port, connectionCount } = await startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     let asked = 0;
     const send = sender({
       allowedCidrs: ['127.0.0.1/32'],
@@ -152,14 +130,14 @@ describe('DNS rebinding', () => {
   /** A name server that gives the answers one after the other, the last one again and again. */
   async function arrange(...answers: DnsAnswer[]) {
     let asked = 0;
-    const server = willClose(
+    const server = scene.willClose(
       await startDnsServer((_name, type) => {
         if (type === 'AAAA') return { addresses: [], ttlSeconds: 0 };
         asked += 1;
         return answers[Math.min(asked, answers.length) - 1] ?? 'failure';
       }),
     );
-    const receiver = await startReceiver((_request, response) =>
+    const receiver = await scene.startReceiver((_request, response) =>
       response.writeHead(204, { connection: 'close' }).end(),
     );
     const resolve: ResolveName = (name) =>
@@ -224,7 +202,7 @@ describe('the peer of a connection', () => {
   it.each(['http', 'https'])('is judged before it is sent a single byte over %s', async (scheme) => {
     let received = 0;
     let closed: Promise<unknown> | undefined;
-    const { port } = willClose(
+    const { port } = scene.willClose(
       await startTcpServer((socket) => {
         closed = new Promise((resolve) => socket.once('close', resolve));
         socket.on('data', (chunk) => {
@@ -232,7 +210,7 @@ describe('the peer of a connection', () => {
         });
       }),
     );
-    const send = openTransport(new CarelessRoute(buildGuard({ allowedCidrs: [] })));
+    const send = scene.sender({ route: new CarelessRoute(buildGuard({ allowedCidrs: [] })) });
     expect(await send(`${scheme}://hooks.example.com:${port}/`)).toMatchObject(BLOCKED);
     await closed;
     expect(received).toBe(0);
@@ -248,7 +226,9 @@ describe('what could lead a delivery astray', () => {
     '//169.254.169.254/',
     'file:///etc/passwd',
   ])('a redirect to %s is not followed', async (location) => {
-    const { port } = await startReceiver((_request, response) => response.writeHead(302, { location }).end());
+    const { port } = await scene.startReceiver((_request, response) =>
+      response.writeHead(302, { location }).end(),
+    );
     const signals = recordSignals();
     const asked: string[] = [];
     const send = sender({
@@ -265,8 +245,8 @@ describe('what could lead a delivery astray', () => {
   });
 
   it('a proxy of the environment is not used', async () => {
-    const proxy = await startReceiver();
-    const { port, connectionCount } = await startReceiver();
+    const proxy = await scene.startReceiver();
+    const { port, connectionCount } = await scene.startReceiver();
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
     const settings = [
       ...names.map((name) => [name, `http://127.0.0.1:${proxy.port}`]),

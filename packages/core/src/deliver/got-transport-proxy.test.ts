@@ -1,20 +1,20 @@
 import { createServer } from 'node:https';
-import type { SendResult, TlsMaterial } from '../domain/transport';
+import type { TlsMaterial } from '../domain/transport';
 import { type EgressProxy, proxyUrlSchema } from '../egress/egress-settings';
 import { DirectRoute, ProxyRoute } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
-import { createClosables } from '../testing/closables';
 import { type ConnectProxyOptions, startConnectProxy } from '../testing/connect-proxy';
 import { findClosedPort, listen, startHttpServer, startTcpServer } from '../testing/local-server';
-import { GotTransport, type GotTransportOptions } from './got-transport';
+import { TransportScene } from '../testing/transport-scene';
+import { type GotTransportOptions } from './got-transport';
 
 const SHORT_MS = 200;
 const PASSWORD = 'pass word/%';
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+const scene = new TransportScene();
+afterEach(scene.clear);
 
 interface SenderOptions extends Partial<GotTransportOptions> {
   readonly allowedCidrs?: readonly string[];
@@ -26,17 +26,11 @@ function sender(proxy: EgressProxy, { allowedCidrs, tls, ...change }: SenderOpti
   const options = buildTransportOptions(change);
   const guard = buildGuard(allowedCidrs ? { allowedCidrs } : {});
   const route = new ProxyRoute({ ...guard, proxy, connectTimeoutMs: options.connectTimeoutMs });
-  const transport = willClose(new GotTransport({ ...options, route }));
-  return (url: string): Promise<SendResult> =>
-    transport.send({ url, headers: {}, body: '{}', ...(tls && { tls }) }, new AbortController().signal);
+  return scene.sender({ ...options, route }, tls && { tls });
 }
 
 async function startProxy(options: ConnectProxyOptions = {}) {
-  return willClose(await startConnectProxy(options));
-}
-
-async function startReceiver() {
-  return willClose(await startHttpServer((_request, response) => response.writeHead(204).end()));
+  return scene.willClose(await startConnectProxy(options));
 }
 
 const at = (port: number): EgressProxy => proxyUrlSchema.parse(`http://127.0.0.1:${port}`);
@@ -44,7 +38,7 @@ const MS = expect.any(Number);
 
 describe('a delivery by a proxy', () => {
   it('goes through a tunnel, over http too, to the name that the proxy looks up', async () => {
-    const receiver = await startReceiver();
+    const receiver = await scene.startReceiver();
     const proxy = await startProxy();
     const result = await sender(at(proxy.port))(`http://hooks.example.com:${receiver.port}/`);
     expect(result).toMatchObject({ kind: 'responded', status: 204 });
@@ -53,7 +47,7 @@ describe('a delivery by a proxy', () => {
   });
 
   it('uses a tunnel again', async () => {
-    const receiver = await startReceiver();
+    const receiver = await scene.startReceiver();
     const proxy = await startProxy();
     const send = sender(at(proxy.port));
     await send(`http://hooks.example.com:${receiver.port}/`);
@@ -65,7 +59,7 @@ describe('a delivery by a proxy', () => {
   });
 
   it('has a tunnel of its own for each origin', async () => {
-    const [one, other] = [await startReceiver(), await startReceiver()];
+    const [one, other] = [await scene.startReceiver(), await scene.startReceiver()];
     const proxy = await startProxy();
     const send = sender(at(proxy.port));
     await send(`http://a.example.com:${one.port}/`);
@@ -87,7 +81,7 @@ describe('a delivery by a proxy', () => {
       },
     });
     let received: object = {};
-    const receiver = willClose(
+    const receiver = scene.willClose(
       await startHttpServer(({ headers }, response) => {
         received = headers;
         response.end();
@@ -119,7 +113,7 @@ describe('a delivery by a proxy', () => {
 
   it('is sent again at once over a new tunnel when the receiver closed the old one', async () => {
     let requests = 0;
-    const receiver = willClose(
+    const receiver = scene.willClose(
       await startHttpServer(({ socket }, response) => {
         requests += 1;
         if (requests === 2) socket.destroy();
@@ -161,12 +155,14 @@ describe('a fault of the proxy leaves the delivery unsent', () => {
   });
 
   it('when it is something else', async () => {
-    const { port } = willClose(await startTcpServer((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n')));
+    const { port } = scene.willClose(
+      await startTcpServer((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n')),
+    );
     expect(await sender(at(port))('https://hooks.example.com/')).toMatchObject({ kind: 'unsent' });
   });
 
   it('when it should speak TLS and does not answer in it', async () => {
-    const { port } = willClose(await startTcpServer((socket) => socket.resume()));
+    const { port } = scene.willClose(await startTcpServer((socket) => socket.resume()));
     const proxy = proxyUrlSchema.parse(`https://127.0.0.1:${port}`);
     expect(
       await sender(proxy, { connectTimeoutMs: SHORT_MS, timeoutMs: 10 * SHORT_MS })('http://a.example/'),
@@ -202,7 +198,9 @@ describe('what the proxy says of the receiver is a failed attempt', () => {
   });
 
   it('a tunnel that breaks off is the end of the connection', async () => {
-    const receiver = willClose(await startTcpServer((socket) => socket.once('data', () => socket.destroy())));
+    const receiver = scene.willClose(
+      await startTcpServer((socket) => socket.once('data', () => socket.destroy())),
+    );
     const proxy = await startProxy();
     expect(await sender(at(proxy.port))(`http://hooks.example.com:${receiver.port}/`)).toMatchObject({
       kind: 'failed',
@@ -224,7 +222,7 @@ describeTls('TLS by a proxy', () => {
     const server = createServer(authority.issue({ subject }), (_request, response) =>
       response.writeHead(204).end(),
     );
-    return willClose(await listen(server));
+    return scene.willClose(await listen(server));
   }
 
   it('goes from end to end, to the name that was asked for', async () => {
@@ -251,7 +249,7 @@ describeTls('TLS by a proxy', () => {
   });
 
   it('that gets no answer through the tunnel is a fault of TLS', async () => {
-    const receiver = willClose(await startTcpServer((socket) => socket.resume()));
+    const receiver = scene.willClose(await startTcpServer((socket) => socket.resume()));
     const proxy = await startProxy();
     const send = sender(at(proxy.port), { connectTimeoutMs: SHORT_MS });
     expect(await send(`https://hooks.example.com:${receiver.port}/`)).toMatchObject({
@@ -295,13 +293,10 @@ describeTls('TLS by a proxy', () => {
 });
 
 it('a literal address of a proxy may be private: the guard is about receivers', async () => {
-  const receiver = await startReceiver();
+  const receiver = await scene.startReceiver();
   const proxy = await startProxy();
   const send = sender(at(proxy.port), { allowedCidrs: [] });
   expect(await send(`http://hooks.example.com:${receiver.port}/`)).toMatchObject({ status: 204 });
-  const direct = willClose(
-    new GotTransport(buildTransportOptions({ route: new DirectRoute(buildGuard({ allowedCidrs: [] })) })),
-  );
-  const request = { url: `http://127.0.0.1:${receiver.port}/`, headers: {}, body: '' };
-  expect(await direct.send(request, new AbortController().signal)).toMatchObject({ kind: 'failed' });
+  const direct = scene.sender({ route: new DirectRoute(buildGuard({ allowedCidrs: [] })) });
+  expect(await direct(`http://127.0.0.1:${receiver.port}/`)).toMatchObject({ kind: 'failed' });
 });

@@ -1,18 +1,16 @@
 import { createServer, type ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { SendResult, TlsMaterial } from '../domain/transport';
-import { buildTransportOptions } from '../testing/build-transport-options';
 import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
-import { createClosables } from '../testing/closables';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import { listen } from '../testing/local-server';
-import { GotTransport } from './got-transport';
+import { TransportScene } from '../testing/transport-scene';
 
 if (!hasOpenssl) console.warn("SKIPPED: TLS of an endpoint's own, because there is no openssl here.");
 const describeTls = hasOpenssl ? describe : describe.skip;
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+const scene = new TransportScene();
+afterEach(scene.clear);
 
 describeTls("an endpoint's own TLS", () => {
   let authority: CertificateAuthority;
@@ -38,12 +36,12 @@ describeTls("an endpoint's own TLS", () => {
       resumed.push(peer.isSessionReused());
       response.writeHead(204).end();
     });
-    const { port, connectionCount } = willClose(await listen(server));
+    const { port, connectionCount } = scene.willClose(await listen(server));
     return { url: `https://127.0.0.1:${port}/`, shown, resumed, connectionCount };
   }
 
   function openSender() {
-    const transport = willClose(new GotTransport(buildTransportOptions()));
+    const transport = scene.openTransport();
     return (url: string, tls?: TlsMaterial): Promise<SendResult> =>
       transport.send({ url, headers: {}, body: '{}', ...(tls && { tls }) }, new AbortController().signal);
   }
@@ -97,7 +95,7 @@ describeTls("an endpoint's own TLS", () => {
       });
     });
     server.on('secureConnection', (socket) => socket.on('error', () => {}));
-    const { port } = willClose(await listen(server));
+    const { port } = scene.willClose(await listen(server));
     const result = await openSender()(`https://127.0.0.1:${port}/`, trusting());
     expect(renegotiations).toBe(0);
     expect(result).toMatchObject({ kind: 'failed', reason: 'tls_error' });

@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,33 +7,21 @@ import { text } from 'node:stream/consumers';
 import { setInterval as every } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { DeliveryRequest } from '../domain/transport';
-import { buildTransportOptions } from '../testing/build-transport-options';
-import { createClosables } from '../testing/closables';
-import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
-import { GotTransport, type GotTransportOptions } from './got-transport';
+import { findClosedPort, startTcpServer } from '../testing/local-server';
+import { TransportScene } from '../testing/transport-scene';
 
 const SHORT_MS = 200;
 const LONG_MS = 30_000;
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
-
-function openTransport(change: Partial<GotTransportOptions> = {}): GotTransport {
-  return willClose(new GotTransport(buildTransportOptions(change)));
-}
-
-async function startReceiver(
-  listener: (request: IncomingMessage, response: ServerResponse) => unknown,
-): Promise<LocalServer> {
-  return willClose(await startHttpServer((request, response) => void listener(request, response)));
-}
+const scene = new TransportScene();
+afterEach(scene.clear);
 
 /** A receiver that answers with these bytes, whatever they are, and then does what `andThen` says. */
 async function startRawReceiver(answer: string, andThen: (socket: Socket) => unknown = wait) {
   const server = await startTcpServer((socket) => {
     socket.once('data', () => socket.write(answer, () => void andThen(socket)));
   });
-  willClose(server);
+  scene.willClose(server);
   return server;
 }
 
@@ -48,7 +35,7 @@ function requestTo(port: number, change: Partial<DeliveryRequest> = {}): Deliver
 }
 
 function send(port: number, { timeoutMs = LONG_MS, signal = new AbortController().signal } = {}) {
-  return openTransport({ timeoutMs }).send(requestTo(port), signal);
+  return scene.openTransport({ timeoutMs }).send(requestTo(port), signal);
 }
 
 const wait = () => {};
@@ -59,13 +46,13 @@ const closeOf = (socket: Socket) => new Promise((resolve) => socket.once('close'
 describe('what the receiver gets', () => {
   it('is a POST with the headers and the bytes of the request, and nothing that was not asked for', async () => {
     let received: object | undefined;
-    const { port } = await startReceiver(async (incoming, response) => {
+    const { port } = await scene.startReceiver(async (incoming, response) => {
       const { method, url, headers } = incoming;
       received = { method, url, headers, body: await text(incoming) };
       response.writeHead(204).end();
     });
     const request = requestTo(port);
-    await openTransport().send(request, new AbortController().signal);
+    await scene.openTransport().send(request, new AbortController().signal);
     expect(received).toEqual({
       method: 'POST',
       url: '/hooks?a=1',
@@ -80,8 +67,8 @@ describe('what the receiver gets', () => {
   });
 
   it('comes over one connection, request after request', async () => {
-    const server = await startReceiver((_request, response) => response.end('thanks'));
-    const transport = openTransport();
+    const server = await scene.startReceiver((_request, response) => response.end('thanks'));
+    const transport = scene.openTransport();
     for (let i = 0; i < 3; i += 1) {
       await transport.send(requestTo(server.port), new AbortController().signal);
     }
@@ -91,26 +78,26 @@ describe('what the receiver gets', () => {
 
 describe('an answer', () => {
   it.each([200, 204, 299, 400, 404, 410, 500, 503])('with status %d is passed on', async (status) => {
-    const { port } = await startReceiver((_request, response) => response.writeHead(status).end());
+    const { port } = await scene.startReceiver((_request, response) => response.writeHead(status).end());
     expect(await send(port)).toMatchObject({ kind: 'responded', status, retryAfter: undefined, body: '' });
   });
 
   it('comes with its Retry-After, as it is', async () => {
-    const { port } = await startReceiver((_request, response) =>
+    const { port } = await scene.startReceiver((_request, response) =>
       response.writeHead(503, { 'retry-after': ' soon ' }).end(),
     );
     expect(await send(port)).toMatchObject({ status: 503, retryAfter: 'soon' });
   });
 
   it('comes with what the receiver wishes, as it is', async () => {
-    const { port } = await startReceiver((_request, response) =>
+    const { port } = await scene.startReceiver((_request, response) =>
       response.writeHead(422, { 'Webhook-Delivery': 'Abort' }).end(),
     );
     expect(await send(port)).toMatchObject({ status: 422, wish: 'Abort' });
   });
 
   it('comes with the beginning of its body', async () => {
-    const { port } = await startReceiver((_request, response) =>
+    const { port } = await scene.startReceiver((_request, response) =>
       response.writeHead(500).end('a'.repeat(4_000) + 'b'.repeat(4_000)),
     );
     expect(await send(port)).toMatchObject({ status: 500, body: 'a'.repeat(4_000) + 'b'.repeat(96) });
@@ -124,14 +111,14 @@ describe('an answer', () => {
     [7, 'aé🚀'],
     [6, 'aé'],
   ])('comes with no half character when %i bytes of its body are kept', async (keptBytes, body) => {
-    const { port } = await startReceiver((_request, response) => response.end('aé🚀é🚀é🚀'));
-    const transport = openTransport({ keptBytes });
+    const { port } = await scene.startReceiver((_request, response) => response.end('aé🚀é🚀é🚀'));
+    const transport = scene.openTransport({ keptBytes });
     expect(await transport.send(requestTo(port), new AbortController().signal)).toMatchObject({ body });
   });
 
   it.each([301, 302, 303, 307, 308])('that redirects with %d is not followed', async (status) => {
-    const elsewhere = await startReceiver((_request, response) => response.end());
-    const { port } = await startReceiver((_request, response) =>
+    const elsewhere = await scene.startReceiver((_request, response) => response.end());
+    const { port } = await scene.startReceiver((_request, response) =>
       response.writeHead(status, { location: `http://127.0.0.1:${elsewhere.port}/` }).end(),
     );
     expect(await send(port)).toMatchObject({ kind: 'responded', status });
@@ -170,7 +157,7 @@ describe('an answer', () => {
         disconnected = closeOf(socket);
       },
     );
-    const transport = openTransport();
+    const transport = scene.openTransport();
     const result = await transport.send(requestTo(port), new AbortController().signal);
     expect(result).toMatchObject({ kind: 'responded', status: 101 });
     await disconnected;
@@ -188,7 +175,7 @@ describe('an answer', () => {
 describe('a body without end', () => {
   it('is cut off by closing the connection, and little of it is ever taken in', async () => {
     let sentBytes: Promise<number> | undefined;
-    const { port } = await startReceiver((_request, response) => {
+    const { port } = await scene.startReceiver((_request, response) => {
       const { socket } = response;
       if (!socket) throw new Error('There is always a socket.');
       sentBytes = closeOf(socket).then(() => socket.bytesWritten);
@@ -209,14 +196,14 @@ describe('a body without end', () => {
         Readable.from(endlessChunksOfOneByte()).pipe(socket);
       });
     });
-    willClose(server);
+    scene.willClose(server);
     expect(await send(server.port)).toMatchObject({ kind: 'responded', status: 200 });
     expect(await sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 
   it('is not blown up by decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024));
-    const { port } = await startReceiver((_request, response) =>
+    const { port } = await scene.startReceiver((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
     );
     const result = await send(port);
@@ -265,9 +252,9 @@ describe('a receiver that can not be talked with', () => {
   });
 
   it('is a fault of TLS when it does not speak it', async () => {
-    const { port } = await startReceiver((_request, response) => response.end());
+    const { port } = await scene.startReceiver((_request, response) => response.end());
     const request = requestTo(port, { url: `https://127.0.0.1:${port}/` });
-    expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
+    expect(await scene.openTransport().send(request, new AbortController().signal)).toMatchObject({
       kind: 'failed',
       reason: 'tls_error',
       error: 'TLS failed: wrong version number.',
@@ -284,9 +271,9 @@ describe('a receiver that can not be talked with', () => {
         socket.end('HTTP/1.1 204 No Content\r\n\r\n');
       });
       await new Promise<void>((resolve) => server.listen(path, resolve));
-      willClose(server);
+      scene.willClose(server);
       const request = requestTo(0, { url: `${start}${path}:/info` });
-      expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
+      expect(await scene.openTransport().send(request, new AbortController().signal)).toMatchObject({
         kind: 'failed',
       });
       expect(connections).toBe(0);
@@ -294,9 +281,9 @@ describe('a receiver that can not be talked with', () => {
   );
 
   it('is a failure, no exception, when a header can not be sent', async () => {
-    const { port } = await startReceiver((_request, response) => response.end());
+    const { port } = await scene.startReceiver((_request, response) => response.end());
     const request = requestTo(port, { headers: { 'x-bad': 'line\r\nfeed' } });
-    expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
+    expect(await scene.openTransport().send(request, new AbortController().signal)).toMatchObject({
       kind: 'failed',
     });
   });
@@ -319,7 +306,7 @@ describe('the deadline', () => {
       disconnected = closeOf(socket);
       socket.once('data', () => socket.write(answer, () => void andThen(socket)));
     });
-    willClose(server);
+    scene.willClose(server);
     expect(await send(server.port, { timeoutMs: SHORT_MS })).toMatchObject({
       kind: 'failed',
       reason: 'response_timeout',
@@ -333,7 +320,7 @@ describe('an abort', () => {
   it('ends an attempt that is under way, and its connection', async () => {
     const stop = new AbortController();
     let disconnected: Promise<unknown> | undefined;
-    const { port } = await startReceiver((request) => {
+    const { port } = await scene.startReceiver((request) => {
       disconnected = closeOf(request.socket);
       stop.abort();
     });
@@ -346,7 +333,7 @@ describe('an abort', () => {
 
   it('that came before keeps the request from being sent', async () => {
     let requests = 0;
-    const { port } = await startReceiver(() => {
+    const { port } = await scene.startReceiver(() => {
       requests += 1;
     });
     expect(await send(port, { signal: AbortSignal.abort() })).toMatchObject({ kind: 'failed' });
@@ -355,7 +342,7 @@ describe('an abort', () => {
 
   it('is not waited for any more once there is an answer', async () => {
     const { signal } = new AbortController();
-    const { port } = await startReceiver((_request, response) => response.writeHead(204).end());
+    const { port } = await scene.startReceiver((_request, response) => response.writeHead(204).end());
     expect(await send(port, { signal })).toMatchObject({ status: 204 });
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });

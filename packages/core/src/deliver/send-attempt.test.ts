@@ -17,7 +17,7 @@ import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type Permit, SLOW_MS } from './flow/concurrency';
-import { judgeResult } from './judge-result';
+import { judgeResult, readReceiverWish } from './send-attempt';
 
 let scene: DeliveryScene;
 beforeAll(async () => {
@@ -275,3 +275,94 @@ async function countUnknownLetIn(admission: Admission): Promise<number> {
   for (const permit of permits) admission.concurrency.releasePermit(permit, undefined);
   return permits.filter(({ isOfUnknown }) => isOfUnknown).length;
 }
+
+describe('what a result means', () => {
+  const NOTHING = { aborts: false, disabledBy: undefined };
+
+  const resultOf = (status: number, wish?: string): SentResult => ({
+    kind: 'responded',
+    status,
+    retryAfter: undefined,
+    wish,
+    body: '',
+    timings: {},
+  });
+
+  describe('judgeResult', () => {
+    it.each([
+      [200, 'delivered'],
+      [201, 'delivered'],
+      [204, 'delivered'],
+      [226, 'delivered'],
+      [299, 'delivered'],
+      [100, 'http_1xx'],
+      [101, 'http_1xx'],
+      [199, 'http_1xx'],
+      [300, 'http_3xx'],
+      [301, 'http_3xx'],
+      [302, 'http_3xx'],
+      [304, 'http_3xx'],
+      [399, 'http_3xx'],
+      [400, 'http_4xx'],
+      [404, 'http_4xx'],
+      [410, 'http_4xx'],
+      [429, 'http_4xx'],
+      [499, 'http_4xx'],
+      [500, 'http_5xx'],
+      [503, 'http_5xx'],
+      [599, 'http_5xx'],
+      [0, 'protocol_error'],
+      [99, 'protocol_error'],
+      [600, 'protocol_error'],
+      [999, 'protocol_error'],
+    ])('judges a response with status %d as %s', (status, outcome) => {
+      expect(judgeResult(resultOf(status))).toBe(outcome);
+    });
+
+    it.each(['dns_error', 'connect_refused', 'response_timeout', 'tls_error'] as const)(
+      'takes the reason %s of a failure as it is',
+      (reason) => {
+        expect(judgeResult({ kind: 'failed', reason, error: 'why', timings: {} })).toBe(reason);
+      },
+    );
+  });
+
+  describe('a receiver that does not accept', () => {
+    it.each([
+      [422, 'abort', { aborts: true, disabledBy: undefined }],
+      [500, 'Abort', { aborts: true, disabledBy: undefined }],
+      [302, ' ABORT ', { aborts: true, disabledBy: undefined }],
+      [404, 'disable', { aborts: false, disabledBy: 'receiver' }],
+      [503, 'abort, Disable', { aborts: true, disabledBy: 'receiver' }],
+      [503, 'pause,abort', { aborts: true, disabledBy: undefined }],
+      [410, undefined, { aborts: false, disabledBy: 'gone' }],
+      [410, 'abort', { aborts: true, disabledBy: 'gone' }],
+      [410, 'disable', { aborts: false, disabledBy: 'receiver' }],
+      [500, undefined, NOTHING],
+      [500, '', NOTHING],
+      [500, 'pause', NOTHING],
+      [500, 'aborted', NOTHING],
+      [500, 'abort disable', NOTHING],
+    ])('with %i and "%s" wishes %j', (status, wish, expected) => {
+      expect(readReceiverWish(resultOf(status, wish), false)).toEqual(expected);
+    });
+  });
+
+  describe('a receiver that accepts', () => {
+    it('can not abort what was delivered', () => {
+      expect(readReceiverWish(resultOf(204, 'abort'), true)).toEqual(NOTHING);
+    });
+
+    it('can disable its endpoint', () => {
+      expect(readReceiverWish(resultOf(200, 'disable'), true)).toEqual({
+        aborts: false,
+        disabledBy: 'receiver',
+      });
+    });
+  });
+
+  it('nothing is wished without a response', () => {
+    const failed: SentResult = { kind: 'failed', reason: 'dns_error', error: 'no', timings: {} };
+    expect(readReceiverWish(failed, false)).toEqual(NOTHING);
+  });
+});

@@ -7,7 +7,6 @@ import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext 
 import type { DeliveryRequest, SendResult, SentResult, Transport } from '../domain/transport';
 import type { Clock } from '../platform/clock';
 import type { Concurrency, Permit } from './flow/concurrency';
-import { judgeResult, type ReceiverWish, readReceiverWish } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
 
 export interface SendAttemptContext {
@@ -117,6 +116,47 @@ function toAttempt(
     addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
     worker: workerId,
     trace: outcome === 'delivered' ? undefined : span?.context,
+  };
+}
+
+/**
+ * What an attempt's result means. Delivered is 200 to 299 and nothing else: a redirect is not followed, an
+ * informational response is not an acceptance.
+ */
+export function judgeResult(result: SentResult): AttemptOutcome {
+  if (result.kind === 'failed') return result.reason;
+  const { status } = result;
+  if (status >= 200 && status <= 299) return 'delivered';
+  if (status >= 100 && status <= 199) return 'http_1xx';
+  if (status >= 300 && status <= 399) return 'http_3xx';
+  if (status >= 400 && status <= 499) return 'http_4xx';
+  if (status >= 500 && status <= 599) return 'http_5xx';
+  return 'protocol_error';
+}
+
+/** What a receiver wishes, beside what the status says. */
+export interface ReceiverWish {
+  /** Not to be sent this delivery again. */
+  readonly aborts: boolean;
+  /** Not to be sent anything any more: by 410, or by asking for it. */
+  readonly disabledBy: 'gone' | 'receiver' | undefined;
+}
+
+const NOTHING: ReceiverWish = { aborts: false, disabledBy: undefined };
+const GONE = 410;
+
+/**
+ * Reads a response's `webhook-delivery`: a list of words, of which `abort` and `disable` mean something. What was
+ * accepted can't be aborted.
+ */
+export function readReceiverWish(result: SentResult, wasAccepted: boolean): ReceiverWish {
+  if (result.kind !== 'responded') return NOTHING;
+  const { status, wish } = result;
+  if (wish === undefined) return status === GONE ? { aborts: false, disabledBy: 'gone' } : NOTHING;
+  const words = wish.split(',').map((word) => word.trim().toLowerCase());
+  return {
+    aborts: !wasAccepted && words.includes('abort'),
+    disabledBy: words.includes('disable') ? 'receiver' : status === GONE ? 'gone' : undefined,
   };
 }
 
