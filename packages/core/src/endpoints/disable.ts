@@ -14,16 +14,16 @@ export interface DisableContext {
 }
 
 export interface Disabling {
-  /** As it is now; `undefined` when it is not there. */
+  /** After the call; `undefined` if it does not exist. */
   readonly endpoint: Endpoint | undefined;
-  /** Whether it was this that disabled it. */
+  /** Whether this call disabled it. */
   readonly hasChanged: boolean;
 }
 
 /**
  * Disable an endpoint, unless it is disabled already.
  *
- * @param applies has the last word, over the endpoint as it is by now.
+ * @param applies decides over the present endpoint, at the last moment.
  */
 export async function disable(
   { endpointStore, clock, emit }: DisableContext,
@@ -41,20 +41,20 @@ export async function disable(
   return { endpoint, hasChanged };
 }
 
-/** What an attempt has shown says nothing of an endpoint that was enabled again meanwhile. */
+/** An attempt's result says nothing about an endpoint that was enabled again meanwhile. */
 export function wasNotEnabledSince({ enabledAt }: Endpoint): (current: Endpoint) => boolean {
   return (current) => current.enabledAt === enabledAt;
 }
 
 export interface DisableFailingContext extends DisableContext {
   readonly healthStore: Pick<HealthStore, 'readLastSuccess'>;
-  /** `never`: such endpoints are tried without end. */
+  /** `never`: failing endpoints are tried for ever. */
   readonly disablePolicy: DisablePolicy | 'never';
 }
 
 /**
- * Give an endpoint up whose attempt has just failed, if it has failed for too long; gives whether it did. Costs
- * nothing at an endpoint that began to fail a short while ago.
+ * Disable an endpoint whose attempt has just failed, if it has failed for too long. Gives whether it did.
+ * Costs nothing at an endpoint that began to fail recently.
  */
 export async function disableFailing(
   context: DisableFailingContext,
@@ -71,18 +71,18 @@ export async function disableFailing(
   return (await disable(context, accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
 }
 
-/** When an endpoint that only fails is given up. */
+/** When an endpoint that only fails is disabled. */
 export interface DisablePolicy {
   /** After this long without a success. Milliseconds. */
   readonly afterMs: number;
   /**
-   * And only if its failures since then are at least this far apart, milliseconds: after weeks without an event, one
-   * bad hour proves nothing.
+   * And only if its failures since then are at least this far apart, in milliseconds: after weeks without an
+   * event, one bad hour proves nothing.
    */
   readonly failureSpanMs: number;
 }
 
-/** What is known when another attempt has failed. Times are milliseconds since the Unix epoch. */
+/** The facts after another failed attempt. Times are milliseconds since the Unix epoch. */
 export interface FailureHistory {
   /** When the first attempt since the last success failed. */
   readonly failingSince: number;
@@ -92,7 +92,9 @@ export interface FailureHistory {
   readonly now: number;
 }
 
-/** Whether its failures are far enough apart: known without a look at the last success, and hardly ever so. */
+/**
+ * Whether its failures are far enough apart. Decided without reading the last success, and hardly ever true.
+ */
 function isSpanOver(
   { failureSpanMs }: DisablePolicy,
   { failingSince, now }: Pick<FailureHistory, 'failingSince' | 'now'>,
@@ -103,7 +105,8 @@ function isSpanOver(
 /** Whether an endpoint whose attempt has just failed is to be disabled. */
 export function hasFailedForTooLong(policy: DisablePolicy, history: FailureHistory): boolean {
   const { failingSince, lastSuccessAt = 0, enabledAt, now } = history;
-  // A success that overlapped with the first failures may have left them on record: they count from its time on.
+  // A success that overlapped with the first failures may have left them recorded: they count from its time
+  // on.
   const failingSinceThen = Math.max(failingSince, lastSuccessAt, enabledAt);
   return (
     isSpanOver(policy, { failingSince: failingSinceThen, now }) &&
@@ -133,10 +136,10 @@ export interface CountDisabledContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
 }
 
-// One too many is rare: it takes a process that dies within a millisecond.
+// A stale entry is rare: it takes a process that dies within a millisecond.
 const CHECKED_AT_ONCE = 5;
 
-/** How many endpoints are disabled. Each time some are looked at, and those that are wrongly counted leave. */
+/** The number of disabled endpoints. Each call checks some of them and removes stale entries. */
 export async function countDisabled({
   disabledEndpoints,
   endpointStore,
@@ -153,7 +156,9 @@ export async function countDisabled({
   return await disabledEndpoints.count();
 }
 
-/** One whose secrets nobody can read may well be disabled, and must not keep all others from being counted. */
+/**
+ * An endpoint with unreadable secrets may well be disabled, and must not keep all others from being counted.
+ */
 function staysCounted(error: unknown): true {
   if (isUnreadableSecret(error)) return true;
   throw error;

@@ -41,18 +41,19 @@ export interface CreateEndpointContext extends KnownFiltersContext {
   readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'takeBack'>;
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly newId: NewId;
-  /** Endpoints that an account may have. */
+  /** The most endpoints of an account. */
   readonly maxEndpoints: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 /**
- * Creating one under the same id again gives the one that is there. Like each change, it is in force once the promise
- * has resolved.
+ * Create an endpoint. Creating one under the same id again gives the existing one. Like each change, it is in
+ * force once the promise has resolved.
  *
- * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
- *   are none of, and for TLS material that doesn't go together; `not_found` when the account is gone, or being erased.
+ * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for unknown
+ *   event types, and for TLS material that doesn't go together; `not_found` when the account is gone, or
+ *   being erased.
  */
 export async function createEndpoint(
   context: CreateEndpointContext,
@@ -79,8 +80,8 @@ export async function createEndpoint(
     now,
   );
   const isNew = await endpointStore.create(endpoint, maxEndpoints);
-  // Only now: an erasure first marks the account and then removes its endpoints, so one of both sees this one.
-  // Of a slow request the account may be long gone.
+  // Check only now: an erasure first marks the account and then removes its endpoints, so one of the two sees
+  // this endpoint. During a slow request the account may be long gone.
   if (!isThere(await accountStore.find(accountId))) {
     await endpointStore.takeBack(accountId, id);
     throw accountNotFound();
@@ -106,11 +107,13 @@ export async function readEndpoint(
 
 export interface UpdateEndpointContext extends EndpointRecords, KnownFiltersContext, LimitsContext {}
 
-/** What a change is bound to. */
+/** The conditions of a change. */
 export interface UpdateBounds {
-  /** The versions that it is meant for, as `versionOf` gives them; left out: whichever there is. */
+  /** The versions that it is meant for, as `versionOf` gives them; absent: any version. */
   readonly versions?: readonly string[] | undefined;
-  /** Whether it may take secrets of the endpoint along when it changes where requests go. Left out: no. */
+  /**
+   * Whether the endpoint keeps its secrets when the change moves its requests to another place. Absent: no.
+   */
   readonly mayMoveSecrets?: boolean;
 }
 
@@ -146,10 +149,11 @@ export interface RotateEndpointSecretContext extends EndpointRecords {
 }
 
 /**
- * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
+ * Give it a new secret. The former secrets sign as well until the returned time. Repeating a rotation gives
  * the secret that it made.
  *
- * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
+ * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many
+ *   do.
  */
 export async function rotateEndpointSecret(
   context: RotateEndpointSecretContext,
@@ -171,7 +175,7 @@ export interface DisableEndpointContext extends DisableContext {
   readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
 }
 
-/** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
+/** Its pending and new deliveries are held until it is enabled. @throws AppError `not_found`. */
 export async function disableEndpoint(
   context: DisableEndpointContext,
   accountId: AccountId,
@@ -191,11 +195,11 @@ export interface EnableEndpointContext extends EndpointRecords {
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
 }
 
-// So long may it take to change an endpoint's record.
+// A change of an endpoint's record may take this long.
 const CHANGE_MS = 3_000;
 
 /**
- * What was held flows at once, whatever the breaker thought of the receiver.
+ * Held deliveries flow at once, whatever the breaker's state was.
  *
  * @throws AppError `not_found`, `conflict` for a listener that is not connected.
  */
@@ -207,7 +211,7 @@ export async function enableEndpoint(
   const { admissionStore, heldDeliveries, clock, emit } = context;
   const { id: endpointId, listener } = await readEndpoint(context, accountId, ref);
   if (listener && listener.stream === undefined) throw nobodyListens();
-  // Asked for first: it comes also if this process ends right after the change.
+  // Ask first: the wake-up comes even if this process ends right after the change.
   await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
   const enabled = await change(context, accountId, endpointId, (endpoint) => asEnabled(endpoint, clock()));
   await admissionStore.closeBreaker(endpointId);
@@ -226,7 +230,7 @@ export interface RemoveEndpointContext {
   readonly emit: Emit;
 }
 
-/** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
+/** Nothing that is published afterwards is sent to it, and pending deliveries are cancelled. */
 export async function removeEndpoint(
   context: RemoveEndpointContext,
   accountId: AccountId,
@@ -236,7 +240,7 @@ export async function removeEndpoint(
   const id = await endpointStore.idOf(accountId, ref);
   if (id === undefined || !(await endpointStore.remove(accountId, id))) throw endpointNotFound();
   await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
-  // What is held is released, and ends as cancelled.
+  // Held deliveries are released, and end as cancelled.
   await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
   emit({ name: 'endpoint.deleted', accountId, endpointId: id });
 }
@@ -247,7 +251,7 @@ interface LimitsContext {
   readonly clock: Clock;
 }
 
-// An order from before has no meaning any more, and what is held may go by other rules now.
+// The former order has no meaning any more, and other rules may apply to held deliveries now.
 async function applyLimits(
   context: LimitsContext,
   before: Endpoint,
@@ -257,7 +261,7 @@ async function applyLimits(
   await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
 }
 
-// What is held gets its position; what is under way, or waits for its next attempt, does when it is asked again.
+// Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
 async function changeOrder(
   { admissionStore, heldDeliveries }: LimitsContext,
   id: EndpointId,
@@ -285,7 +289,7 @@ function nobodyListens(): AppError {
   );
 }
 
-// A listener that is asleep comes back by being made anew.
+// A listener that is asleep has to be created again.
 function mustExist(endpoint: Endpoint | undefined): Endpoint {
   if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
   return endpoint;
@@ -307,10 +311,10 @@ function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
   return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
 }
 
-/** What an endpoint must be to be listed. */
+/** The filter of a list of endpoints. */
 export interface EndpointFilter {
   readonly status?: Endpoint['status'] | undefined;
-  /** It asked for events of this type. */
+  /** It subscribes to this type. */
   readonly eventType?: string | undefined;
 }
 
@@ -332,7 +336,7 @@ export async function listEndpoints(
   return { ...page, endpoints: page.endpoints.filter((endpoint) => !isAsleep(endpoint)) };
 }
 
-/** The records of those that do not match are not read. */
+/** Records that do not match are not read. */
 async function listMatching(
   endpointStore: ListEndpointsContext['endpointStore'],
   accountId: AccountId,

@@ -21,16 +21,17 @@ export interface OperationalEventsOptions {
   readonly emit: Emit;
 }
 
-/** How an account is told. */
+/** Raise operational events of an account. */
 export type RaiseEvents = (accountId: AccountId, events: readonly OperationalEvent[]) => void;
 
-// Those raised last: an endpoint in trouble raises the same one again and again, and each would cost a fan-out.
+// The last ones raised: an endpoint in trouble raises the same event repeatedly, and each would cost a
+// fan-out.
 const REMEMBERED = 10_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Tells accounts what happens to their webhooks, by events like any other: on the events queue, to whoever has asked
- * for them. On the side and as well as it can: nobody waits for it, and what goes wrong is a signal.
+ * Tells accounts about their webhooks, by normal events on the events queue, to the subscribers of these
+ * types. It is best effort: nothing waits for it, and a failure is a signal.
  */
 export class OperationalEvents {
   readonly #underWay = new Set<Promise<void>>();
@@ -42,7 +43,7 @@ export class OperationalEvents {
     for (const event of events) this.#track(this.#raiseOne(accountId, event));
   };
 
-  /** Gives those under way a moment to reach the queue. */
+  /** Give running ones a moment to reach the queue. */
   async stop(): Promise<void> {
     await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay));
   }
@@ -76,15 +77,15 @@ type Named<Type extends OperationalType> = Type extends OperationalType
   ? { readonly type: Type['name']; readonly data: z.input<Type['data']> }
   : never;
 
-/** Something that an account is told about one of its endpoints. */
+/** An event about one of an account's endpoints. */
 export type OperationalEvent = { readonly endpointId: EndpointId } & Named<OperationalType>;
 
 const HOUR_MS = 3_600_000;
 const DIGEST_CHARACTERS = 12;
 
 /**
- * The same for all events of one type about one endpoint within an hour of the clock, so that whatever knows an event
- * by its id takes no second one of them.
+ * The same for all events of one type about one endpoint within an hour of the clock. Every part that knows
+ * an event by its id accepts it only once.
  */
 export function operationalEventId(
   accountId: AccountId,
@@ -96,27 +97,33 @@ export function operationalEventId(
   return `${EVENT_ID_PREFIX}_${encodeTime(hourStart)}${encodeBytes(digest, DIGEST_CHARACTERS)}` as EventId;
 }
 
-/** An attempt that has come to its end, and what followed from it. */
+/** An attempt that has ended, and its effects. */
 export interface AttemptAftermath {
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
   readonly attempt: Attempt;
   readonly isExhausted: boolean;
-  /** Why this attempt has disabled the endpoint, if it did. */
+  /** Why this attempt disabled the endpoint, if it did. */
   readonly disabledAs: DisabledReason | undefined;
-  /** When the trouble began that `webhook.failing` told of and this success has ended, if it did. */
+  /** When the trouble began that `webhook.failing` reported and this success has ended, if it did. */
   readonly recoveredFrom: number | undefined;
 }
 
-/** After so many the default schedule has waited for half an hour: it is no hiccup, and still time to do something. */
+/**
+ * After this many attempts the default schedule has waited for half an hour: more than a short disturbance,
+ * and still early enough to act.
+ */
 const FAILING_AFTER_ATTEMPTS = 4;
 
-/** Whether `webhook.failing` tells of an attempt. Never of one that was to deliver such an event itself. */
+/** Whether `webhook.failing` reports an attempt. Never an attempt that delivers such an event itself. */
 export function tellsOfFailing(eventType: string, { number, outcome }: Attempt): boolean {
   return number === FAILING_AFTER_ATTEMPTS && outcome !== 'delivered' && !isOperational(eventType);
 }
 
-/** What an account is told after an attempt. Nothing about deliveries of such events themselves: it would never end. */
+/**
+ * The operational events after an attempt. None about deliveries of such events themselves: that would never
+ * end.
+ */
 export function eventsOfAttempt(aftermath: AttemptAftermath): OperationalEvent[] {
   if (isOperational(aftermath.event.type)) return [];
   return [failing(aftermath), exhausted(aftermath), disabled(aftermath), recovered(aftermath)].filter(
@@ -124,7 +131,7 @@ export function eventsOfAttempt(aftermath: AttemptAftermath): OperationalEvent[]
   );
 }
 
-/** Told wherever an endpoint is disabled. */
+/** The event for an endpoint that is disabled, whatever the cause. */
 export function webhookDisabledEvent(
   { id, url }: Endpoint,
   reason: DisabledReason,

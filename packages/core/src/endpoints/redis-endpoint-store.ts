@@ -24,12 +24,11 @@ export interface EndpointPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-// 50,000 of the usual ones, of 600 characters. Of the largest there are it is 500.
+// 50,000 usual ones of 600 characters, or 500 of the largest.
 const CACHED_BYTES = 128 * 1024 * 1024;
 
-// KEYS of all: see `endpointsKeys`.
-// ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints,
-// its subscription.
+// KEYS of all scripts: see `endpointsKeys`. ARGV: id, the expected record ('' for none), the new record, its
+// uid before, its uid now, the most endpoints, its subscription.
 const SAVE_IF_UNCHANGED = defineScript(`
   local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
   if current ~= ARGV[2] then return 'changed' end
@@ -43,8 +42,9 @@ const SAVE_IF_UNCHANGED = defineScript(`
   if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], '${MADE_AT}', version) end
   return 'saved'`);
 
-// ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
-// Metadata may have a member of that name as well, but only the endpoint's own uid leads to its id.
+// ARGV: id. cjson does not read its uid, since it refuses texts that JSON.stringify writes, such as half a
+// surrogate pair. Metadata may have a member of that name as well, but only the endpoint's own uid leads to
+// its id.
 const REMOVE = defineScript(`
   local record = redis.call('HGET', KEYS[1], ARGV[1])
   if not record then return 0 end
@@ -58,7 +58,8 @@ const REMOVE = defineScript(`
   if is_current then redis.call('HSET', KEYS[5], '${MADE_AT}', version) end
   return 1`);
 
-// ARGV: ids and uids. For each the id, '' for one that the account has not. No uid begins as an id does.
+// ARGV: ids and uids. For each the id, '' for one that the account does not have. No uid begins as an id
+// does.
 const FIND_IDS = defineScript(`
   local ids = {}
   for i, ref in ipairs(ARGV) do
@@ -67,14 +68,14 @@ const FIND_IDS = defineScript(`
   end
   return ids`);
 
-// Their ids stay: they lead to what else there is of each.
+// Their ids stay: they lead to the remaining data of each.
 const REMOVE_ALL = defineScript(`
   if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
   ${COUNT_UP}`);
 
 /**
- * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
- * on its way in and opened on its way out; a record whose secrets can't be opened is `secret_unreadable`.
+ * Endpoints, found only by account and id: another account's endpoint does not exist here. Secrets are sealed
+ * when written and opened when read. A record whose secrets can't be opened is `secret_unreadable`.
  */
 export class EndpointStore {
   readonly #cache = new ParsedCache((raw) => this.#decode(raw), { bytes: CACHED_BYTES });
@@ -84,23 +85,29 @@ export class EndpointStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly sealer: Sealer,
-    /** Is told how much an account stores whenever its endpoints' version is read: it comes by the same command. */
+    /**
+     * Called with the usage of an account whenever its endpoints' version is read: the same command reads
+     * both.
+     */
     private readonly noteStanding: (accountId: AccountId, standing: Standing) => void = () => {},
   ) {
     this.#subscriptions = new SubscriptionStore(redis);
     this.#disabledEndpoints = new DisabledEndpoints(redis);
   }
 
-  /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
+  /**
+   * Always read from Redis, so that a change is in force for whatever starts after it. Parsed once per
+   * change.
+   */
   async find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
     const raw = await this.redis.hget(keys.endpoints(accountId), id);
     return raw === null ? undefined : ownedBy(accountId, this.#cache.get(id, raw));
   }
 
   /**
-   * Whether it is new: an endpoint that is there already stays as it is.
+   * Create an endpoint and give whether it is new: an existing one stays as it is.
    *
-   * @param most endpoints that the account may have.
+   * @param most the most endpoints of the account.
    * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
    */
   async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
@@ -113,8 +120,8 @@ export class EndpointStore {
   }
 
   /**
-   * Replaces the endpoint by what `change` makes of it; `undefined` when it is not there. Another change in
-   * between is never overwritten: `change` is asked again, with the newer one.
+   * Replace the endpoint by the result of `change`; `undefined` if it does not exist. A concurrent change is
+   * never overwritten: `change` is called again with the newer endpoint.
    *
    * @throws AppError `conflict` when another endpoint has its new uid.
    */
@@ -134,25 +141,30 @@ export class EndpointStore {
     }
   }
 
-  /** Whether it was there. Its history goes with it. */
+  /** Give whether it existed. Its history is removed with it. */
   async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
     const wasThere = (await this.#run(REMOVE, accountId, id)) === 1;
     await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
     return wasThere;
   }
 
-  /** Removes one that was created when its account was gone already, and what its creation left for the account. */
+  /**
+   * Remove an endpoint that was created when its account was gone already, and the data that its creation
+   * left for the account.
+   */
   async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
     await this.#run(REMOVE, accountId, id);
     await this.redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
   }
 
-  /** Removes all of an account at once. What else there is of them, the account's erasure finds by their ids. */
+  /**
+   * Remove all endpoints of an account at once. The account's erasure finds their other data by their ids.
+   */
   async removeAll(accountId: AccountId): Promise<void> {
     await this.#run(REMOVE_ALL, accountId);
   }
 
-  /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
+  /** The id of the endpoint that a client names. A text in the form of an id is not checked for existence. */
   async idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId | undefined> {
     if (isEndpointId(ref)) return ref;
     const id = await this.redis.hget(keys.endpointUids(accountId), ref);
@@ -168,19 +180,22 @@ export class EndpointStore {
     };
   }
 
-  /** The ids of those registered last. */
+  /** The ids of the latest endpoints. */
   async listIds(accountId: AccountId, limit: number): Promise<readonly EndpointId[]> {
     const { members } = await readNewestFirst(this.redis, keys.endpointIds(accountId), limit);
     return members as readonly EndpointId[];
   }
 
-  /** Those of the given endpoints that the account has. */
+  /** The account's endpoints among these. */
   async findAll(accountId: AccountId, ids: readonly string[]): Promise<readonly Endpoint[]> {
     const raws = ids.length === 0 ? [] : await this.redis.hmget(keys.endpoints(accountId), ...ids);
     return raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, this.#decode(raw))]));
   }
 
-  /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
+  /**
+   * The ids of the endpoints that a client names, in their order; `undefined` for endpoints that the account
+   * does not have.
+   */
   async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
     const ids = (await this.#run(FIND_IDS, accountId, ...refs)) as (EndpointId | '')[];
     return ids.map((id) => (id === '' ? undefined : id));
@@ -194,7 +209,7 @@ export class EndpointStore {
     return version ?? '0';
   }
 
-  /** All of them, without what only a delivery needs. */
+  /** All endpoints, without the members that only a delivery needs. */
   async listSubscribers(accountId: AccountId): Promise<readonly Subscriber[]> {
     return await this.#subscriptions.list(accountId);
   }
@@ -223,7 +238,7 @@ export class EndpointStore {
     return await this.#run(SAVE_IF_UNCHANGED, accountId, ...values);
   }
 
-  /** As `#save`, and keeps count of what is disabled. */
+  /** As `#save`, and updates the count of disabled endpoints. */
   async #replace(before: Endpoint, raw: string, changed: Endpoint): Promise<unknown> {
     const isSame = changed.status === before.status;
     if (!isSame && changed.status === 'disabled') await this.#disabledEndpoints.enter(changed);
@@ -245,7 +260,7 @@ function tooMany(most: number): AppError {
   return new AppError('limit_reached', `An account may have ${most} webhooks. Delete one to make room.`);
 }
 
-// A record that somebody has copied to another account would show its secrets to that one.
+// A record that was copied to another account would show its secrets to that one.
 function ownedBy(accountId: AccountId, endpoint: Endpoint): Endpoint {
   if (endpoint.accountId !== accountId) throw secretUnreadable();
   return endpoint;

@@ -14,15 +14,15 @@ const subscriberSchema = endpointSchema.pick({
   status: true,
   ordering: true,
 });
-/** An endpoint, as far as it must be known to tell which events it gets. */
+/** The members of an endpoint that decide which events it gets. */
 export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
 
-/** As much of a record as says what the endpoint asked for, also of one whose secrets can't be read. */
+/** Only the members about its subscription, also of a record whose secrets can't be read. */
 function parseSubscriber(raw: string): Subscriber {
   return subscriberSchema.parse(JSON.parse(raw));
 }
 
-/** The same kept apart from the record, which may be a thousand times as long. */
+/** The same, stored apart from the record, which may be a thousand times as long. */
 export function encodeSubscription({ events, filter, status, ordering }: Subscriber): string {
   return JSON.stringify({ events, filter, status, ordering });
 }
@@ -32,8 +32,8 @@ function decodeSubscription(id: string, raw: string): Subscriber {
 }
 
 /**
- * Keys of an account's endpoints, in the order in which the scripts know them. All have the account's hash tag, so each
- * change is one atomic script, in a Cluster too.
+ * Keys of an account's endpoints, in the order that the scripts expect. All have the account's hash tag, so
+ * each change is one atomic script, in a Cluster too.
  */
 export function endpointsKeys(accountId: AccountId): readonly string[] {
   return [
@@ -46,19 +46,22 @@ export function endpointsKeys(accountId: AccountId): readonly string[] {
 }
 
 /**
- * Where the subscriptions note for which version of the account they hold. A change of what a subscription is takes another
- * name: what another version of this service has made is then made anew, and so is ours by that one.
+ * The field with the version of the account that the subscriptions belong to. When the form of subscriptions
+ * changes, use another name: each version of the service then rebuilds the subscriptions that another version
+ * made.
  */
 export const MADE_AT = 'version:2';
 
 /**
- * The piece of script that each change of an account's endpoints begins with. It sets `version`, and `is_current`: whether
- * the subscriptions were those of the records until now, so that whoever changes both together may say so with `version`.
- * Else some process that knows no subscriptions has changed records, and the next reader makes them anew. Those of the first
- * endpoint of an account are current by themselves, whatever an erasure by such a process has left.
+ * The start of each script that changes an account's endpoints. It sets `version` and `is_current`: whether
+ * the subscriptions matched the records until now. A change of both together may then store `version` for the
+ * subscriptions. Otherwise a process without subscriptions has changed records, and the next reader rebuilds
+ * them. The subscriptions of an account's first endpoint are always current, whatever an erasure by such a
+ * process has left.
  *
- * A version must never come back: were it counted from 0 again once an account is erased, what a process remembers of the
- * one before would be taken for the one after. So it starts at the time, and no account changes more often than that runs.
+ * A version must never come back. If it restarted from 0 after an account's erasure, a cache of the former
+ * account would be used for the next one. So it starts at the present time, and no account changes faster
+ * than that runs.
  */
 export const COUNT_UP = `
   local before = redis.call('GET', KEYS[3])
@@ -77,13 +80,13 @@ export interface SubscriberPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-// Some 25 KB, where endpoints ask for a few types each; 1 MB, where each has the longest filter.
+// Some 25 KB, where endpoints subscribe to a few types each; 1 MB, where each has the longest filter.
 const SUBSCRIPTIONS_AT_ONCE = 250;
-// A record has 64 KiB and more, if it is an old one.
+// A record has up to 64 KiB, or more if it is old.
 const RECORDS_AT_ONCE = 20;
 
-// KEYS of all: see `endpointsKeys`. ARGV: from which id on, how many.
-// Gives the version, whether the subscriptions are those of the records, the ids, and the subscription of each or ''.
+// KEYS of all: see `endpointsKeys`. ARGV: the first id, how many. Gives the version, whether the
+// subscriptions match the records, the ids, and the subscription of each or ''.
 const READ = defineScript(`
   local ids = redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[1], '-', 'LIMIT', 0, ARGV[2])
   local version = redis.call('GET', KEYS[3])
@@ -93,8 +96,8 @@ const READ = defineScript(`
   for i = 1, #ids do texts[i] = texts[i] or '' end
   return { version or '', is_current and 1 or 0, ids, texts }`);
 
-// ARGV: the version that they were made at, who makes them, whether it is the first part and the last one, then ids and
-// subscriptions. Writes nothing any more once a record has changed, or somebody else has begun to do the same.
+// ARGV: the version that they were made at, the writer, whether it is the first part and the last one, then
+// ids and subscriptions. Stops writing once a record has changed, or another writer has begun.
 const WRITE = defineScript(`
   if redis.call('GET', KEYS[3]) ~= ARGV[1] then return 0 end
   if ARGV[3] == '1' then
@@ -108,7 +111,7 @@ const WRITE = defineScript(`
   end
   return 1`);
 
-/** What was read of an account's endpoints from some id on. */
+/** A part of an account's endpoints from some id on. */
 interface Read {
   readonly version: string;
   readonly isCurrent: boolean;
@@ -116,14 +119,15 @@ interface Read {
 }
 
 /**
- * What of an account's endpoints says which events they get, apart from the rest of their records. Whoever changes a record
- * changes this with it, and notes for which version of the account it holds. A version that does not know of it leaves
- * that note behind: then it is made anew from the records, and written.
+ * The members of an account's endpoints that decide which events they get, apart from the rest of their
+ * records. Each change of a record changes them too, and notes the version of the account that they belong
+ * to. A version of the service that does not know them leaves that note behind: then they are rebuilt from
+ * the records, and written.
  */
 export class SubscriptionStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** All of an account's, newest first: a chunk at a time. */
+  /** All of an account, newest first, one part at a time. */
   async list(accountId: AccountId): Promise<readonly Subscriber[]> {
     const subscribers: Subscriber[] = [];
     const versions = new Set<string>();
@@ -139,7 +143,7 @@ export class SubscriptionStore {
       before = entries.length < SUBSCRIPTIONS_AT_ONCE ? undefined : entries.at(-1)?.id;
     } while (before !== undefined);
     const [version, ...others] = versions;
-    // Of several versions it would be wrong for each.
+    // A mix of several versions would be wrong for each.
     if (wasMade && version && others.length === 0) await this.#write(accountId, version, subscribers);
     return subscribers;
   }
@@ -148,7 +152,7 @@ export class SubscriptionStore {
   async page(accountId: AccountId, limit: number, before?: EndpointId): Promise<SubscriberPage> {
     const { isCurrent, entries } = await this.#read(accountId, limit, before);
     const isWhole = isCurrent && entries.every(({ text }) => text !== '');
-    // Made once for all, or each list would read whole records.
+    // Rebuild them once for all, or each list would read whole records.
     const subscribers = isWhole ? entries.map(decode) : inOrder(entries, await this.list(accountId));
     const nextCursor = entries.length < limit ? undefined : (entries.at(-1)?.id as EndpointId | undefined);
     return { subscribers, nextCursor };
@@ -165,7 +169,10 @@ export class SubscriptionStore {
     };
   }
 
-  /** Those that have no text, from their records. Endpoints of an account that is being erased may have none. */
+  /**
+   * Build those without a text from their records. Endpoints of an account that is being erased may have
+   * none.
+   */
   async #makeAll(accountId: AccountId, entries: Read['entries']): Promise<readonly Subscriber[]> {
     const ids = entries.filter(({ text }) => text === '').map(({ id }) => id);
     const made: Subscriber[] = [];

@@ -12,23 +12,23 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
 
-/** An endpoint that is counted as disabled. */
+/** An endpoint in the index of disabled ones. */
 export interface CountedAsDisabled {
   readonly accountId: AccountId;
   readonly endpointId: EndpointId;
-  /** The version of the record that it was counted for: when that was written. */
+  /** The version of the record that it was entered for: the time of that change. */
   readonly since: number;
 }
 
-// Somebody may have disabled it once more meanwhile: that stays. KEYS: disabled. ARGV: endpoint, the latest version to go.
+// A later disabling stays. KEYS: disabled. ARGV: endpoint, the latest version to remove.
 const LEAVE = defineScript(`
   local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
   if since and tonumber(since) <= tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end`);
 
 /**
- * Which endpoints are disabled, for those who ask how many there are: whether one is disabled is for its own record to say,
- * which in a Cluster is on another node. An endpoint enters before its record changes and leaves after it, so a process that
- * dies in between leaves one too many, which `some` finds.
+ * An index of the disabled endpoints, to count and list them. The endpoint's own record decides whether it is
+ * disabled; in a Cluster that is on another node. An endpoint enters before its record changes and leaves
+ * after it, so a process that dies in between leaves a stale entry, which `some` finds.
  */
 export class DisabledEndpoints {
   constructor(private readonly redis: RedisClient) {}
@@ -51,12 +51,12 @@ export class DisabledEndpoints {
     return await this.redis.zcard(keys.disabledEndpoints);
   }
 
-  /** Addresses with since when, the latest first. `after` is the last one of the part before. */
+  /** Addresses with the time of disabling, the latest first. `after` is the last one of the part before. */
   async list(limit: number, after?: Mark): Promise<readonly Mark[]> {
     return await readTimeline(this.redis, keys.disabledEndpoints, { order: 'newest_first', limit, after });
   }
 
-  /** So many at most, by chance. */
+  /** At most `limit`, chosen at random. */
   async some(limit: number): Promise<readonly CountedAsDisabled[]> {
     const pairs = await this.redis.zrandmember(keys.disabledEndpoints, limit, 'WITHSCORES');
     return pairs.flatMap((address, i) => (i % 2 === 0 ? [toCounted(address, pairs[i + 1])] : []));
@@ -69,21 +69,21 @@ function toCounted(address: string, since: string | undefined): CountedAsDisable
   return { ...decodeAddress(address), since: Number(since) };
 }
 
-// KEYS: open breakers. ARGV: address, until when it counts, now, for how long any counts at most.
+// KEYS: open breakers. ARGV: address, until when it counts, now, the longest time that any counts.
 const ENTER = defineScript(`
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
   redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
 
 /**
- * Which endpoints' breakers are open, for those who ask how many there are: whether one is open is for its own record to
- * say. Each is here for as long as it is open and waits for its probe, a minute at most. So a worker that dies between the
- * two records leaves this one wrong for two minutes at most.
+ * An index of the endpoints with an open breaker, to count and list them. The breaker's own record decides
+ * whether it is open. Each endpoint is here while its breaker is open and waits for its probe, a minute at
+ * most. So a worker that dies between the two records leaves this one wrong for two minutes at most.
  */
 export class OpenBreakers {
   constructor(private readonly redis: RedisClient) {}
 
-  /** Both in milliseconds since the Unix epoch. */
+  /** Both times in milliseconds since the Unix epoch. */
   async enter(address: EndpointAddress, openUntil: number, now: number): Promise<void> {
     const args = [encodeAddress(address), openUntil + PROBE_MS, now, MAX_OPEN_MS + PROBE_MS];
     await ENTER(this.redis, [keys.openBreakers], args);
@@ -97,7 +97,10 @@ export class OpenBreakers {
     return await this.redis.zcount(keys.openBreakers, now, '+inf');
   }
 
-  /** Addresses with until when they count, the latest first. `after` is the last one of the part before. */
+  /**
+   * Addresses with the time until which they count, the latest first. `after` is the last one of the part
+   * before.
+   */
   async list(now: number, limit: number, after?: Mark): Promise<readonly Mark[]> {
     const range = { since: now };
     return await readTimeline(this.redis, keys.openBreakers, { order: 'newest_first', range, limit, after });

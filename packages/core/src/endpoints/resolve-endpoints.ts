@@ -4,9 +4,9 @@ import { AppError } from '../platform/app-error';
 import type { EndpointStore } from './redis-endpoint-store';
 
 /**
- * Gives the ids of endpoints that were looked up, each once.
+ * Give the ids of endpoints that were looked up, each once.
  *
- * @throws AppError `invalid_request`, which names those that the account has not.
+ * @throws AppError `invalid_request`, which names the endpoints that the account does not have.
  */
 export type ResolvedEndpoints = (refs: readonly EndpointRef[]) => readonly EndpointId[];
 
@@ -14,7 +14,7 @@ export interface LookUpEndpointsContext {
   readonly endpointStore: Pick<EndpointStore, 'findIds'>;
 }
 
-/** Look up all that a request names at once, however many of its events name the same endpoints. */
+/** Look up all endpoints that a request names at once, however many of its events name the same ones. */
 export async function lookUpEndpoints(
   { endpointStore }: LookUpEndpointsContext,
   accountId: AccountId,
@@ -49,7 +49,7 @@ export interface RequireEndpointContext {
 }
 
 /**
- * Give the id of an endpoint that is there, for work with what belongs to it.
+ * Give the id of an existing endpoint, to read or change data below it.
  *
  * @throws AppError `not_found` when the account has no such endpoint.
  */

@@ -7,10 +7,10 @@ import { updateTime } from './disable';
 
 const PREFIX = 'whsec_';
 const NEW_SECRET_BYTES = 32;
-// Standard Webhooks 1.0 asks for keys of 24 to 64 bytes.
+// Standard Webhooks 1.0 requires keys of 24 to 64 bytes.
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
-// Of as many bytes, as an encoder writes it: the bits that the last character has to spare are 0.
+// The base64 of this many bytes, as an encoder writes it: the spare bits of the last character are 0.
 const FORM =
   /^whsec_([A-Za-z0-9+/]{4}){8,20}([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{4}[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 
@@ -19,7 +19,7 @@ export function newSecret(): string {
   return PREFIX + randomBytes(NEW_SECRET_BYTES).toString('base64');
 }
 
-/** A secret that a client brings along. */
+/** A secret that a client provides. */
 export const secretSchema = z
   .string()
   .regex(FORM, `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`)
@@ -32,10 +32,10 @@ const MAX_OVERLAP_SECONDS = 7 * 86_400;
 // Each adds 48 characters to a header of every request.
 const MAX_LIVE_SECRETS = 5;
 
-/** What a client may say when it has a secret rotated. */
+/** The input of a rotation. */
 export const secretRotationSchema = z
   .strictObject({
-    /** How long the secrets so far go on to sign beside the new one. */
+    /** How long the former secrets sign beside the new one. */
     overlap_seconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(DEFAULT_OVERLAP_SECONDS),
     secret: secretSchema.optional(),
   })
@@ -43,17 +43,17 @@ export const secretRotationSchema = z
   .meta({ id: 'SecretRotation' });
 export type SecretRotation = z.output<typeof secretRotationSchema>;
 
-/** A rotation with all that it needs. */
+/** The input of a rotation, complete. */
 export interface RotationStep {
   readonly secret: string;
   readonly overlapMs: number;
-  /** Tells it from any other. */
+  /** Tells the rotation from any other. */
   readonly rotation: string;
 }
 
 /**
- * The endpoint with a new secret before those that still sign. No older one signs beyond the overlap; with none,
- * the new one is alone at once. What a rotation has changed, repeating it does not change again.
+ * Give the endpoint with a new secret in front of those that still sign. No older one signs beyond the
+ * overlap; with an overlap of 0 the new one is alone at once. Repeating a rotation changes nothing.
  *
  * @throws AppError `invalid_request` for a secret that signs already, `conflict` when too many do.
  */

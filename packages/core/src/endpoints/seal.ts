@@ -6,24 +6,24 @@ import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
 // sealed.v1.<key id>.<base64url of nonce, ciphertext, tag>
 const PREFIX = 'sealed.v1.';
 
-/** Makes texts unreadable in the store, and readable again. Without a key, texts stay plain. */
+/** Encrypts texts for the store, and decrypts them. Without a key, texts stay plain. */
 export class Sealer {
-  /** @param keys the first of them seals, and any of them opens what it has sealed. */
+  /** @param keys the first key seals; every key opens the texts that it has sealed. */
   constructor(private readonly keys: readonly SealingKey[]) {}
 
-  /** `owner` says whose text it is, and of what kind: it can be opened for the same owner only. */
+  /** `owner` names the owner and the kind of the text: it can be opened only for the same owner. */
   seal(text: string, owner: string): string {
     const [first] = this.keys;
     return first === undefined ? text : sealUnder(first, text, owner);
   }
 
-  /** Gives back a text that was never sealed as it is. @throws AppError `secret_unreadable`. */
+  /** A text that was never sealed is returned unchanged. @throws AppError `secret_unreadable`. */
   open(text: string, owner: string): string {
     return text.startsWith(PREFIX) ? openWithOneOf(this.keys, text, owner) : text;
   }
 }
 
-/** Not the client's fault, and nothing that it could change. */
+/** Not the client's fault, and the client can't change it. */
 export function secretUnreadable(cause?: unknown): AppError {
   return new AppError(
     'secret_unreadable',
@@ -52,7 +52,7 @@ function openWithOneOf(keys: readonly SealingKey[], text: string, owner: string)
   }
 }
 
-/** What seals in this process, with a warning if that is nothing. */
+/** Make the sealer of this process, with a warning if it has no key. */
 export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
   if (keys.length === 0) {
     emit({
@@ -64,19 +64,19 @@ export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
   return new Sealer(keys);
 }
 
-/** An endpoint's record in the store: JSON in which everything secret is sealed. */
+/** An endpoint's record in the store: JSON with all secrets sealed. */
 export function encodeEndpoint(endpoint: Endpoint, sealer: Sealer): string {
   return JSON.stringify(mapSecrets(endpoint, (text, owner) => sealer.seal(text, owner)));
 }
 
-/** The way back. @throws AppError `secret_unreadable`. */
+/** Read a record of `encodeEndpoint`. @throws AppError `secret_unreadable`. */
 export function decodeEndpoint(raw: string, sealer: Sealer): Endpoint {
   return mapSecrets(endpointSchema.parse(JSON.parse(raw)), (text, owner) => sealer.open(text, owner));
 }
 
 type MapText = (text: string, owner: string) => string;
 
-// Each is bound to its account, its endpoint and its place, so that it opens nowhere else.
+// Each is bound to its account, its endpoint and its position, so that it opens nowhere else.
 function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
   const owner = `${endpoint.accountId}/${endpoint.id}`;
   const { secrets, headers, tls } = endpoint;

@@ -14,23 +14,23 @@ interface Snapshot {
   readonly byId: ReadonlyMap<EndpointId, Subscriber>;
 }
 
-/** Who asked for a type, whatever their filters on data. */
+/** The subscribers of a type, whatever their filters on data. */
 export interface TypeSubscribers {
   readonly subscribers: readonly Subscriber[];
-  /** How many characters their filters have together; 0: there are none. */
+  /** The total length of their filters in characters; 0: no filters. */
   readonly filterLength: number;
 }
 
-/** The same at one version, worked out on first demand. */
+/** The same at one version, computed on first demand. */
 interface KnownTypeSubscribers extends TypeSubscribers {
   readonly snapshot: Snapshot;
 }
 
-// Some 100,000 endpoints that ask for a few types each.
+// Some 100,000 endpoints with a few types each.
 const SNAPSHOT_BYTES = 64 * 1024 * 1024;
-// All of those for a few types.
+// All of those, for a few types.
 const BY_TYPE_BYTES = 16 * 1024 * 1024;
-// Of filters on data those used last: 2,000 of the largest, 100,000 of one condition each.
+// The filters on data that were used last: 2,000 of the largest, 100,000 with one condition each.
 const COMPILED_BYTES = 64 * 1024 * 1024;
 const COMPILED_BYTES_PER_CHARACTER = 8;
 // An endpoint without its filters, in its list and by its id.
@@ -40,22 +40,22 @@ const FILTER_BYTES = 24;
 const REFERENCE_BYTES = 8;
 const ENTRY_BYTES = 300;
 
-/** Who gets events of an account, at one moment. */
+/** The subscriptions of an account at one moment. */
 export interface AccountSubscriptions {
   subscribedTo(type: string): TypeSubscribers;
-  /** The filter of a subscriber, read when it is asked for first. */
+  /** The filter of a subscriber, compiled on first use. */
   compiled(filter: string): PayloadFilter;
-  /** Those of the given endpoints that the account has. */
+  /** The account's endpoints among these. */
   presentOf(ids: readonly EndpointId[]): readonly Subscriber[];
 }
 
-/** What an account's endpoints are like by now: grows with each change to them. */
+/** The version of an account's endpoints: it grows with each change to them. */
 export type EndpointsVersion = string;
 
 /**
- * Who asked for an event type. The account's version is read each time, so that an endpoint registered before
- * the event was published is always found; the endpoints themselves only when the version has changed, and then once
- * for all who want to know.
+ * The subscribers of an event type. The account's version is read each time, so that an endpoint registered
+ * before the event was published is always found. The endpoints themselves are read only when the version has
+ * changed, and then once for all concurrent callers.
  */
 export class Subscriptions {
   readonly #snapshots = new LRUCache<AccountId, Snapshot>({
@@ -81,7 +81,7 @@ export class Subscriptions {
     return await this.endpointStore.version(accountId);
   }
 
-  /** @param version read no earlier than what is published came in. */
+  /** @param version read no earlier than the published events arrived. */
   async current(
     accountId: AccountId,
     version: Promise<EndpointsVersion> = this.readVersion(accountId),
@@ -105,7 +105,7 @@ export class Subscriptions {
     return found;
   }
 
-  // Kept by its text: many endpoints may have the same, and most have the same as before when an account changes.
+  // Cached by its text: many endpoints may share one, and most keep theirs when an account changes.
   #compiled(text: string): PayloadFilter {
     const known = this.#filters.get(text);
     if (known) return known;
@@ -120,7 +120,8 @@ export class Subscriptions {
   }
 
   async #load(accountId: AccountId, version: EndpointsVersion): Promise<Snapshot> {
-    // Read after its version: should a change slip in between, the next event finds a newer version and reads again.
+    // Read after its version: if a change happens in between, the next event finds a newer version and reads
+    // again.
     const subscribers = await this.endpointStore.listSubscribers(accountId);
     const snapshot = { version, subscribers, byId: new Map(subscribers.map((one) => [one.id, one])) };
     this.#snapshots.set(accountId, snapshot);
@@ -132,7 +133,8 @@ function asksFor(filters: readonly string[], type: string): boolean {
   return filters.some((filter) => matchesType(filter, type));
 }
 
-// What is larger than the whole cache is kept all the same, alone: or each event would read it anew.
+// A snapshot larger than the whole cache is kept all the same, alone: otherwise each event would read it
+// again.
 function sizeOf({ subscribers }: Snapshot): number {
   const size = subscribers.reduce((sum, subscriber) => sum + sizeOfSubscriber(subscriber), ENTRY_BYTES);
   return Math.min(SNAPSHOT_BYTES, size);

@@ -7,10 +7,10 @@ import type { EventTypeStore } from '../../event-types/redis-event-type-store';
 import { AppError, invalidRequest, shorten } from '../../platform/app-error';
 import type { EndpointStore } from '../redis-endpoint-store';
 
-/** The filter that asks for everything that is published; what this service itself tells is asked for by name. */
+/** The filter for every published event. Operational events need a filter by name. */
 export const EVERY_EVENT = '*';
 
-/** For the descriptions of filters. What is of another form asks for nothing, and is refused as unknown. */
+/** The form of filters for API descriptions. Any other text matches nothing, and is refused as unknown. */
 export const FILTER_FORM = {
   pattern: '^([*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)*[.][*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)+)$',
   maxLength: 102,
@@ -18,14 +18,14 @@ export const FILTER_FORM = {
 
 const PREFIX_END = '.*';
 
-/** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) asks for events of this type. */
+/** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) matches this type. */
 export function matchesType(filter: string, type: string): boolean {
   if (filter === EVERY_EVENT) return !isOperational(type);
   if (filter === type) return true;
   return filter.endsWith(PREFIX_END) && type.startsWith(filter.slice(0, -1));
 }
 
-/** Whether a filter can match anything out of the catalogue; one that can't is a slip of the pen. */
+/** Whether a filter can match any type of the catalogue. If not, it is a typing error. */
 export function isKnownFilter(filter: string, typeNames: readonly string[]): boolean {
   return typeNames.some((type) => matchesType(filter, type));
 }
@@ -36,7 +36,7 @@ export interface RemoveEventTypeContext {
   readonly endpointStore: Pick<EndpointStore, 'listSubscribersByPage'>;
 }
 
-/** How many of an account's endpoints would have a filter that matches nothing. */
+/** How many of an account's endpoints would be left with a filter that matches nothing. */
 interface AccountSubscribers {
   readonly accountId: AccountId;
   readonly count: number;
@@ -47,13 +47,15 @@ const ENDPOINTS_AT_ONCE = 250;
 const ACCOUNTS_NAMED = 5;
 
 /**
- * Take an event type that an operator added out of the catalogue. Its events stay, and are delivered, since a delivery never
- * looks at the catalogue. It reads what every endpoint of every account asks for: it is for operators, and now and then.
+ * Remove an event type that an operator added from the catalogue. Its events stay and are delivered, since a
+ * delivery never reads the catalogue. It reads the filters of every endpoint of every account: for operators,
+ * and rarely.
  *
- * An endpoint that is registered at this very moment may go on asking for it: for what nobody can publish any more.
+ * An endpoint that is registered at this very moment may keep a filter for it: for a type that nobody can
+ * publish any more.
  *
- * @throws AppError `not_found`; `conflict` for a type that is built in, or that endpoints ask for by a filter that
- *   matches no other type.
+ * @throws AppError `not_found`; `conflict` for a built-in type, or one with subscribers whose filter matches
+ *   no other type.
  */
 export async function removeEventType(context: RemoveEventTypeContext, name: string): Promise<void> {
   const { eventTypeStore } = context;
@@ -118,9 +120,9 @@ export interface KnownFiltersContext {
 }
 
 /**
- * Make sure that there are event types that an endpoint asks for; types that operators added count as well.
+ * Make sure that the event types of an endpoint's filters exist; types that operators added count as well.
  *
- * @throws AppError `invalid_request`, which names the filters that match none.
+ * @throws AppError `invalid_request`, which names the filters without a match.
  */
 export async function requireKnownFilters(
   { eventTypeStore }: KnownFiltersContext,

@@ -14,16 +14,16 @@ import {
 /** One comparison. */
 export interface Condition {
   readonly kind: 'condition';
-  /** As it was written. */
+  /** As the client wrote it. */
   readonly path: string;
   readonly names: readonly string[];
   readonly operator: OperatorName;
-  /** What it compares with. */
+  /** The operand. */
   readonly expected: unknown;
   readonly holds: Holds;
 }
 
-/** A filter, ready to be evaluated. It is no deeper than `FILTER_BOUNDS.levels`. */
+/** A filter, ready to be evaluated. It is at most as deep as `FILTER_BOUNDS.levels`. */
 export type FilterNode =
   | Condition
   | { readonly kind: 'all' | 'any'; readonly of: readonly FilterNode[] }
@@ -39,13 +39,13 @@ export type ParsedFilter =
   | { readonly node: FilterNode; readonly validationErrors?: undefined }
   | { readonly validationErrors: readonly FilterError[] };
 
-/** How large a filter may be. `searches`: conditions by `contains`, the only ones that go through a text or a list. */
+/** The bounds of a filter. `searches`: conditions by `contains`, the only ones that scan a text or a list. */
 export const FILTER_BOUNDS = { levels: 5, conditions: 50, searches: 10, bytes: 4_096 };
 
 const COMBINATIONS = ['$any', '$all', '$not'];
 const MEMBER_WITH_DOLLAR = String.raw`a member whose name begins with $ is written "\\$…"`;
 
-/** Reads a filter from JSON. The time that it takes is bounded, whatever is given. */
+/** Read a filter from JSON. The time is bounded for any input. */
 export function parsePayloadFilter(value: unknown): ParsedFilter {
   const reader = new FilterReader();
   const node = reader.readFilter(value, [], 1);
@@ -100,7 +100,7 @@ class FilterReader {
     if (!Array.isArray(value) || value.length === 0) {
       return [this.#fault(path, 'must be a list of at least one filter')];
     }
-    // Each has a condition, or a fault.
+    // Each has a condition, or a validation error.
     const some = value.slice(0, FILTER_BOUNDS.conditions + 1);
     return some.map((each, index) =>
       this.#isFull() ? NOTHING : this.readFilter(each, [...path, index], level + 1),
@@ -141,12 +141,12 @@ class FilterReader {
       );
       return NOTHING;
     }
-    // What has no fault is what it is built from.
+    // The operand without an error is the input of `build`.
     const holds = operators[operator].build(expected as never);
     return { kind: 'condition', path: member, names: namesOf(member), operator, expected, holds };
   }
 
-  // Faults count as well, or a body of nothing but faults would be read to its end.
+  // Errors count as well, or a body of nothing but errors would be read to its end.
   #isFull(): boolean {
     if (this.#conditions + this.validationErrors.length < FILTER_BOUNDS.conditions) return false;
     if (this.#conditions >= FILTER_BOUNDS.conditions && this.validationErrors.length === 0) {
@@ -161,7 +161,7 @@ class FilterReader {
   }
 }
 
-// Stands for what has a fault: it is never evaluated.
+// Stands for a part with an error: it is never evaluated.
 const NOTHING: FilterNode = { kind: 'all', of: [] };
 
 function all(of: readonly FilterNode[]): FilterNode {
@@ -191,10 +191,10 @@ function unknownOperator(member: string, name: string): string {
   return `is not a known operator; there are ${operatorNames.join(', ')}. A member within is written "${path}"`;
 }
 
-// Event data are no deeper than five times as much.
+// Event data are at most five times as deep.
 const MOST_NAMES = 20;
 
-/** The names that a path such as `customer.tier` leads along; a dot that is part of a name is written `\.`. */
+/** The names in a path such as `customer.tier`; a dot that is part of a name is written `\.`. */
 function namesOf(path: string): readonly string[] {
   if (!path.includes('\\')) return path.split('.');
   const names = [''];
@@ -208,9 +208,9 @@ function namesOf(path: string): readonly string[] {
   return names;
 }
 
-/** What is wrong with a path, if anything is. */
+/** The validation error of a path, if there is one. */
 function faultOfPath(path: string): string | undefined {
-  // Whoever copies such a member without care sets the copy's prototype, so no body has one: see `prototypeFaults`.
+  // A careless copy of such a member sets the copy's prototype, so no body has one: see `prototypeFaults`.
   if (path === '__proto__') return String.raw`is written "\\__proto__"`;
   const names = namesOf(path);
   if (names.length > MOST_NAMES) return `must have at most ${MOST_NAMES} names; this has ${names.length}`;
@@ -222,7 +222,10 @@ function faultOfPath(path: string): string | undefined {
 
 const INDEX = /^(?:0|[1-9][0-9]{0,9})$/;
 
-/** What is there in data that were parsed from JSON; `undefined`: nothing. Only own members are, whatever their names. */
+/**
+ * The value in data that were parsed from JSON; `undefined`: absent. Only own members count, whatever their
+ * names.
+ */
 export function lookUp(data: unknown, names: readonly string[]): unknown {
   let found = data;
   for (const name of names) {

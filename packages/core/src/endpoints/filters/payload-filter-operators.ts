@@ -1,10 +1,10 @@
-/** What a member is compared with. */
+/** The values that a member can be compared with. */
 export type Scalar = string | number | boolean | null;
 
-/** Whether what was found holds; `undefined`: there is no such member. */
+/** Whether the condition holds for a value; `undefined`: the member is absent. */
 export type Holds = (found: unknown) => boolean;
 
-/** What is wrong, and below which item where it is a list. */
+/** The validation error, and below which item if the operand is a list. */
 export interface OperandError {
   readonly index?: number;
   readonly detail: string;
@@ -12,18 +12,20 @@ export interface OperandError {
 
 interface Operator {
   readonly validationErrorsOf: (operand: unknown) => readonly OperandError[];
-  /** Only for an operand without a fault. */
+  /** Only for an operand without an error. */
   readonly build: (operand: never) => Holds;
 }
 
 const MOST_LISTED = 100;
 
-// So that one filter costs about as much as a delivery at most, however long the data are: ten searches for what is nearly
-// everywhere in such a text take half a millisecond.
+// Bounds the cost of one filter to about that of a delivery, however long the data are: ten searches for a
+// text with many near matches take half a millisecond.
 const MOST_CHARACTERS_SEARCHED = 4_096;
 const MOST_ITEMS_SEARCHED = 1_000;
 
-/** What can be asked of a member. What is not there, or is of another type, holds for `ne`, `not_in` and `exists: false` alone. */
+/**
+ * The operators. An absent member, or one of another type, holds only for `ne`, `not_in` and `exists: false`.
+ */
 export const operators = {
   eq: { validationErrorsOf: scalarErrors, build: (operand: Scalar) => (found) => found === operand },
   ne: { validationErrorsOf: scalarErrors, build: (operand: Scalar) => (found) => found !== operand },
@@ -74,7 +76,8 @@ export function scalarErrors(operand: unknown): readonly OperandError[] {
   return typeof operand === 'number' ? numberErrors(operand) : [];
 }
 
-// Of two whole numbers beyond that, JSON.parse may make one: the data of an event are read by it. Within it none is mistaken.
+// JSON.parse, which reads an event's data, may merge two whole numbers beyond this bound. Within it every
+// number is exact.
 function numberErrors(operand: number): readonly OperandError[] {
   if (Math.abs(operand) <= Number.MAX_SAFE_INTEGER) return [];
   const most = Number.MAX_SAFE_INTEGER;
@@ -85,7 +88,7 @@ function orderFaults(operand: unknown): readonly OperandError[] {
   if (typeof operand === 'number') return numberErrors(operand);
   if (typeof operand !== 'string')
     return [{ detail: 'must be a number, or a string to compare strings with' }];
-  // A number in quotes never holds for any number, which nobody means.
+  // A number in quotes never equals any number, which nobody intends.
   const isNumber = operand.trim() !== '' && Number.isFinite(Number(operand));
   return isNumber ? [{ detail: `must be a number: ${Number(operand)}, without quotes` }] : [];
 }
@@ -116,13 +119,13 @@ function ordering(isRight: (difference: number) => boolean): Operator {
   };
 }
 
-// By comparison: the data may hold 1e400, which is Infinity, and that less itself is no number.
+// By comparison: the data may contain 1e400, which is Infinity, and Infinity minus Infinity is not a number.
 function differenceOf(a: number, b: number): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** By code points. JavaScript's own comparison puts those beyond U+FFFF before some that are below. */
+/** By code points. JavaScript's own comparison puts some code points beyond U+FFFF before smaller ones. */
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) {

@@ -9,22 +9,22 @@ import {
 } from './parse-payload-filter';
 import type { Scalar } from './payload-filter-operators';
 
-/** What one condition has come to. */
+/** The result of one condition. */
 export interface Explained extends Pick<Condition, 'path' | 'operator' | 'expected'> {
-  /** What is there, long values shortened; left out: nothing is. */
+  /** The value found, long values shortened; absent: the member is absent. */
   readonly found?: Found;
   readonly holds: boolean;
 }
 
-/** A filter that was read, as long as it is needed. */
+/** A compiled filter. */
 export interface PayloadFilter {
-  /** Whether an event with these data passes. They are what JSON.parse gives. */
+  /** Whether an event with these data passes. Pass the result of JSON.parse. */
   readonly matches: (data: unknown) => boolean;
-  /** Every condition by itself, in the order of the filter. */
+  /** The result of every condition, in the order of the filter. */
   readonly explain: (data: unknown) => readonly Explained[];
 }
 
-/** Makes a filter out of what `payloadFilterSchema` has taken. @throws TypeError for anything else. */
+/** Compile a value that `payloadFilterSchema` has accepted. @throws TypeError for anything else. */
 export function compilePayloadFilter(value: unknown): PayloadFilter {
   const parsed = parsePayloadFilter(value);
   if (parsed.validationErrors) throw new TypeError('This is no filter.');
@@ -41,15 +41,15 @@ function filterOf(node: FilterNode): PayloadFilter {
 const everything: PayloadFilter = { matches: () => true, explain: () => [] };
 
 /**
- * Makes a filter out of a stored text. One that this version can't read was written by a later one: until that is back, its
- * webhook gets everything, as from a version that knows no filters.
+ * Compile a stored text. If this version can't read it, a later version wrote it: until that is back, its
+ * webhook gets everything, as from a version without filters.
  */
 export function readStoredFilter(text: string): PayloadFilter {
   const parsed = parsePayloadFilter(JSON.parse(text));
   return parsed.validationErrors ? everything : filterOf(parsed.node);
 }
 
-// As deep as a filter may be.
+// Recursion is bounded by the depth of a filter.
 function matches(node: FilterNode, data: unknown): boolean {
   switch (node.kind) {
     case 'condition':
@@ -120,7 +120,7 @@ const DESCRIPTION = [
   `${FILTER_BOUNDS.conditions} conditions, ${FILTER_BOUNDS.levels} levels and ${FILTER_BOUNDS.bytes} bytes.`,
 ].join(' ');
 
-/** A filter on the data of events, as it was sent. */
+/** A filter on the data of events, as the client sent it. */
 export const payloadFilterSchema = z
   .unknown()
   .superRefine((value, context) => {
@@ -141,11 +141,11 @@ export const payloadFilterSchema = z
 /** A value as an explanation shows it. */
 export type Found = Scalar | readonly Scalar[] | Readonly<Record<string, Scalar>>;
 
-// An answer explains up to fifty conditions for each of a hundred events.
+// A response explains up to fifty conditions for each of a hundred events.
 const MOST_SHOWN = 5;
 const MORE = '…';
 
-/** A value out of data that may be long: texts are cut, of lists and objects the first few entries stay. */
+/** Shorten a value out of data: texts are cut, lists and objects keep their first few entries. */
 function showFound(value: unknown): Found {
   if (Array.isArray(value)) {
     const shown = value.slice(0, MOST_SHOWN).map(showScalar);

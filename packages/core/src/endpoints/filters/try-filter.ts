@@ -10,7 +10,7 @@ import { scanPage } from '../../platform/batches';
 import { type KnownFiltersContext, matchesType, requireKnownFilters } from './event-filters';
 import type { Explained, PayloadFilter } from './payload-filter';
 
-/** What a filter is tried on. */
+/** The data to try a filter on. */
 export type TrySource =
   | { readonly kind: 'data'; readonly data: unknown }
   /** The catalogue's example of a type. */
@@ -21,12 +21,12 @@ export type TrySource =
 /** The account's last events. */
 export interface LastEvents {
   readonly kind: 'last';
-  /** Only those that an endpoint with these would get. */
+  /** Only those that an endpoint with these filters would get. */
   readonly types?: readonly string[] | undefined;
   readonly most: number;
 }
 
-/** How an event fares with a filter. */
+/** The result of a filter for one event. */
 export interface Trial {
   readonly event?: { readonly id: EventId; readonly createdAt: number };
   readonly type?: string;
@@ -40,14 +40,14 @@ export interface TryFilterContext extends KnownFiltersContext, ReadEventTypeCont
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
 }
 
-// Beyond that the last events end: where hardly any is of the types, and where they are long.
+// Ends the search where hardly any of the last events matches the types, and where they are long.
 const MOST_SCANNED = 300;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Try a filter on data, or on events that are there. Nothing is sent, and nothing changes.
+ * Try a filter on data, or on stored events. Nothing is sent, and nothing changes.
  *
- * @throws AppError `invalid_request` for an event or a type that is not there.
+ * @throws AppError `invalid_request` for an unknown event or type.
  */
 export async function tryFilter(
   context: TryFilterContext,
@@ -87,7 +87,7 @@ async function findEvent(
   throw invalidRequest([{ pointer: '/event_id', detail: 'is no event of the account' }]);
 }
 
-// One after the other, so that no more than one of them is in memory, and others have their turn in between.
+// One after the other, so that only one is in memory at a time, and other work runs in between.
 async function tryOnLast(
   context: TryFilterContext,
   accountId: AccountId,

@@ -14,20 +14,22 @@ import { defineScript, type ScriptTarget } from '../../platform/redis-script';
 
 export interface AdmissionRequest {
   readonly eventId: EventId;
-  /** When its event was accepted: its place in the order. Milliseconds since the Unix epoch. */
+  /** When its event was accepted: its position in the order. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
-  /** How many attempts there may be within any second. */
+  /** The most attempts within any second. */
   readonly rateLimit: number | undefined;
-  /** What the attempt is counted by, unique to it, also among those that repeat it after a crash. */
+  /** The key that counts the attempt. It is unique, even among attempts that repeat it after a crash. */
   readonly attemptKey: string;
-  /** Longer than any attempt: after this it no longer counts, for its worker died. Milliseconds. */
+  /** Longer than any attempt: after this it no longer counts, because its worker died. Milliseconds. */
   readonly leaseMs: number;
-  /** Whether it was held before, or tried: others do not go before those that are held for the rate limit. */
+  /**
+   * Whether it was held or tried before: others do not overtake deliveries that are held for the rate limit.
+   */
   readonly hasWaited: boolean;
   /**
    * - `any`: the endpoint's deliveries go in any order.
-   * - `look`: one at a time; is this the first one in the order?
-   * - `begin`: the same, and if so, it is this one's turn until it has ended.
+   * - `look`: one at a time; check whether this is the first one in the order.
+   * - `begin`: the same, and if so, it has the turn until it ends.
    */
   readonly ordering: 'any' | 'look' | 'begin';
 }
@@ -37,15 +39,15 @@ export type AdmissionAnswer =
   | { readonly kind: 'breaker_open'; readonly openUntil: number }
   | { readonly kind: 'rate_limited'; readonly nextInMs: number }
   | { readonly kind: 'out_of_turn' }
-  /** To `look`: nobody has begun, and it is the first one. */
+  /** For `look`: no delivery has begun, and this is the first one. */
   | { readonly kind: 'first' };
 
-/** How an endpoint stands with all that may hold its deliveries back. */
+/** The state of everything that may hold an endpoint's deliveries back. */
 export interface Standing {
   readonly breaker: BreakerState;
   /** How many attempts the rate limit allows now, and in how many milliseconds the next one. */
   readonly rate: { readonly free: number; readonly nextInMs: number };
-  /** Of those that go one at a time: whose turn it is, or who comes first. */
+  /** In strict order: the delivery that has the turn, or the first one. */
   readonly next: OrderedDelivery | undefined;
 }
 
@@ -57,13 +59,13 @@ export interface OrderedDelivery {
   readonly hasBegun: boolean;
 }
 
-/** The rate limit is so many attempts in this time. */
+/** The rate limit counts attempts in this time. */
 export const RATE_WINDOW_MS = 1_000;
-// Of an endpoint without attempts nothing stays.
+// An endpoint without attempts leaves no keys.
 const KEPT_MS = 3_600_000;
 
-// All workers go by the clock of Redis. An attempt stops counting when its millisecond is over, so that the window is a
-// whole second also where a clock's milliseconds begin.
+// All workers use the clock of Redis. An attempt stops counting after its millisecond, so that the window is
+// a whole second also where a clock's milliseconds begin.
 const NOW = `
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -75,9 +77,9 @@ const NEXT_IN = `
     return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
   end`;
 
-// One that has begun keeps its turn for as long as it is in the order: what is left of a turn after that is void.
-// KEYS: breaker, recent attempts, order, turn, waiting for the rate limit. ARGV: the worker's time, event, time of
-// acceptance, ordering, rate limit (0: none), attempt, lease, whether it has waited.
+// A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the
+// order is void. KEYS: breaker, recent attempts, order, turn, waiting for the rate limit. ARGV: the worker's
+// time, event, time of acceptance, ordering, rate limit (0: none), attempt, lease, whether it has waited.
 const ADMIT = defineScript(`${NOW}
   local breaker, recent, order, turn, waiting = unpack(KEYS)
   ${NEXT_IN}
@@ -110,8 +112,8 @@ const ADMIT = defineScript(`${NOW}
   redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
   return {'admitted', 1}`);
 
-// KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the breaker's failures
-// and open-until as they were, the worker's time.
+// KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the
+// breaker's failures and open-until at admission, the worker's time.
 const WITHDRAW = defineScript(`${NOW}
   if ARGV[1] ~= '' then redis.call('ZADD', KEYS[2], 'XX', at(${RATE_WINDOW_MS}), ARGV[1]) end
   if ARGV[2] == '0' then return end
@@ -136,7 +138,7 @@ const STAND = defineScript(`${NOW}
   end
   return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun}`);
 
-// KEYS: order. ARGV: when it was accepted and id of each event.
+// KEYS: order. ARGV: time of acceptance and id of each event.
 const JOIN_ORDER = defineScript(`
   for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', ARGV[i], ARGV[i + 1]) end`);
 
@@ -158,18 +160,18 @@ const standingSchema = z.tuple([
   z.number(),
 ]);
 
-/** All that limits an endpoint's attempts, whichever worker makes them. It has the endpoint's hash tag. */
+/** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
 export function keysOfLimits(endpointId: EndpointId): readonly string[] {
   const parts = [keys.breaker, keys.recentAttempts, keys.order, keys.turn, keys.rateWaiting];
   return parts.map((keyOf) => keyOf(endpointId));
 }
 
 /**
- * What lets an attempt begin, in one step that takes all of it or nothing: the circuit breaker's probe, a place within the
- * rate limit, the turn of an endpoint whose deliveries go one at a time.
+ * Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a permit
+ * within the rate limit, the turn of an endpoint with strict order.
  *
- * An attempt counts for the rate limit until one second after it has ended. Since its request arrives before that end,
- * no second sees more arrivals than the limit, however long each was on its way.
+ * An attempt counts for the rate limit until one second after its end. Since its request arrives before that
+ * end, no second sees more arrivals than the limit, however long each request takes.
  */
 export class AdmissionStore {
   constructor(private readonly redis: RedisClient) {}
@@ -192,7 +194,10 @@ export class AdmissionStore {
     }
   }
 
-  /** Gives back what an attempt was admitted with that was broken off and says nothing of the receiver. */
+  /**
+   * Give back everything that an attempt was admitted with, when it was broken off and says nothing of the
+   * receiver.
+   */
   async withdraw(
     endpointId: EndpointId,
     { attemptKey, isProbe }: { readonly attemptKey: string | undefined; readonly isProbe: boolean },
@@ -218,7 +223,7 @@ export class AdmissionStore {
     return decodeBreaker(await this.redis.get(keys.breaker(endpointId)));
   }
 
-  /** The same with since when it fails, for those who are told about it. */
+  /** The breaker, and since when it fails, for messages to the account. */
   async readFailing(
     endpointId: EndpointId,
   ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
@@ -226,12 +231,12 @@ export class AdmissionStore {
     return { ...decodeBreaker(stored), failingSince: decodeFailingSince(stored) };
   }
 
-  /** Whatever it was like before, the next attempt is let through. */
+  /** Let the next attempt through, whatever the breaker's state was. */
   async closeBreaker(endpointId: EndpointId): Promise<void> {
     await this.redis.del(keys.breaker(endpointId));
   }
 
-  /** Puts deliveries that go one at a time into their order; those that are in it stay where they are. */
+  /** Put deliveries into the strict order. Those that are in it keep their position. */
   async joinOrder(
     endpointId: EndpointId,
     deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
@@ -241,22 +246,22 @@ export class AdmissionStore {
     await JOIN_ORDER(target, [keys.order(endpointId)], members);
   }
 
-  /** A delivery that has ended makes room for the one behind it. */
+  /** A delivery that has ended makes room for the next one. */
   async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
     await LEAVE_ORDER(this.redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);
   }
 
-  /** Nobody waits for the rate limit any more: new deliveries need not go behind anyone. */
+  /** No delivery waits for the rate limit any more: new ones need not queue behind others. */
   async endRateWait(endpointId: EndpointId): Promise<void> {
     await this.redis.del(keys.rateWaiting(endpointId));
   }
 
-  /** Forgets who goes after whom: the endpoint's deliveries are to go by other rules now. */
+  /** Forget the order: other rules apply to the endpoint's deliveries now. */
   async clearOrder(endpointId: EndpointId): Promise<void> {
     await this.redis.del(keys.order(endpointId), keys.turn(endpointId));
   }
 
-  /** Of a deleted endpoint nothing stays. */
+  /** Remove all keys of a deleted endpoint. */
   async remove(endpointId: EndpointId): Promise<void> {
     await this.redis.unlink(...keysOfLimits(endpointId));
   }

@@ -4,18 +4,18 @@ export interface HourOfAttempts {
   readonly hour: number;
   readonly successes: number;
   readonly failures: number;
-  /** How long they took. */
+  /** Their durations. */
   readonly durations: DurationCounts;
 }
 
-/** What attempts at an endpoint add up to. Times are milliseconds since the Unix epoch. */
+/** The sums of an endpoint's attempts. Times are milliseconds since the Unix epoch. */
 export interface AttemptTally {
   readonly hours: readonly HourOfAttempts[];
   readonly lastSuccessAt: number | undefined;
   readonly lastFailureAt: number | undefined;
 }
 
-/** An attempt that has come to its end. */
+/** An attempt that has ended. */
 export interface EndedAttempt {
   readonly delivered: boolean;
   /** Milliseconds since the Unix epoch. */
@@ -23,13 +23,13 @@ export interface EndedAttempt {
   readonly durationMs: number;
 }
 
-/** What is shown of an hour. */
+/** The statistics of an hour. */
 export interface RecentHour {
   /** When it began. Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly successes: number;
   readonly failures: number;
-  /** How long 95 % of the attempts took at most; `undefined` where that is not known. */
+  /** The 95th percentile of the durations; `undefined` where it is not known. */
   readonly p95Ms: number | undefined;
 }
 
@@ -105,7 +105,7 @@ function addHours(a: readonly HourOfAttempts[], b: readonly HourOfAttempts[]): H
   return [...byHour.values()];
 }
 
-// Most hours of most endpoints have none, and a page has thousands of them.
+// Most hours of most endpoints have no durations, and a page has thousands of hours.
 function isKnown(durations: DurationCounts): boolean {
   return durations !== NO_DURATIONS;
 }
@@ -120,12 +120,13 @@ function later(a: number | undefined, b: number | undefined): number | undefined
 }
 
 /**
- * How many attempts took how long, in buckets that grow by a quarter (three to a doubling): as many as tell a percentile to
- * within an eighth, and few enough to be kept for each hour. The first is below a millisecond, the last has no end.
+ * Counts of attempts by duration, in buckets that grow by a quarter (three to a doubling): enough for a
+ * percentile to within an eighth, and few enough to keep for each hour. The first is below a millisecond, the
+ * last has no end.
  */
 export type DurationCounts = readonly number[];
 
-/** As many as there are letters, by which they are stored: up to two minutes. */
+/** One bucket for each letter of the stored form: up to two minutes. */
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const BUCKETS_TO_A_DOUBLING = 3;
 
@@ -140,7 +141,7 @@ export function addDurations(a: DurationCounts, b: DurationCounts): DurationCoun
 }
 
 /**
- * How long so large a share of them took at most, in milliseconds, to within an eighth.
+ * The duration that this share of the attempts did not exceed, in milliseconds, to within an eighth.
  *
  * @param share between 0 and 1.
  * @returns `undefined` when none was counted.
@@ -155,7 +156,7 @@ export function percentileOf(counts: DurationCounts, share: number): number | un
   return undefined;
 }
 
-/** Those that were counted: the letter of each bucket, and how many. */
+/** The counts above 0: the letter of each bucket, and its count. */
 export function encodeDurations(counts: DurationCounts): string {
   return counts.map((count, bucket) => (count === 0 ? '' : LETTERS.charAt(bucket) + count)).join('');
 }

@@ -9,23 +9,27 @@ import type { HealthStore } from './redis-health-store';
 export interface HealthRecorderOptions {
   readonly healthStore: Pick<HealthStore, 'add'>;
   readonly workerId: string;
-  /** How many attempts this worker lets an endpoint have under way at the moment; `undefined`: not known. */
+  /** How many attempts this worker allows an endpoint to have running; `undefined`: not known. */
   readonly limitOf: (endpointId: EndpointId) => number | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 const FLUSH_AFTER_MS = 1_000;
-/** When more endpoints than this are attempted within a second, those unheard of for the longest are not counted. */
+/**
+ * When more endpoints than this are attempted within a second, those without news for the longest are not
+ * counted.
+ */
 const MAX_ENDPOINTS = 50_000;
-// Enough for Redis to answer; statistics are not worth holding up the end of a process for longer.
+// Enough for a reply of Redis. Statistics are not worth holding up the end of a process for longer.
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Adds up in memory how attempts go, and writes it down a second after the first of them: however many attempts there
- * are, it is one command for each endpoint and second, none when nothing happens, and no delivery waits for it. What
- * can't be written stays here for the next time. With it goes how many attempts this worker lets the endpoint have under way.
- * When the connection breaks before the answer, some may count twice.
+ * Adds up the results of attempts in memory, and writes them a second after the first one. However many
+ * attempts there are, this is one command for each endpoint and second, none when nothing happens, and no
+ * delivery waits for it. A failed write stays here for the next time. Each write includes how many attempts
+ * this worker allows the endpoint to have running. When the connection breaks before the reply, some may
+ * count twice.
  */
 export class HealthRecorder {
   readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
@@ -38,7 +42,7 @@ export class HealthRecorder {
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
-  /** Writes down what there is. Resolves when that was tried; one at a time. */
+  /** Write the sums. Resolves when that was tried; one write at a time. */
   async flush(): Promise<void> {
     await this.#timer.runNow();
   }

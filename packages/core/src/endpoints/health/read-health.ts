@@ -6,26 +6,26 @@ import { type AttemptTally, type RecentAttempts, recentAttempts } from './attemp
 import type { HealthStore } from './redis-health-store';
 
 /**
- * Why an endpoint may have no more attempts under way: it is as many as it asked for (`max_concurrency`), or as many as it
- * has shown to bear (`adaptive`).
+ * What limits an endpoint's running attempts: its own setting (`max_concurrency`), or the number that it has
+ * shown to bear (`adaptive`).
  */
 export const concurrencyReasons = ['max_concurrency', 'adaptive'] as const;
 
-/** How many attempts an endpoint may have under way at the moment. */
+/** How many attempts an endpoint may have running at the moment. */
 export interface ConcurrencyStanding {
-  /** All workers together that have tried it lately. */
+  /** Over all workers that have tried it recently. */
   readonly limit: number;
-  /** How many workers these are. */
+  /** The number of these workers. */
   readonly workers: number;
   readonly reason: (typeof concurrencyReasons)[number];
 }
 
-/** How an endpoint is doing. */
+/** The health of an endpoint. */
 export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
   readonly breaker: BreakerPhase;
   /** Deliveries that are held. */
   readonly held: number;
-  /** `undefined`: no worker has tried it lately. */
+  /** `undefined`: no worker has tried it recently. */
   readonly concurrency: ConcurrencyStanding | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ReadHealthContext {
   readonly clock: Clock;
 }
 
-/** All that it asks for goes out at once: of many endpoints together it is one round trip. */
+/** All commands are sent at once: for many endpoints together it is one round trip. */
 export async function readHealth(
   { healthStore, admissionStore, heldDeliveries, clock }: ReadHealthContext,
   { id, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
@@ -57,7 +57,7 @@ export async function readHealth(
   };
 }
 
-// A worker says its limit after an attempt: it may have been told of the endpoint's own bound since.
+// A worker reports its limit after an attempt: the endpoint's own bound may have changed since.
 function standingOf(
   limits: readonly number[],
   most = Number.POSITIVE_INFINITY,

@@ -15,24 +15,24 @@ const LAST_FAILURE = 'last-failure';
 /** Workers' limits: `worker:limit:when` of each. */
 const LIMITS = 'limits';
 
-// Longer than any time-out, so that a worker is counted that does nothing but wait for answers.
+// Longer than any time-out, so that a worker that only waits for responses still counts.
 const LIMIT_GOOD_FOR_MS = 75_000;
 
-/** How many attempts a worker lets an endpoint have under way: a whole number. */
+/** How many attempts a worker allows an endpoint to have running: a whole number. */
 export interface WorkerLimit {
   readonly workerId: string;
   readonly limit: number;
 }
 
-/** What is on record of an endpoint. */
+/** The recorded health of an endpoint. */
 export interface HealthRecord extends AttemptTally {
-  /** How many attempts each worker that has tried it lately lets it have under way. */
+  /** How many attempts each worker that has tried it recently allows. */
   readonly limits: readonly number[];
 }
 
-// KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last failure (0:
-// none), the worker and its limit (0: not known), when that was and until when one is too old, then for each hour its number,
-// successes, failures and durations. Another worker's later success is not taken back.
+// KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
+// failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
+// then for each hour its number, successes, failures and durations. A later success of another worker stays.
 const ADD = defineScript(`
   local function add_durations(field, added)
     local counts = {}
@@ -67,14 +67,17 @@ const ADD = defineScript(`
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 
-/** How the attempts at each endpoint went: counts and durations by the hour, the last success, the last failure. */
+/**
+ * The results of the attempts at each endpoint: counts and durations by the hour, the last success, the last
+ * failure.
+ */
 export class HealthStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
   ) {}
 
-  /** @param said the limit of the worker whose attempts these are; absent: it does not know. */
+  /** @param said the limit of the worker that made the attempts; absent: unknown. */
   async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
     const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
     const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
@@ -96,12 +99,12 @@ export class HealthStore {
     return { ...decode(stored), limits: decodeLimits(stored[LIMITS], now - LIMIT_GOOD_FOR_MS) };
   }
 
-  /** Milliseconds since the Unix epoch; `undefined` when none is on record. */
+  /** Milliseconds since the Unix epoch; `undefined` if none is recorded. */
   async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
     return toTime(await this.redis.hget(keys.health(endpointId), LAST_SUCCESS));
   }
 
-  /** What a worker still has in memory may come back afterwards; it goes when its time is over. */
+  /** A worker may write its sums again afterwards; that record expires. */
   async remove(endpointId: EndpointId): Promise<void> {
     await this.redis.unlink(keys.health(endpointId));
   }

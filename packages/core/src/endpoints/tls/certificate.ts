@@ -7,7 +7,7 @@ import { formatTime } from '../../platform/clock';
 import { readClientKey } from './client-key';
 import { faultOfPublicKey } from './receiver-certificate';
 
-/** What may be shown of a certificate. */
+/** The parts of a certificate that may be shown. */
 export interface CertificateSummary {
   readonly subject: string;
   /** As OpenSSL writes it: pairs of hex digits, separated by colons. */
@@ -24,13 +24,13 @@ const MAX_CERTIFICATES = 16;
 
 export type CertificatesText =
   | { readonly kind: 'good'; readonly certificates: readonly string[] }
-  /** In words that follow the text's name; none when there is no telling what it is. */
+  /** In words that follow the text's name; absent when the text can't be recognised. */
   | { readonly kind: 'bad'; readonly fault: string | undefined };
 
 /**
- * The certificates of a PEM text, with the comments around them left out; bad when there is none, when one can't be
- * parsed, or when there is anything else, such as a private key that would be taken for public. Also when there are more
- * than sixteen, or one has a key that is costly to check a signature with.
+ * The certificates of a PEM text, without the comments around them. The text is bad if it has no certificate,
+ * one that can't be parsed, or anything else, such as a private key that would be taken for public. It is
+ * also bad with more than sixteen certificates, or with a key that is costly to verify signatures with.
  */
 function readCertificates(pem: string): CertificatesText {
   const certificates = pem.match(CERTIFICATE) ?? [];
@@ -44,7 +44,7 @@ function readCertificates(pem: string): CertificatesText {
   return fault === undefined ? { kind: 'good', certificates } : bad(fault);
 }
 
-/** Of several certificates, the first. */
+/** The first certificate counts. */
 export function summarizeCertificate(pem: string): CertificateSummary {
   const certificate = new X509Certificate(pem);
   return {
@@ -69,7 +69,7 @@ function publicKeyOf(certificate: string): KeyObject | undefined {
 type Tls = NonNullable<Endpoint['tls']>;
 
 /**
- * Looks at what a change has made of an endpoint's TLS material as a whole; each part is known to be well formed.
+ * Check an endpoint's TLS material as a whole after a change. Each part is known to be well formed.
  *
  * @throws AppError `invalid_request` when a connection could not be made with it.
  */
@@ -86,7 +86,7 @@ function faultOf(
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined) return certificateFault('is required with a client_key');
   if (key === undefined) return keyFault('is required with a client_certificate');
-  // It may have been stored before keys were looked at as closely as now.
+  // It may have been stored before keys were checked as closely as now.
   const read = readClientKey(key);
   if (read.kind === 'bad') return keyFault(read.fault);
   const { expiresAt } = summarizeCertificate(certificate);
@@ -99,10 +99,10 @@ function belongTogether(certificate: string, key: string): boolean {
   return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
 }
 
-// What OpenSSL refuses, such as a key that is too short, would fail at each delivery.
+// Material that OpenSSL refuses, such as a key that is too short, would fail at each delivery.
 function unusable(certificate: string, key: string): ValidationError | undefined {
   try {
-    // An authority is named for the sake of speed: without one, all that Node knows would be loaded.
+    // An authority is named for speed: without one, Node would load all that it knows.
     createSecureContext({ cert: certificate, key, ca: certificate });
     return undefined;
   } catch (error) {
@@ -145,7 +145,7 @@ const clientCertificateSchema = certificatesSchema(
   'must be a certificate in PEM, followed by those of its intermediate authorities, and nothing else',
 );
 
-/** What a client may say of TLS when it registers an endpoint. */
+/** The TLS input of a new endpoint. */
 export const newTlsSchema = z
   .strictObject({
     ca: caSchema.optional(),
@@ -154,7 +154,7 @@ export const newTlsSchema = z
   })
   .transform(renameMembers);
 
-/** What it may change of it; `null` removes. */
+/** The TLS input of a patch; `null` removes. */
 export const tlsPatchSchema = z
   .strictObject({
     ca: caSchema.nullish(),
@@ -175,14 +175,14 @@ export interface TlsMembers<Text> {
   readonly key?: Text;
 }
 
-// JSON's names end at the door.
+// JSON's names are converted where input is parsed.
 function renameMembers<Text>(input: TlsInput<Text>): TlsMembers<Text | undefined> {
   return { ca: input.ca, certificate: input.client_certificate, key: input.client_key };
 }
 
 /**
- * What keeps an endpoint's TLS material from being used. What is taken in is looked at then; this is for what was stored
- * before that was as strict as now. Each is looked at once, as long as it is remembered at all.
+ * What keeps an endpoint's TLS material from being used. New material is checked on input. This check is for
+ * material that was stored under older rules. Each is checked once, as long as it is remembered.
  */
 export function createTlsFaults(): (tls: Tls) => string | undefined {
   const validationErrors = new WeakMap<Tls, { readonly fault: string | undefined }>();

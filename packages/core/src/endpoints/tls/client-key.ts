@@ -2,7 +2,7 @@ import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
 import { MAX_EXPONENT_BITS } from './receiver-certificate';
 
 export type ClientKey =
-  /** PKCS #8 in PEM, with nothing that stood around the key. */
+  /** PKCS #8 in PEM, without any text around the key. */
   | { readonly kind: 'good'; readonly pem: string }
   /** In words that follow the key's name. */
   | { readonly kind: 'bad'; readonly fault: string };
@@ -11,8 +11,8 @@ const UNKNOWN =
   'must be a private key in PEM that is not encrypted: RSA, EC on P-256, P-384 or P-521, or Ed25519';
 
 /**
- * Reads a private key that we are to show who we are with, for each connection anew. Only what is understood of it goes
- * to OpenSSL, so that its cost is known: RSA with 4,096 bits is the dearest.
+ * Read a private key of a client certificate, which each new connection uses. Only understood parts go to
+ * OpenSSL, so that its cost is known: RSA with 4,096 bits is the most expensive.
  */
 export function readClientKey(pem: string): ClientKey {
   const parts = readPrivateKeyParts(pem);
@@ -48,7 +48,7 @@ function toBase64Url(number: bigint): string {
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url');
 }
 
-// The public key is computed: one that came along could be another's.
+// The public key is computed: an attached one could belong to another key.
 function ecJwk({ name, openSslName, scalarBytes }: Curve, scalar: Buffer): Record<string, string> {
   const ecdh = createECDH(openSslName);
   ecdh.setPrivateKey(scalar);
@@ -69,7 +69,7 @@ function ed25519Der(seed: Buffer): Buffer {
   return writeDer(DER_SEQUENCE, writeDer(DER_INTEGER, Buffer.of(0)), algorithm, key);
 }
 
-/** What a private key is made of. */
+/** The parts of a private key. */
 export type PrivateKeyParts =
   | { readonly kind: 'rsa'; readonly numbers: RsaNumbers }
   | { readonly kind: 'ec'; readonly curve: Curve; readonly scalar: Buffer }
@@ -98,9 +98,9 @@ const CURVES: readonly Curve[] = [
 const BLOCK = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----/;
 
 /**
- * Takes a private key in PEM apart, the first one in the text, without OpenSSL: for a DSA key it would compute the public
- * one, with numbers as large as they come, and that takes it half a minute. `undefined` for all kinds but these, also for
- * keys that are encrypted, RSA keys with more than two primes, and curves that are described instead of named.
+ * Parse a private key in PEM, the first one in the text, without OpenSSL: for a DSA key OpenSSL would compute
+ * the public one with numbers of any size, which takes half a minute. Gives `undefined` for all other kinds,
+ * and for encrypted keys, RSA keys with more than two primes, and curves that are described instead of named.
  */
 function readPrivateKeyParts(pem: string): PrivateKeyParts | undefined {
   const [, label, base64 = ''] = BLOCK.exec(pem) ?? [];
@@ -131,7 +131,7 @@ function readRsa(der: Buffer): PrivateKeyParts | undefined {
   return { kind: 'rsa', numbers: { n, e, d, p, q, dp, dq, qi } as RsaNumbers };
 }
 
-// RFC 5915. Within PKCS #8 the curve stands outside, and may stand here too.
+// RFC 5915. Within PKCS #8 the curve is outside, and may be here too.
 function readEc(der: Buffer, outer: Curve | undefined): PrivateKeyParts | undefined {
   const [version, scalar, ...optional] = readSequence(der) ?? [];
   if (!version || readInteger(version) !== 1n || scalar?.tag !== DER_OCTET_STRING) return undefined;
@@ -171,15 +171,15 @@ export interface RsaNumbers {
 
 // What authorities ask for today.
 const MIN_BITS = 2_048;
-// As much as any authority asks for. A signature takes eight times as long with twice as many bits, and nothing else is done
-// in the process meanwhile: with 4,096 it is 5 ms.
+// As much as any authority requires. A signature takes eight times as long with twice as many bits, and
+// blocks the process meanwhile: with 4,096 bits it takes 5 ms.
 const MAX_BITS = 4_096;
-// Those who make keys take primes of half the bits.
+// Generators of keys use primes of half the bits.
 const PRIME_SLACK_BITS = 8;
 
 /**
- * What is wrong with a key, in words that follow its name. OpenSSL checks none of this: it computes with whatever numbers
- * a key has, and p of 24,000 bits takes a process half a minute for each signature.
+ * The validation error of a key, in words that follow its name. OpenSSL checks none of this: it computes with
+ * any numbers, and p of 24,000 bits takes a process half a minute for each signature.
  */
 function faultOfRsa(numbers: RsaNumbers): string | undefined {
   const bits = bitsOf(numbers.n);
@@ -192,7 +192,7 @@ function faultOfRsa(numbers: RsaNumbers): string | undefined {
 }
 
 function isOneKey({ n, e, d, p, q, dp, dq, qi }: RsaNumbers, bits: number): boolean {
-  // Sizes first: what is not too large is not costly to compute with.
+  // Sizes first: computing with numbers of bounded size is cheap.
   if (![p, q].every((prime) => Math.abs(bitsOf(prime) - bits / 2) <= PRIME_SLACK_BITS)) return false;
   if (p * q !== n || n % 2n === 0n || d >= n || dp >= p || dq >= q || qi >= p) return false;
   const isInverse = (one: bigint, other: bigint, modulus: bigint) => (one * other) % modulus === 1n;
@@ -219,15 +219,15 @@ export const DER_INTEGER = 0x02;
 export const DER_OCTET_STRING = 0x04;
 export const DER_OBJECT_ID = 0x06;
 export const DER_SEQUENCE = 0x30;
-/** `[0]`, as it stands before what may be left out. */
+/** `[0]`, the tag in front of optional values. */
 export const DER_CONTEXT_0 = 0xa0;
 
-// Of a length that is longer than a byte: how many bytes it has.
+// For a length longer than a byte: the number of its bytes.
 const LONG_FORM = 0x80;
-// 64 KiB and less; a key that is taken in is shorter.
+// 64 KiB and less; accepted keys are shorter.
 const MAX_LENGTH_BYTES = 2;
 
-/** The values that stand in these bytes one after the other; `undefined` when they are no such. */
+/** The sequence of values in these bytes; `undefined` when they are not valid. */
 function readDer(bytes: Buffer): readonly DerValue[] | undefined {
   const values: DerValue[] = [];
   for (let rest = bytes; rest.length > 0; ) {
@@ -240,7 +240,7 @@ function readDer(bytes: Buffer): readonly DerValue[] | undefined {
   return values;
 }
 
-/** What a sequence has in it, when it is one and nothing else is there. */
+/** The content of a sequence, if the bytes are one sequence and nothing else. */
 function readSequence(bytes: Buffer): readonly DerValue[] | undefined {
   const [sequence, ...others] = readDer(bytes) ?? [];
   return sequence?.tag === DER_SEQUENCE && others.length === 0 ? readDer(sequence.content) : undefined;
@@ -253,7 +253,7 @@ function readInteger({ tag, content }: DerValue): bigint | undefined {
   return BigInt(`0x${content.toString('hex')}`);
 }
 
-/** The other way round, for contents of up to 127 bytes. */
+/** The inverse of `readDer`, for contents of up to 127 bytes. */
 function writeDer(tag: number, ...contents: readonly Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.of(tag, content.length), content]);

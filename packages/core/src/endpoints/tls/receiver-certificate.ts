@@ -1,13 +1,14 @@
 import type { KeyObject } from 'node:crypto';
 import { checkServerIdentity, type DetailedPeerCertificate, type PeerCertificate } from 'node:tls';
 
-// Those of public authorities have up to four.
+// Chains of public authorities have up to four.
 const MAX_CHAIN = 10;
 
 /**
- * Whether a receiver whose certificate is in order is the one that was called, and cheap to call again. OpenSSL checks each
- * signature of a chain before anybody can look at it: 95 KB of certificates, of an authority of the endpoint's own, take 330 ms
- * for each connection. Here that becomes a failed attempt, and the circuit breaker sees to it that there are few.
+ * Check that a receiver with a valid certificate is the called one, and cheap to call again. OpenSSL verifies
+ * each signature of a chain before this code can look at it: 95 KB of certificates, of an authority of the
+ * endpoint's own, take 330 ms for each connection. Here that becomes a failed attempt, and the circuit
+ * breaker keeps such attempts rare.
  */
 export function checkReceiver(host: string, certificate: PeerCertificate): Error | undefined {
   // Node gives the whole chain, whatever its types say.
@@ -21,7 +22,7 @@ function checkCost(leaf: DetailedPeerCertificate): Error | undefined {
   return fault === undefined ? undefined : new CostlyChainError(fault);
 }
 
-// The last one names itself as its issuer, or none if its own is not known.
+// The last one names itself as its issuer, or no issuer if that is unknown.
 function chainFrom(leaf: DetailedPeerCertificate): readonly DetailedPeerCertificate[] {
   const chain = [leaf];
   for (let next = leaf.issuerCertificate; next && !chain.includes(next); next = next.issuerCertificate) {
@@ -31,7 +32,7 @@ function chainFrom(leaf: DetailedPeerCertificate): readonly DetailedPeerCertific
 }
 
 function faultOf({ bits = 0, exponent }: PeerCertificate): string | undefined {
-  // In hex, and never more than 64 bits, whatever there are; other keys than those of RSA have none.
+  // In hex, and never more than 64 bits. Only RSA keys have an exponent.
   return exponent === undefined ? undefined : faultOfRsaSize(bits, BigInt(exponent).toString(2).length);
 }
 
@@ -43,15 +44,15 @@ class CostlyChainError extends Error {
   }
 }
 
-// The largest that authorities have. To check a signature takes 0.3 ms with it.
+// The largest of any authority. Verifying a signature takes 0.3 ms with it.
 const MAX_PUBLIC_RSA_BITS = 8_192;
-// 65,537 is what all use, and Windows takes no longer ones. OpenSSL takes some that are as long as the key, for up to 3,072
-// bits: 7 ms for each signature.
+// All certificates use 65,537, and Windows accepts no longer exponents. OpenSSL accepts some as long as the
+// key, for up to 3,072 bits: 7 ms for each signature.
 export const MAX_EXPONENT_BITS = 32;
 
 const CURVES = new Set<string | undefined>(['prime256v1', 'secp384r1', 'secp521r1']);
 
-/** What makes a certificate's key one that we do not check signatures with, in words that follow the text's name. */
+/** Why signatures are not verified with a certificate's key, in words that follow the text's name. */
 export function faultOfPublicKey({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string | undefined {
   const { modulusLength = 0, publicExponent = 0n, namedCurve } = asymmetricKeyDetails ?? {};
   if (asymmetricKeyType === 'rsa' || asymmetricKeyType === 'rsa-pss') {
@@ -63,7 +64,7 @@ export function faultOfPublicKey({ asymmetricKeyType, asymmetricKeyDetails }: Ke
   return asymmetricKeyType === 'ed25519' ? undefined : 'must have keys of RSA, EC or Ed25519';
 }
 
-/** The same for a key of RSA of which no more than its sizes are known. */
+/** The same for an RSA key of which only the sizes are known. */
 function faultOfRsaSize(bits: number, exponentBits: number): string | undefined {
   if (bits > MAX_PUBLIC_RSA_BITS) return `must have RSA keys of at most ${MAX_PUBLIC_RSA_BITS} bits`;
   if (exponentBits <= MAX_EXPONENT_BITS) return undefined;
