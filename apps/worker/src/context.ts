@@ -76,7 +76,7 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  */
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
-  const { recorders: storing, ...records } = openRecords(process);
+  const { records, usageRecorders } = openRecords(process);
   const { accountStore, subscriptions } = records;
   const eventQueue = new EventQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
@@ -146,7 +146,7 @@ export function openContext(process: ProcessContext) {
     ...(archive?.parts ?? []),
     { name: 'operational events', stop: () => operationalEvents.stop() },
     { name: 'health recorder', stop: () => healthRecorder.stop() },
-    ...storing,
+    ...usageRecorders,
   ];
   const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
   const connections: readonly Stoppable[] = [
@@ -175,7 +175,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
     emit,
   });
   const letGo = eventReleaser.add.bind(eventReleaser);
-  return {
+  const records = {
     retention,
     usageRecorder,
     noteUsage,
@@ -189,11 +189,12 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
         usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
     }),
     deliveryStore: new DeliveryStore(redis, retention, letGo),
-    recorders: [
-      { name: 'event releaser', stop: () => eventReleaser.stop() },
-      { name: 'usage recorder', stop: () => usageRecorder.stop() },
-    ],
   };
+  const usageRecorders: readonly Stoppable[] = [
+    { name: 'event releaser', stop: () => eventReleaser.stop() },
+    { name: 'usage recorder', stop: () => usageRecorder.stop() },
+  ];
+  return { records, usageRecorders };
 }
 
 // A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the

@@ -6,9 +6,9 @@ import {
 } from '@hookferry/core/domain/queues';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
-import { EventConsumer, type EventConsumerContext } from './consumers/bullmq-fan-out';
+import { type EventWorkerContext, openEventWorker } from './consumers/bullmq-fan-out';
 
-export type ShardContext = EventConsumerContext & DeliveryConsumerContext;
+export type ShardContext = EventWorkerContext & DeliveryConsumerContext;
 
 export interface WatchedQueue {
   readonly queue: WorkedQueue;
@@ -23,17 +23,15 @@ class ShardConsumers {
    * Those that it is expected to take something from whenever something waits there: their jobs are short.
    */
   readonly watched: readonly WatchedQueue[];
-  readonly #events: EventConsumer;
-  readonly #deliveries: DeliveryConsumer;
+  readonly #consumers: readonly { start(): void; stop(): Promise<void> }[];
 
   constructor(
     context: ShardContext,
     readonly shard: QueueShard,
   ) {
-    const events = new EventConsumer(context, shard);
+    const events = openEventWorker(context, shard);
     const deliveries = new DeliveryConsumer(context, shard);
-    this.#events = events;
-    this.#deliveries = deliveries;
+    this.#consumers = [events, deliveries];
     this.watched = [
       { queue: EVENTS_QUEUE, shard, steps: () => events.steps },
       { queue: DELIVERIES_QUEUE, shard, steps: () => deliveries.steps },
@@ -41,12 +39,11 @@ class ShardConsumers {
   }
 
   start(): void {
-    this.#events.start();
-    this.#deliveries.start();
+    for (const consumer of this.#consumers) consumer.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#events.stop(), this.#deliveries.stop()]);
+    await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
   }
 }
 

@@ -11,7 +11,7 @@ import { createClosables } from '@hookferry/core/testing/closables';
 import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
 import { Queue, QueueEvents } from 'bullmq';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
-import { EventConsumer, type EventConsumerContext } from './bullmq-fan-out';
+import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
 import { SharedCapacity } from './bullmq-worker';
 
 const queueKeys = queueKeysOf('bull');
@@ -21,16 +21,14 @@ afterEach(closeAll);
 
 const shards = oneShard('bull');
 
-type Parts = Pick<EventConsumerContext, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
-  Partial<EventConsumerContext>;
+type Parts = Pick<EventWorkerContext, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+  Partial<EventWorkerContext>;
 
 /** Takes one event at a time. */
-function openConsumer({ context, shard }: TestQueues, parts: Parts): EventConsumer {
+function openConsumer({ context, shard }: TestQueues, parts: Parts): { start(): void } {
   const publishing = willClose(openPublishContext(context.redis));
   const eventCapacity = new SharedCapacity(1);
-  const consumer = new EventConsumer({ ...publishing, ...context, ...parts, eventCapacity }, shard);
-  willClose({ close: () => consumer.stop() });
-  return consumer;
+  return willClose(openEventWorker({ ...publishing, ...context, ...parts, eventCapacity }, shard));
 }
 
 it('drops what comes for an account that is erased, be it an event or not, and says so', async () => {

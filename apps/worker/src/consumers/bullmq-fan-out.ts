@@ -26,7 +26,7 @@ import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
 
-export interface EventConsumerContext
+export interface EventWorkerContext
   extends OpenWorkerContext,
     ReadEventJobContext,
     RouteEventContext,
@@ -43,61 +43,40 @@ export interface EventConsumerContext
 export const FAN_OUT_CONCURRENCY = 32;
 
 /**
- * Takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with all
- * else. Those of an erased account are dropped: nothing of it is to be stored again.
+ * Open what takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with
+ * all else. Those of an erased account are dropped: nothing of it is to be stored again.
  */
-export class EventConsumer {
-  readonly #pushedEvents: PushedEvents;
-  readonly #worker: BullmqWorker<unknown>;
-
-  constructor(
-    private readonly context: EventConsumerContext,
-    private readonly shard: QueueShard,
-  ) {
-    const { redis, eventCapacity: capacity } = context;
-    this.#pushedEvents = new PushedEvents({ redis, prefix: shard.prefix }, FAN_OUT_CONCURRENCY);
-    this.#worker = openWorker(context, { queue: EVENTS_QUEUE, shard, capacity }, (job, token) =>
-      this.#process(job, token),
-    );
-  }
-
-  get steps(): number {
-    return this.#worker.steps;
-  }
-
-  start(): void {
-    this.#worker.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#worker.stop();
-  }
-
-  async #process(job: Job, token: string | undefined): Promise<void> {
-    const { emit } = this.context;
+export function openEventWorker(context: EventWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
+  const { redis, eventCapacity: capacity, emit } = context;
+  const pushedEvents = new PushedEvents({ redis, prefix: shard.prefix }, FAN_OUT_CONCURRENCY);
+  return openWorker(context, { queue: EVENTS_QUEUE, shard, capacity }, async (job, token) => {
     const work = async () => {
       await delayTooNew(job, token, emit);
-      await this.#pushedEvents.sort();
-      await takeEvent(this.context, job);
+      await pushedEvents.sort();
+      await takeEvent(context, job);
     };
-    await orTryAgainSoon(() => this.#noted(work, job), job, token, emit);
-  }
+    await orTryAgainSoon(() => notePutBack(context, shard, job, work), job, token, emit);
+  });
+}
 
-  // An event that is put back is behind younger ones on the queue: deliveries in order have to wait for it.
-  async #noted(work: () => Promise<void>, { id = '', timestamp, attemptsStarted }: Job): Promise<void> {
-    const { oldestEvents } = this.context;
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(this.shard, id, timestamp);
-      throw error;
-    }
-    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(this.shard, id);
+// An event that is put back is behind younger ones on the queue: deliveries in order have to wait for it.
+async function notePutBack(
+  { oldestEvents }: EventWorkerContext,
+  shard: QueueShard,
+  { id = '', timestamp, attemptsStarted }: Job,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(shard, id, timestamp);
+    throw error;
   }
+  if (attemptsStarted > 1) await oldestEvents.forgetPutBack(shard, id);
 }
 
 async function takeEvent(
-  context: EventConsumerContext,
+  context: EventWorkerContext,
   { id = '', name, timestamp, opts, data }: Job,
 ): Promise<void> {
   const job = { id, name, timestamp, delay: opts.delay, data };
@@ -107,7 +86,7 @@ async function takeEvent(
 }
 
 async function isDropped(
-  { openAccounts, emit }: EventConsumerContext,
+  { openAccounts, emit }: EventWorkerContext,
   { id, data }: EventJob,
 ): Promise<boolean> {
   const accountId = accountOfJob(data);
@@ -116,7 +95,7 @@ async function isDropped(
   return true;
 }
 
-async function readOrError(context: EventConsumerContext, job: EventJob): Promise<ReadEvent | AppError> {
+async function readOrError(context: EventWorkerContext, job: EventJob): Promise<ReadEvent | AppError> {
   try {
     return await readEventJob(context, job);
   } catch (error) {
@@ -125,7 +104,7 @@ async function readOrError(context: EventConsumerContext, job: EventJob): Promis
   }
 }
 
-async function fanOut(context: EventConsumerContext, { event, source }: ReadEvent): Promise<void> {
+async function fanOut(context: EventWorkerContext, { event, source }: ReadEvent): Promise<void> {
   const subscriptions = await context.subscriptions.current(event.accountId);
   await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
   // The API has announced its own.
@@ -141,7 +120,7 @@ async function fanOut(context: EventConsumerContext, { event, source }: ReadEven
 }
 
 async function reject(
-  { deadLetters, emit }: EventConsumerContext,
+  { deadLetters, emit }: EventWorkerContext,
   job: EventJob,
   error: AppError,
 ): Promise<void> {
