@@ -16,7 +16,7 @@ export type Admission = Admitted | Refused;
 export interface Admitted {
   readonly kind: 'admitted';
   readonly permit: Permit;
-  /** What it is counted by at an endpoint with a rate limit. */
+  /** The key that counts it, at an endpoint with a rate limit. */
   readonly attemptKey: string | undefined;
   /** Whether it is the one attempt that a half-open breaker lets through. */
   readonly isProbe: boolean;
@@ -27,7 +27,7 @@ export interface Refused {
   readonly reason: HoldReason;
   /** When to ask again. Milliseconds since the Unix epoch. */
   readonly wakeUpAt: number;
-  /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
+  /** Whether it waits for a slot that an attempt at any endpoint may free. */
   readonly awaitsSlot?: boolean;
 }
 
@@ -35,19 +35,20 @@ export interface AdmitContext {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
-  /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
+  /** The longest time of an attempt at an endpoint without a setting of its own. Milliseconds. */
   readonly attemptTimeoutMs: number;
   readonly clock: Clock;
 }
 
-// For what is before and after the request: long enough that no attempt stops counting within a second of its arrival.
+// For the work before and after the request: long enough that no attempt stops counting within a second of
+// its arrival.
 const LEASE_MARGIN_MS = 5_000;
-// What it waits for may come while its job is on its way to being delayed, unseen: so it asks soon after.
+// The awaited event may happen while the job is on its way to being delayed, unseen: so it asks again soon.
 const SOON_MS = 100;
 
 /**
- * Whether an attempt may begin now. For an endpoint that is enabled, well, not busy and without a rate limit or strict
- * ordering this costs no more than a look into memory; for others, one script that takes all of it or nothing.
+ * Whether an attempt may begin now. For an enabled, healthy endpoint that is not busy and has no rate limit
+ * or strict ordering, this only reads memory. For others it is one script that takes everything or nothing.
  */
 export async function admit(context: AdmitContext, ready: ReadyDelivery): Promise<Admission> {
   const { concurrency, clock } = context;
@@ -64,7 +65,7 @@ export async function admit(context: AdmitContext, ready: ReadyDelivery): Promis
     admission = await ask(context, ready, permit);
     return admission;
   } finally {
-    // Also when Redis could not be asked.
+    // Also when Redis failed.
     if (admission?.kind !== 'admitted') concurrency.releasePermit(permit, undefined);
   }
 }
@@ -94,7 +95,7 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
   }
 }
 
-// The first one in the order may still be overtaken by what it would overtake: an event on its way from the queue.
+// An earlier event that is still on its way from the queue may come before the first one in the order.
 async function askInOrder(
   { admissionStore, oldestEvents, attemptTimeoutMs, clock }: AdmitContext,
   { endpoint, event: { acceptedAt }, run: { eventId, hasWaited } }: ReadyDelivery,
@@ -121,17 +122,17 @@ export interface HoldContext {
 }
 
 /**
- * A held delivery's job comes back to be asked again after this, whatever was forgotten; and that its event is gone
- * meanwhile is noticed then. Nothing waits for it as a rule: wake-ups release what may go.
+ * A held delivery's job comes back after this time and is checked again, even if its entry was lost; a
+ * missing event is noticed then. Usually nothing waits for it: wake-ups release the deliveries that may go.
  */
 const BOUND_MS = 3_600_000;
 
 /**
- * Enters a delivery among the held ones. Waiting uses no attempt. Others of the endpoint that would be taken next only to be
- * refused are held along with it.
+ * Enter a delivery among the held ones. Waiting uses no attempt. Other deliveries of the endpoint that would
+ * be taken next only to be refused are held along with it.
  *
- * @returns for how long its job is to be delayed, in milliseconds: between one hour and two, so that what was held together
- *   does not come back together.
+ * @returns the delay of its job in milliseconds: between one hour and two, so that deliveries held together
+ *   do not come back together.
  */
 export async function hold(
   { heldDeliveries, releaser, random, emit }: HoldContext,
@@ -151,8 +152,8 @@ export async function hold(
 }
 
 /**
- * Whether the endpoint's next deliveries would be refused as well. In strict order each one has to be asked, which gives it
- * its position; and a rate limit has room again before the next ones are taken.
+ * Whether the endpoint's next deliveries would be refused as well. In strict order each one has to be
+ * checked, which gives it its position. A rate limit has room again before the next ones are taken.
  */
 function isRefusedForAll({ ordering }: Endpoint, { reason, awaitsSlot }: Refused): boolean {
   return ordering === 'none' && !awaitsSlot && reason !== 'rate_limited';

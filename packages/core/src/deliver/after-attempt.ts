@@ -25,32 +25,35 @@ export interface AfterAttemptContext extends DisableFailingContext {
 
 export interface AfterAttemptInput {
   readonly endpoint: Endpoint;
-  /** What the attempt's record has meant for the endpoint. */
+  /** The effect of the attempt's record on the endpoint. */
   readonly effect: AttemptEffect;
   readonly delivered: boolean;
-  /** Whether the receiver wants nothing any more, and how it said so. */
+  /** How the receiver refused all further deliveries, if it did. */
   readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
-  /** Whether the delivery has come to its end. */
+  /** Whether the delivery has ended. */
   readonly hasEnded: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
   readonly hasWaited: boolean;
 }
 
-/** What followed for the endpoint. */
+/** The effects on the endpoint. */
 export interface Aftermath {
-  /** Why this attempt has disabled it, if it did. */
+  /** Why this attempt disabled it, if it did. */
   readonly disabledAs: DisabledReason | undefined;
   /** When the trouble began that its account was told of and this success has ended. */
   readonly recoveredFrom: number | undefined;
 }
 
-// Endpoints that hang often began together, and time out together. So their next attempts are spread over some seconds:
-// all of them at once would be felt by the others.
+// Attempts at a hanging endpoint often began together, and time out together. This spreads the next ones over
+// some seconds: all of them at once would disturb other endpoints.
 const SLOW_PAUSE_MS = 5_000;
-// For each delivery that has ended well, as many go as make the number under way twice as large, until there is no permit.
+// Each success releases enough deliveries to double the number of running attempts, until no permit is left.
 const GROWTH = 2;
 
-/** Does what a recorded attempt means for its endpoint, and for what is held there. At a healthy endpoint: nothing. */
+/**
+ * Apply the effects of a recorded attempt to its endpoint and its held deliveries. At a healthy endpoint:
+ * nothing.
+ */
 export async function afterAttempt(
   context: AfterAttemptContext,
   input: AfterAttemptInput,
@@ -96,7 +99,7 @@ function announceBreaker(
   emit({ name: 'breaker.opened', ...addressOf(endpoint), failures, openForMs: openedUntil - clock() });
 }
 
-// By memory alone: what another process knows of, it lets go itself, and its sweep finds the rest.
+// By memory alone: another process releases the deliveries that it knows of, and its sweep finds the rest.
 function letOthersGo(
   { releaser, concurrency, clock }: AfterAttemptContext,
   { endpoint, effect, delivered, hasEnded, hasWaited }: AfterAttemptInput,
