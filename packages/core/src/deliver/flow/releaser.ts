@@ -8,6 +8,7 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
+import { WakeUpTimer } from '../../platform/timers';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
@@ -52,21 +53,20 @@ export class Releaser {
   /** In the order in which they asked. */
   readonly #awaitingSlot = new Map<EndpointId, EndpointAddress>();
   readonly #underWay = new Set<Promise<void>>();
-  #sweepTimer: NodeJS.Timeout | undefined;
+  readonly #sweepTimer = new WakeUpTimer(() => this.#sweep());
   #isStopped = true;
 
   constructor(private readonly context: ReleaserContext) {}
 
   start(): void {
     this.#isStopped = false;
-    this.#scheduleSweep();
+    this.#sweepTimer.wakeUpIn(SWEEP_EVERY_MS);
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#sweepTimer);
     this.#watched.clear();
-    await Promise.all(this.#underWay);
+    await Promise.all([this.#sweepTimer.stop(), ...this.#underWay]);
   }
 
   /** Wakes up all endpoints whose wake-up is due. */
@@ -163,17 +163,13 @@ export class Releaser {
     if (watched.timer === undefined) this.#watched.delete(watched.address.endpointId);
   }
 
-  #scheduleSweep(): void {
-    if (this.#isStopped) return;
-    this.#sweepTimer = setTimeout(() => {
-      this.#track(
-        this.runOnce()
-          .catch((error: unknown) =>
-            this.context.emit({ name: 'task.failed', task: 'look at endpoint', error }),
-          )
-          .finally(() => this.#scheduleSweep()),
-      );
-    }, SWEEP_EVERY_MS);
+  async #sweep(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
+    }
+    this.#sweepTimer.wakeUpIn(SWEEP_EVERY_MS);
   }
 
   #track(work: Promise<void>): void {
