@@ -31,7 +31,7 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
 export class WakeUpTimer {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #running: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
   /** The run that follows the one under way. */
   #next: Promise<void> | undefined;
   #isStopped = false;
@@ -73,7 +73,7 @@ export class WakeUpTimer {
 
   async #run(): Promise<void> {
     this.#next = undefined;
-    this.#running = this.work().then(() => {
+    this.#running = this.work().finally(() => {
       this.#running = undefined;
     });
     await this.#running;
