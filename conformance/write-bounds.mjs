@@ -3,8 +3,9 @@
 //
 // In a body, {"$repeat": [PREFIX, TEXT, TIMES]} stands for a prefix and the text so many times over, {"$list": [VALUE, TIMES]}
 // for a list of so many, {"$nest": TIMES} for lists in lists, so many levels deep. {webhook} in a path stands for the id of a
-// webhook that there is.
+// webhook that there is. Bounds of plain settings come from their table: compile first (`npm run build`).
 import { writeFileSync } from 'node:fs';
+import { endpointSettings } from '../packages/core/dist/domain/endpoint-settings.js';
 
 const repeat = (text, times, prefix = '') => ({ $repeat: [prefix, text, times] });
 const listOf = (count, value) => ({ $list: [value, count] });
@@ -36,6 +37,34 @@ const ofWebhook = (member, good, bad, pointers = [`/${member}`]) =>
     bad,
     pointers,
   });
+
+/** What a plain setting takes, and what it does not. */
+function boundsOf(setting) {
+  switch (setting.kind) {
+    case 'number':
+      return [
+        [setting.least, setting.most],
+        [setting.least - 1, setting.most + 1, 1.5, '5'],
+      ];
+    case 'text':
+      return [
+        ['', repeat('d', setting.most), repeat('🥿', setting.most)],
+        [repeat('d', setting.most + 1), 1, null],
+      ];
+    case 'choice':
+      return [setting.choices, ['loose']];
+    case 'uid':
+      return [
+        ['u', repeat('u', 128), 'a.b_c-D'],
+        ['', repeat('u', 129), '.a', 'a b', 'wh_a'],
+      ];
+    case 'delays':
+      return [
+        [['0s'], listOf(30, '7d')],
+        [[], listOf(31, '1s')],
+      ];
+  }
+}
 
 ofWebhook(
   'url',
@@ -71,13 +100,7 @@ ofWebhook('filter', [], [{ a: { in: listOf(101, 1) } }, { a: { in: [] } }], ['/f
 ofWebhook('filter', [], [{ a: 9_007_199_254_740_992 }, { a: {} }, { a: ['b'] }], ['/filter/a']);
 ofWebhook('filter', [], [{ a: { lte: '10' } }, { a: { lte: true } }], ['/filter/a/lte']);
 ofWebhook('filter', [], [{ a: { less: 1 } }], ['/filter/a/less']);
-ofWebhook('description', ['', repeat('d', 500), repeat('🥿', 500)], [repeat('d', 501), 1, null]);
-ofWebhook('rate_limit', [1, 10_000], [0, 10_001, 1.5, '5']);
-ofWebhook('max_concurrency', [1, 1_000], [0, 1_001, 1.5, '5']);
-ofWebhook('ordering', ['none', 'strict'], ['loose']);
-ofWebhook('uid', ['u', repeat('u', 128), 'a.b_c-D'], ['', repeat('u', 129), '.a', 'a b', 'wh_a']);
-ofWebhook('timeout_ms', [1_000, 60_000], [999, 60_001]);
-ofWebhook('retry_schedule', [['0s'], listOf(30, '7d')], [[], listOf(31, '1s')]);
+for (const [member, setting] of Object.entries(endpointSettings)) ofWebhook(member, ...boundsOf(setting));
 ofWebhook('retry_schedule', [], [['8d'], ['soon'], [' 1s'], [5]], ['/retry_schedule/0']);
 ofWebhook('secret', [key(24), key(64)], [key(23), key(65), 'secret', 'whsec_']);
 ofWebhook('status', ['enabled', 'disabled'], ['on']);

@@ -1,7 +1,9 @@
+import { endpointSettings, type Setting } from '@hookferry/core/domain/endpoint-settings';
 import type { Json } from './operation';
 
 /** What members and parameters mean that have no description of their own, by name: it is the same wherever they are. */
 const BY_NAME: Readonly<Record<string, string>> = {
+  ...describeSettings(),
   aborted: 'Those that ended because the receiver answered 410.',
   account: 'Whose it is to be; the request’s own unless given. Only operators may name another.',
   account_id: 'Whose it is.',
@@ -78,7 +80,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   last_success_at: 'When an attempt was accepted last; null: never.',
   last_used_at: 'When it was used last, to within a few minutes; null: never.',
   limit: 'How many at most.',
-  max_concurrency: 'How many attempts may be under way at it at once, in each worker process.',
   max_seconds: 'After so long it ends; connect again.',
   metadata: 'Texts of your own, by name.',
   mode: 'Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.',
@@ -86,7 +87,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   next_attempt_at: 'When the next attempt is due; null: there is none, or it is not known yet.',
   next_cursor: 'The parameter `cursor` of the next page; null on the last one.',
   number: '1, 2, …',
-  ordering: '`strict`: one at a time, in the order in which the events were accepted; `none`: as they come.',
   outcome: 'What came of it: `delivered`, or in what way it failed.',
   overlap_seconds: 'For how long the secrets so far go on to sign.',
   p95_ms: 'How long 95 % of the attempts took at most, to within an eighth; null: not known.',
@@ -97,7 +97,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   queue: 'The queue that it was on.',
   quota_bytes: 'How many bytes the account may store; null: as many as there is room for.',
   rate: 'How many a second are put onto the queue.',
-  rate_limit: 'How many requests a second its receiver takes.',
   reason: 'Why.',
   replay_id: 'The replay.',
   replays: 'Bytes of the records of replays.',
@@ -109,7 +108,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   response_headers: 'Headers of the answer that say something; null of one that was accepted.',
   response_status: 'The answer’s status; null if there was no answer.',
   return_url: 'Where the page leads back to, for people whose session has ended.',
-  retry_schedule: 'Waits between attempts, such as `5m`; there is one attempt more than waits.',
   schema: 'JSON Schema 2020-12 of `data`.',
   scopes: 'What it may be used for.',
   secret: 'What deliveries are signed with: `whsec_` and base64.',
@@ -122,7 +120,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   subject: 'Whose certificate it is.',
   success_rate: 'The share of the attempts of the last 24 hours that were accepted; null: there were none.',
   theme: 'How the page looks.',
-  timeout_ms: 'How long an attempt may take.',
   timings: 'How long each part of it took.',
   title: 'The kind of error, for people.',
   tls: 'Certificates of its own.',
@@ -132,7 +129,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   total_ms: 'All of it.',
   trigger: 'Why it was made: by schedule, by hand, by a replay, or as a test.',
   type: 'The event type.',
-  uid: 'A name of your own, which works wherever its id does.',
   until: 'Up to this time.',
   updated_at: 'When it was changed last.',
   url: 'Where deliveries are sent to.',
@@ -192,6 +188,13 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   DeadLetter: { data: 'The job’s data.', name: 'The job’s name.' },
   ListedDeadLetter: { name: 'The job’s name.' },
 };
+
+function describeSettings() {
+  const described = Object.entries<Setting>(endpointSettings).flatMap(([name, { description }]) =>
+    description === undefined ? [] : [[name, description]],
+  );
+  return Object.fromEntries(described) as Record<string, string>;
+}
 
 /** The document with a description for each member and parameter. */
 export function describeMembers(node: unknown, schema = ''): unknown {

@@ -1,8 +1,9 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
-import { type EndpointId, endpointUidSchema } from '@hookferry/core/domain/endpoint';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { endpointUidSchema } from '@hookferry/core/domain/setting-schemas';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import {
   keywordQuickWin,

@@ -1,10 +1,7 @@
 import { breakerPhases } from '@hookferry/core/domain/breaker';
-import {
-  disabledReasons,
-  type Endpoint,
-  endpointStatusSchema,
-  orderings,
-} from '@hookferry/core/domain/endpoint';
+import { disabledReasons, type Endpoint, endpointStatusSchema } from '@hookferry/core/domain/endpoint';
+import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
+import { shownSettings } from '@hookferry/core/domain/setting-schemas';
 import { versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
@@ -23,6 +20,8 @@ const tlsSchema = z
   .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
   .meta({ id: 'WebhookTls' });
 
+const { description, ordering, uid, ...otherSettings } = shownSettings;
+
 export const webhookSchema = z
   .object({
     id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }),
@@ -34,14 +33,11 @@ export const webhookSchema = z
     filter: payloadFilterSchema.optional(),
     status: endpointStatusSchema,
     disabled_reason: z.enum(disabledReasons).optional(),
-    description: z.string().optional(),
-    ordering: z.enum(orderings),
-    rate_limit: z.int().optional(),
-    max_concurrency: z.int().optional(),
-    timeout_ms: z.int().optional(),
-    retry_schedule: z.array(z.string().meta({ example: '5m' })).optional(),
+    description,
+    ordering,
+    ...otherSettings,
     tls: tlsSchema.optional(),
-    uid: z.string().optional(),
+    uid,
     metadata: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
     created_at: timeSchema,
@@ -51,8 +47,7 @@ export const webhookSchema = z
 
 /** An endpoint as clients see it. Its secrets and its private key are not part of it. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
-  const { id, url, events, status, disabledReason, description, ordering, createdAt, updatedAt } = endpoint;
-  const { filter, uid, metadata, headers, rateLimit, maxConcurrency, timeoutMs, retrySchedule, tls } =
+  const { id, url, events, filter, status, disabledReason, tls, metadata, headers, createdAt, updatedAt } =
     endpoint;
   return {
     id,
@@ -61,19 +56,25 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     ...(filter === undefined ? {} : { filter: JSON.parse(filter) as unknown }),
     status,
     ...(disabledReason === undefined ? {} : { disabled_reason: disabledReason }),
-    ...(description === undefined ? {} : { description }),
-    ordering,
-    ...(rateLimit === undefined ? {} : { rate_limit: rateLimit }),
-    ...(maxConcurrency === undefined ? {} : { max_concurrency: maxConcurrency }),
-    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
-    ...(retrySchedule === undefined ? {} : { retry_schedule: retrySchedule.map(formatDuration) }),
+    ...presentSettings(endpoint, 'description', 'ordering', ...settingsBut('description', 'ordering', 'uid')),
     ...(tls === undefined ? {} : { tls: presentTls(tls) }),
-    ...(uid === undefined ? {} : { uid }),
+    ...presentSettings(endpoint, 'uid'),
     ...(metadata === undefined ? {} : { metadata }),
     ...(headers === undefined ? {} : { headers: masked(headers) }),
     created_at: formatTime(createdAt),
     updated_at: formatTime(updatedAt),
   };
+}
+
+type ShownSettings = z.infer<z.ZodObject<typeof shownSettings>>;
+
+/** Those of these settings that the endpoint has, in this order. */
+function presentSettings<Name extends SettingName>(endpoint: Endpoint, ...names: readonly Name[]) {
+  const present = names.flatMap((name) => {
+    const value = endpoint[camelCase(name)];
+    return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(formatDuration) : value]];
+  });
+  return Object.fromEntries(present) as Pick<ShownSettings, Name>;
 }
 
 function presentTls({ ca, certificate }: NonNullable<Endpoint['tls']>) {

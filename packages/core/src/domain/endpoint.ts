@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
+import { endpointUidSchema, storedSettings } from './setting-schemas';
 
 /** A signing secret of an endpoint. Times in milliseconds since the Unix epoch. */
 const endpointSecretSchema = z.object({
@@ -36,18 +37,6 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
-const UID_FORM = 'must be 1 to 128 of A-Z a-z 0-9 _ . - and begin with a letter or digit, but not with "wh_"';
-
-/** A name that the client gave its endpoint, unique in the account: usable wherever its id is. */
-export const endpointUidSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, UID_FORM)
-  .refine((uid) => !uid.startsWith('wh_'), UID_FORM)
-  // Not as a look-ahead in the pattern: many generators of code know none.
-  .meta({ not: { pattern: '^wh_' } })
-  .brand<'EndpointUid'>();
-export type EndpointUid = z.infer<typeof endpointUidSchema>;
-
 /** What a client names an endpoint by. */
 export const endpointRefSchema = z
   .union([endpointIdSchema, endpointUidSchema])
@@ -69,8 +58,6 @@ export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIME
  */
 export const disabledReasons = ['client', 'gone', 'receiver', 'failing', 'disconnected'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
-
-export const orderings = ['none', 'strict'] as const;
 
 export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
 
@@ -101,22 +88,11 @@ export const endpointSchema = z.object({
   disabledReason: z.enum(disabledReasons).optional(),
   /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
   enabledAt: z.number().optional(),
-  description: z.string().optional(),
-  uid: endpointUidSchema.optional(),
+  ...storedSettings,
   /** The client's own notes. */
   metadata: z.record(z.string(), z.string()).optional(),
   /** Sent with each delivery beside our own. Names are in lower case. */
   headers: z.record(z.string(), z.string()).optional(),
-  /** The most attempts that may reach it within any second. */
-  rateLimit: z.number().optional(),
-  /** The most attempts that each worker process may have under way at it at once. */
-  maxConcurrency: z.number().optional(),
-  /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */
-  ordering: z.enum(orderings).default('none'),
-  /** For a whole attempt, instead of the deployment's. Milliseconds. */
-  timeoutMs: z.number().optional(),
-  /** The delays between attempts, instead of the deployment's. Milliseconds. */
-  retrySchedule: z.array(z.number()).readonly().optional(),
   /** What signs its requests, newest first. */
   secrets: z.array(endpointSecretSchema).readonly(),
   /** PEM texts: authorities to trust instead of the usual ones, and what we show when a receiver asks who calls. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
+import { type CamelCase, camelCase } from '../domain/endpoint-settings';
+import { sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
 import { foundElsewhere } from '../platform/zod-words';
@@ -11,7 +13,6 @@ import {
   MAX_METADATA,
   metadataPatchSchema,
   metadataSchema,
-  optionSchemas,
 } from './endpoint-options';
 import { payloadFilterSchema } from './filters/payload-filter';
 import { secretSchema } from './rotate-secret';
@@ -31,7 +32,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       // Later it is changed by enabling and disabling.
       status: endpointStatusSchema.optional(),
       tls: newTlsSchema.optional(),
-      ...z.object(optionSchemas).partial().shape,
+      ...z.object(sentSettings).partial().shape,
       metadata: metadataSchema.optional(),
       headers: customHeadersSchema.optional(),
     })
@@ -47,13 +48,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       url: targetUrlSchema(rules).optional(),
       events: eventsSchema.optional(),
       filter: filterSchema.nullish(),
-      description: optionSchemas.description.nullish(),
-      rate_limit: optionSchemas.rate_limit.nullish(),
-      max_concurrency: optionSchemas.max_concurrency.nullish(),
-      ordering: optionSchemas.ordering.nullish(),
-      uid: optionSchemas.uid.nullish(),
-      timeout_ms: optionSchemas.timeout_ms.nullish(),
-      retry_schedule: optionSchemas.retry_schedule.nullish(),
+      ...nullish(sentSettings),
       tls: tlsPatchSchema.nullish(),
       metadata: metadataPatchSchema.nullish(),
       headers: customHeadersPatchSchema.nullish(),
@@ -72,27 +67,24 @@ export const listenerMembers = {
   events: eventsSchema.default(['*']),
   secret: secretSchema.optional(),
   ...z
-    .object(optionSchemas)
+    .object(sentSettings)
     .pick({ description: true, ordering: true, timeout_ms: true, retry_schedule: true })
     .partial().shape,
 };
 
-const INNER_NAMES = {
-  rate_limit: 'rateLimit',
-  max_concurrency: 'maxConcurrency',
-  timeout_ms: 'timeoutMs',
-  retry_schedule: 'retrySchedule',
-} as const;
+type Nullish<Shape extends Readonly<Record<string, z.ZodType>>> = {
+  readonly [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name]>>;
+};
 
-type InnerName<Name> = Name extends keyof typeof INNER_NAMES ? (typeof INNER_NAMES)[Name] : Name;
+function nullish<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape): Nullish<Shape> {
+  const entries = Object.entries(shape).map(([name, schema]) => [name, schema.nullish()]);
+  return Object.fromEntries(entries) as Nullish<Shape>;
+}
 
 /** JSON's names end at the door. */
 export function renameMembers<Input extends object>(input: Input) {
-  const renamed = Object.entries(input).map(([name, value]) => [
-    Object.hasOwn(INNER_NAMES, name) ? INNER_NAMES[name as keyof typeof INNER_NAMES] : name,
-    value,
-  ]);
-  return Object.fromEntries(renamed) as { [Name in keyof Input as InnerName<Name>]: Input[Name] };
+  const renamed = Object.entries(input).map(([name, value]) => [camelCase(name), value]);
+  return Object.fromEntries(renamed) as { [Name in keyof Input as CamelCase<Name>]: Input[Name] };
 }
 
 /**

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { endpointUidSchema, orderings } from '../domain/endpoint';
+import { sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { type ValidationError, validationErrorsOf } from '../platform/app-error';
-import { sentDurationSchema } from '../platform/duration';
 import { inWords, textSchema } from '../platform/zod-words';
 import { FILTER_FORM } from './filters/event-filters';
 import { payloadFilterSchema } from './filters/payload-filter';
@@ -17,27 +16,6 @@ export const eventsSchema = z
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
   .meta({ uniqueItems: true, example: ['keyword.*', 'brief.created'] });
-
-const MAX_DELAYS = 30;
-const MAX_DELAY_MS = 7 * 86_400_000;
-
-/** What an endpoint may have or lack; `null` in a patch takes it away. Nothing of it needs Node.js: forms in a browser check with it too. */
-export const optionSchemas = {
-  description: textSchema(500),
-  rate_limit: z.int().min(1).max(10_000),
-  max_concurrency: z.int().min(1).max(1_000),
-  ordering: z.enum(orderings),
-  uid: endpointUidSchema,
-  timeout_ms: z.int().min(1_000).max(60_000),
-  retry_schedule: z
-    .array(
-      sentDurationSchema
-        .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
-        .meta({ description: 'At most `7d`.', example: '5m' }),
-    )
-    .min(1, 'must have at least one delay; attempts = entries + 1')
-    .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`),
-};
 
 export const MAX_METADATA = 50;
 
@@ -119,7 +97,7 @@ const draftSchema = z.strictObject({
   url: targetUrlSchema(whateverIsPermitted),
   events: eventsSchema,
   filter: payloadFilterSchema.optional(),
-  ...z.object(optionSchemas).partial().shape,
+  ...z.object(sentSettings).partial().shape,
   metadata: metadataSchema.optional(),
   headers: customHeadersSchema.optional(),
 });

@@ -1,8 +1,9 @@
 import { AccountStore } from '../accounts/redis-account-store';
 import { CLOSED } from '../domain/breaker';
-import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
+import type { EndpointId } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
+import { endpointUidSchema } from '../domain/setting-schemas';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';

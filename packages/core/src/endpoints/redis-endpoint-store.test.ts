@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type Endpoint, type EndpointId, endpointUidSchema, newestSecret } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, newestSecret } from '../domain/endpoint';
 import { keys } from '../domain/keys';
+import { endpointUidSchema } from '../domain/setting-schemas';
 import { createNewId } from '../platform/ids';
 import { sealingKeysSchema } from '../platform/sealing-key';
 import { buildEndpoint } from '../testing/build-endpoint';

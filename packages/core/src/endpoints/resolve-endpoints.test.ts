@@ -1,4 +1,5 @@
-import { type EndpointRef, endpointUidSchema } from '../domain/endpoint';
+import type { EndpointRef } from '../domain/endpoint';
+import { endpointUidSchema } from '../domain/setting-schemas';
 import { caughtFrom } from '../testing/caught-from';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { type LookUpEndpointsContext, lookUpEndpoints } from './resolve-endpoints';

@@ -3,12 +3,12 @@ import type { AccountId } from '../domain/account';
 import {
   type Endpoint,
   type EndpointAddress,
-  type EndpointUid,
   endpointNotFound,
   isAsleep,
   type Listener,
 } from '../domain/endpoint';
 import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../domain/replay';
+import type { EndpointUid } from '../domain/setting-schemas';
 import type { Emit } from '../domain/signal';
 import { asDisabled, updateTime } from '../endpoints/disable';
 import type { NewEndpoint } from '../endpoints/endpoint-input';

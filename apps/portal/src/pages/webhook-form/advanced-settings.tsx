@@ -1,3 +1,9 @@
+import {
+  camelCase,
+  type SettingName,
+  settingOf,
+  settingsBut,
+} from '@hookferry/core/domain/endpoint-settings';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
 import type { Draft } from './draft';
@@ -11,70 +17,25 @@ interface AdvancedSettingsProps {
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
-const MEMBERS = [
-  '/rate_limit',
-  '/max_concurrency',
-  '/timeout_ms',
-  '/retry_schedule',
-  '/uid',
-  '/headers',
-  '/metadata',
-];
+const SETTINGS = [...settingsBut('description', 'uid'), 'uid'] as const;
+const MEMBERS = [...SETTINGS, 'headers', 'metadata'];
 
 /** What most webhooks need not have. Folded, unless something in it is wrong. */
 export function AdvancedSettings({ draft, validationErrors, onChange }: AdvancedSettingsProps) {
-  const isWrong = MEMBERS.some((member) => faultAt(validationErrors, member) !== undefined);
+  const isWrong = MEMBERS.some((member) => faultAt(validationErrors, `/${member}`) !== undefined);
   return (
     <details className={styles['advanced']} open={isWrong || undefined}>
       <summary>Advanced settings</summary>
       <div className={styles['fields']}>
-        <TextField
-          label="Rate limit, per second"
-          hint="At most so many requests reach it within any second. Empty: no limit."
-          inputMode="numeric"
-          value={draft.rateLimit}
-          error={faultAt(validationErrors, '/rate_limit')}
-          onChange={(event) => onChange({ rateLimit: event.target.value })}
-        />
-        <TextField
-          label="Most at once"
-          hint="At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit."
-          inputMode="numeric"
-          value={draft.maxConcurrency}
-          error={faultAt(validationErrors, '/max_concurrency')}
-          onChange={(event) => onChange({ maxConcurrency: event.target.value })}
-        />
-        <SelectField
-          label="Order"
-          hint="In order, each waits until the one before it is done: a failure holds up all that follow."
-          value={draft.isStrict ? 'strict' : 'none'}
-          onChange={(event) => onChange({ isStrict: event.target.value === 'strict' })}
-        >
-          <option value="none">As they come</option>
-          <option value="strict">One at a time, in order</option>
-        </SelectField>
-        <TextField
-          label="Time-out, milliseconds"
-          hint="For a whole attempt: 1000 to 60000. Empty: as the service has it."
-          inputMode="numeric"
-          value={draft.timeoutMs}
-          error={faultAt(validationErrors, '/timeout_ms')}
-          onChange={(event) => onChange({ timeoutMs: event.target.value })}
-        />
-        <TextField
-          label="Retry schedule"
-          hint="Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it."
-          value={draft.retrySchedule}
-          error={faultAt(validationErrors, '/retry_schedule')}
-          onChange={(event) => onChange({ retrySchedule: event.target.value })}
-        />
-        <TextField
-          label="Name of your own (uid)"
-          hint="Works wherever its id does."
-          value={draft.uid}
-          error={faultAt(validationErrors, '/uid')}
-          onChange={(event) => onChange({ uid: event.target.value })}
-        />
+        {SETTINGS.map((name) => (
+          <SettingField
+            key={name}
+            name={name}
+            value={draft[camelCase(name)]}
+            error={faultAt(validationErrors, `/${name}`)}
+            onChange={(value) => onChange({ [camelCase(name)]: value })}
+          />
+        ))}
         <PairsField
           legend="Headers"
           hint="Sent with each request. Their values are never shown again: *** stands for one that stays as it is."
@@ -93,5 +54,38 @@ export function AdvancedSettings({ draft, validationErrors, onChange }: Advanced
         />
       </div>
     </details>
+  );
+}
+
+interface SettingFieldProps {
+  readonly name: SettingName;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+function SettingField({ name, value, error, onChange }: SettingFieldProps) {
+  const { kind, field } = settingOf(name);
+  if (!field) return null;
+  const { options, ...labels } = field;
+  if (options) {
+    return (
+      <SelectField {...labels} value={value} onChange={(event) => onChange(event.target.value)}>
+        {Object.entries(options).map(([choice, label]) => (
+          <option key={choice} value={choice}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+    );
+  }
+  return (
+    <TextField
+      {...labels}
+      {...(kind === 'number' && { inputMode: 'numeric' })}
+      value={value}
+      error={error}
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }

@@ -34,7 +34,7 @@ it('asks for what was changed, and for null where something was taken away', () 
     description: '',
     rateLimit: '20',
     maxConcurrency: '',
-    isStrict: true,
+    ordering: 'strict',
     filter: '',
     headers: draft.headers.filter(({ name }) => name !== 'x-token'),
     metadata: [...draft.metadata, { key: 7, name: 'owner', value: 'Ann' }],

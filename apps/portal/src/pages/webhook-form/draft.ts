@@ -1,3 +1,10 @@
+import {
+  type CamelCase,
+  camelCase,
+  type SettingName,
+  settingNames,
+  settingOf,
+} from '@hookferry/core/domain/endpoint-settings';
 import type { NewWebhook, Webhook } from '../../api/webhook-queries';
 
 /** A row of a form's names and values. */
@@ -8,20 +15,15 @@ export interface Pair {
   readonly value: string;
 }
 
+/** Plain settings as they stand in a form: each a text, which is empty where it is left out. */
+type DraftSettings = { readonly [Name in SettingName as CamelCase<Name>]: string };
+
 /** A webhook as it stands in a form: what can be left empty is an empty text then. */
-export interface Draft {
+export interface Draft extends DraftSettings {
   readonly url: string;
   readonly events: readonly string[];
-  readonly description: string;
   /** JSON, perhaps not yet whole. */
   readonly filter: string;
-  readonly uid: string;
-  readonly rateLimit: string;
-  readonly maxConcurrency: string;
-  readonly timeoutMs: string;
-  /** Durations, separated by commas. */
-  readonly retrySchedule: string;
-  readonly isStrict: boolean;
   readonly headers: readonly Pair[];
   readonly metadata: readonly Pair[];
 }
@@ -32,31 +34,19 @@ export const MASK = '***';
 export const emptyDraft: Draft = {
   url: '',
   events: ['*'],
-  description: '',
+  ...draftSettings({}),
   filter: '',
-  uid: '',
-  rateLimit: '',
-  maxConcurrency: '',
-  timeoutMs: '',
-  retrySchedule: '',
-  isStrict: false,
   headers: [],
   metadata: [],
 };
 
 export function draftOf(webhook: Webhook): Draft {
-  const { url, events, description = '', filter, uid = '', ordering, headers, metadata } = webhook;
+  const { url, events, filter, headers, metadata } = webhook;
   return {
     url,
     events,
-    description,
+    ...draftSettings(webhook),
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
-    uid,
-    rateLimit: String(webhook.rate_limit ?? ''),
-    maxConcurrency: String(webhook.max_concurrency ?? ''),
-    timeoutMs: String(webhook.timeout_ms ?? ''),
-    retrySchedule: (webhook.retry_schedule ?? []).join(', '),
-    isStrict: ordering === 'strict',
     headers: pairsOf(headers),
     metadata: pairsOf(metadata),
   };
@@ -64,24 +54,56 @@ export function draftOf(webhook: Webhook): Draft {
 
 /** What a draft asks for. A filter that is no JSON stays the text that it is. */
 export function bodyOf(draft: Draft): NewWebhook {
-  const { url, events, description, filter, uid, rateLimit, maxConcurrency, timeoutMs, retrySchedule } =
-    draft;
+  const { url, events, filter } = draft;
   return {
     url: url.trim(),
     events: [...events],
-    ...(description !== '' && { description }),
     ...(filter.trim() !== '' && { filter: parse(filter) as NonNullable<NewWebhook['filter']> }),
-    ...(uid !== '' && { uid }),
-    ...(rateLimit !== '' && { rate_limit: Number(rateLimit) }),
-    ...(maxConcurrency !== '' && { max_concurrency: Number(maxConcurrency) }),
-    ...(timeoutMs !== '' && { timeout_ms: Number(timeoutMs) }),
-    ...(retrySchedule.trim() !== '' && {
-      retry_schedule: retrySchedule.split(',').map((delay) => delay.trim()),
-    }),
-    ...(draft.isStrict && { ordering: 'strict' as const }),
+    ...settingsIn(draft),
     ...recordOf('headers', draft.headers),
     ...recordOf('metadata', draft.metadata),
   };
+}
+
+type SentSettings = Pick<NewWebhook, SettingName>;
+
+function draftSettings(webhook: Partial<Pick<Webhook, SettingName>>): DraftSettings {
+  const texts = settingNames.map((name) => {
+    const value = webhook[name] ?? usualOf(name);
+    return [camelCase(name), typeof value === 'object' ? value.join(', ') : String(value)];
+  });
+  return Object.fromEntries(texts) as DraftSettings;
+}
+
+function settingsIn(draft: Draft): SentSettings {
+  const sent = settingNames.flatMap((name) => {
+    const text = draft[camelCase(name)];
+    return isLeftOut(name, text) ? [] : [[name, valueOf(name, text)]];
+  });
+  return Object.fromEntries(sent) as SentSettings;
+}
+
+/** What stands for a setting that is left out. */
+function usualOf(name: SettingName): string {
+  const setting = settingOf(name);
+  return setting.kind === 'choice' ? setting.choices[0] : '';
+}
+
+function isLeftOut(name: SettingName, text: string): boolean {
+  return (settingOf(name).kind === 'delays' ? text.trim() : text) === usualOf(name);
+}
+
+function valueOf(name: SettingName, text: string) {
+  switch (settingOf(name).kind) {
+    case 'number':
+      return Number(text);
+    case 'delays':
+      return text.split(',').map((delay) => delay.trim());
+    case 'text':
+    case 'uid':
+    case 'choice':
+      return text;
+  }
 }
 
 function parse(json: string): unknown {

@@ -1,3 +1,4 @@
+import { camelCase } from '@hookferry/core/domain/endpoint-settings';
 import { type FormEvent, useState } from 'react';
 import { ProblemError, type ValidationError } from '../../api/problem';
 import { Button } from '../../components/button';
@@ -5,7 +6,7 @@ import { ButtonLink } from '../../components/button-link';
 import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { AdvancedSettings } from './advanced-settings';
-import type { Draft } from './draft';
+import { type Draft, emptyDraft } from './draft';
 import { faultAt, faultsOfDraft } from './draft-faults';
 import { EventPicker } from './event-picker';
 import { FilterField } from './filter-field';
@@ -93,24 +94,14 @@ export function WebhookForm(props: WebhookFormProps) {
   );
 }
 
-const MEMBERS: Readonly<Record<string, keyof Draft>> = {
-  url: 'url',
-  description: 'description',
-  events: 'events',
-  filter: 'filter',
-  uid: 'uid',
-  rate_limit: 'rateLimit',
-  max_concurrency: 'maxConcurrency',
-  timeout_ms: 'timeoutMs',
-  retry_schedule: 'retrySchedule',
-  headers: 'headers',
-  metadata: 'metadata',
-};
-
 /** Whether somebody has been at what a fault is about: nobody is told off for what is still to be filled in. */
 function isTyped(pointer: string, initial: Draft, draft: Draft): boolean {
-  const member = MEMBERS[pointer.split('/')[1] ?? ''];
-  return member !== undefined && member !== 'events' && draft[member] !== initial[member];
+  const member = camelCase(pointer.split('/')[1] ?? '');
+  return isMember(member) && member !== 'events' && draft[member] !== initial[member];
+}
+
+function isMember(name: string): name is keyof Draft {
+  return Object.hasOwn(emptyDraft, name);
 }
 
 function isConflict(error: Error): boolean {

@@ -1,3 +1,4 @@
+import { type SettingName, settingNames, settingOf } from '@hookferry/core/domain/endpoint-settings';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
@@ -7,9 +8,18 @@ import { Time } from '../../components/time';
 
 /** How a webhook is set up; what it lacks is left out. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
-  const { id, url, uid, description, events, filter, rate_limit: rateLimit, timeout_ms: timeoutMs } = webhook;
-  const { max_concurrency: maxConcurrency } = webhook;
-  const { retry_schedule: retries, ordering, headers, metadata, tls, created_at: createdAt } = webhook;
+  const {
+    id,
+    url,
+    uid,
+    description,
+    events,
+    filter,
+    headers,
+    metadata,
+    tls,
+    created_at: createdAt,
+  } = webhook;
   return (
     <Facts
       facts={{
@@ -23,11 +33,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
         'Own name': uid && <code>{uid}</code>,
         Events: <Events filters={events} />,
         Filter: filter && <code>{JSON.stringify(filter)}</code>,
-        'Rate limit': rateLimit && `${rateLimit} per second`,
-        'Most at once': maxConcurrency && `${maxConcurrency} in each worker`,
-        Order: ordering === 'strict' ? 'One at a time, in order' : undefined,
-        'Time-out': timeoutMs && `${timeoutMs} ms`,
-        Retries: retries?.join(', '),
+        ...settingFacts(webhook),
         Headers: headers && Object.keys(headers).join(', '),
         Metadata:
           metadata &&
@@ -40,6 +46,23 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
       }}
     />
   );
+}
+
+function settingFacts(webhook: Pick<WebhookWithHealth, SettingName>) {
+  const facts = settingNames.flatMap((name) => {
+    const { fact } = settingOf(name);
+    const text = textOf(name, webhook[name]);
+    return fact && text ? [[fact.label, fact.unit ? `${text} ${fact.unit}` : text]] : [];
+  });
+  return Object.fromEntries(facts) as Readonly<Record<string, string>>;
+}
+
+function textOf(name: SettingName, value: WebhookWithHealth[SettingName]): string | undefined {
+  const setting = settingOf(name);
+  // One that is as usual says nothing.
+  if (setting.kind === 'choice')
+    return value === setting.choices[0] ? undefined : setting.field?.options?.[String(value)];
+  return typeof value === 'object' ? value.join(', ') : value?.toString();
 }
 
 function Events({ filters }: { readonly filters: readonly string[] }): ReactNode {

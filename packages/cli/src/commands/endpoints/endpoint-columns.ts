@@ -1,3 +1,4 @@
+import { settingsBut } from '@hookferry/core/domain/endpoint-settings';
 import { paintStatus } from '../../output/colours';
 import type { Column } from '../../output/output';
 import type { Webhook, WebhookWithHealth } from '../../resources';
@@ -10,16 +11,16 @@ export const LIST_COLUMNS: readonly Column<Webhook>[] = [
   ['status', ({ status }) => status, paintStatus],
 ];
 
+const SETTINGS = ['description', 'ordering', ...settingsBut('uid', 'description', 'ordering')] as const;
+const SETTING_COLUMNS = SETTINGS.map(
+  (name): Column<Webhook> => [name.replaceAll('_', ' '), (webhook) => webhook[name]],
+);
+
 export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   ...LIST_COLUMNS,
   ['filter', ({ filter }) => filter],
   ['disabled because', ({ disabled_reason }) => disabled_reason],
-  ['description', ({ description }) => description],
-  ['ordering', ({ ordering }) => ordering],
-  ['rate limit', ({ rate_limit }) => rate_limit],
-  ['max concurrency', ({ max_concurrency }) => max_concurrency],
-  ['timeout ms', ({ timeout_ms }) => timeout_ms],
-  ['retry schedule', ({ retry_schedule }) => retry_schedule],
+  ...SETTING_COLUMNS,
   ['headers', ({ headers }) => headers],
   ['metadata', ({ metadata }) => metadata],
   ['created', ({ created_at }) => created_at],

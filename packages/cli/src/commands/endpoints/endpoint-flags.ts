@@ -1,47 +1,64 @@
+import {
+  camelCase,
+  type SettingName,
+  settingNames,
+  settingOf,
+  settingsBut,
+} from '@hookferry/core/domain/endpoint-settings';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures/usage-error';
 import { type Pairs, parseHeader, parseList, parseMember, parsePositive } from '../../input/parse-flags';
 import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
 
-/** What can be said of an endpoint, whether it is new or not. */
+/** What can be said of an endpoint, whether it is new or not; settings by their names in code. */
 export interface EndpointFlags {
   readonly events?: readonly string[];
   readonly filter?: string;
-  readonly description?: string;
-  readonly uid?: string;
   readonly header?: Pairs;
   readonly metadata?: Pairs;
-  readonly rateLimit?: number;
-  readonly maxConcurrency?: number;
-  readonly timeoutMs?: number;
-  readonly retrySchedule?: readonly string[];
-  readonly ordering?: 'none' | 'strict';
   readonly data?: string;
+  readonly [setting: string]: unknown;
 }
 
+// As `--help` lists them: around the flags of headers and metadata.
+const FIRST = ['description', 'uid'] as const;
+const REST = [...settingsBut(...FIRST, 'ordering'), 'ordering'] as const;
+
 export function addEndpointFlags(command: Command): Command {
-  return command
+  command
     .option(
       '--events <types>',
       'which it gets: types, prefixes such as "order.*", or "*"; comma between',
       parseList,
     )
-    .option('--filter <json>', "which of these it gets, by their data: JSON, @FILE or '-'; null removes")
-    .option('--description <text>', 'for people')
-    .option('--uid <name>', 'a name of your own, good in place of the id')
+    .option('--filter <json>', "which of these it gets, by their data: JSON, @FILE or '-'; null removes");
+  for (const name of FIRST) command.addOption(flagOf(name));
+  command
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
-    .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
-    .option('--rate-limit <n>', 'at most so many requests within a second', parsePositive)
-    .option(
-      '--max-concurrency <n>',
-      'at most so many attempts under way at once, in each worker',
-      parsePositive,
-    )
-    .option('--timeout-ms <n>', 'for a whole attempt, in milliseconds', parsePositive)
-    .option('--retry-schedule <delays>', 'such as 5s,1m,1h', parseList)
-    .addOption(new Option('--ordering <kind>', 'strict: one at a time, in order').choices(['none', 'strict']))
-    .option('--data <json>', "members as the API takes them; other flags win over them. JSON, @FILE or '-'");
+    .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember);
+  for (const name of REST) command.addOption(flagOf(name));
+  return command.option(
+    '--data <json>',
+    "members as the API takes them; other flags win over them. JSON, @FILE or '-'",
+  );
+}
+
+function flagOf(name: SettingName): Option {
+  const setting = settingOf(name);
+  const { argument, help } = setting.flag;
+  const option = new Option(`--${name.replaceAll('_', '-')} ${argument}`, help);
+  switch (setting.kind) {
+    case 'number':
+      return option.argParser(parsePositive);
+    case 'choice':
+      return option.choices(setting.choices);
+    case 'delays':
+      return option.argParser(parseList);
+    case 'text':
+    case 'uid':
+      return option;
+  }
 }
 
 /** The members that the flags say, over those of `--data`. @throws UsageError. */
@@ -52,15 +69,9 @@ export async function membersOf(
   const members = {
     events: flags.events,
     filter: flags.filter === undefined ? undefined : (await readData(flags.filter, prompt, '--filter')).value,
-    description: flags.description,
-    uid: flags.uid,
     headers: flags.header,
     metadata: flags.metadata,
-    rate_limit: flags.rateLimit,
-    max_concurrency: flags.maxConcurrency,
-    timeout_ms: flags.timeoutMs,
-    retry_schedule: flags.retrySchedule,
-    ordering: flags.ordering,
+    ...Object.fromEntries(settingNames.map((name) => [name, flags[camelCase(name)]])),
   };
   const said = Object.entries(members).filter(([, value]) => value !== undefined);
   return { ...(await membersOfData(flags.data, prompt)), ...Object.fromEntries(said) };

@@ -1,0 +1,132 @@
+/**
+ * The settings of a webhook that are plain values. All that has to do with one follows from its entry here: the schemas
+ * (`setting-schemas.ts`), the description of the API, the form and the page of the portal, the flags of the command line, and
+ * the cases of `conformance/write-bounds.mjs`. Nothing here imports anything: browsers and the command line load it too.
+ *
+ * Surfaces put some members first or last, in orders of their own. A new setting goes to the end, which is between those.
+ */
+export const endpointSettings = {
+  description: {
+    kind: 'text',
+    most: 500,
+    flag: { argument: '<text>', help: 'for people' },
+  },
+  rate_limit: {
+    kind: 'number',
+    least: 1,
+    most: 10_000,
+    description: 'How many requests a second its receiver takes.',
+    field: {
+      label: 'Rate limit, per second',
+      hint: 'At most so many requests reach it within any second. Empty: no limit.',
+    },
+    fact: { label: 'Rate limit', unit: 'per second' },
+    flag: { argument: '<n>', help: 'at most so many requests within a second' },
+  },
+  max_concurrency: {
+    kind: 'number',
+    least: 1,
+    most: 1_000,
+    description: 'How many attempts may be under way at it at once, in each worker process.',
+    field: {
+      label: 'Most at once',
+      hint: 'At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit.',
+    },
+    fact: { label: 'Most at once', unit: 'in each worker' },
+    flag: { argument: '<n>', help: 'at most so many attempts under way at once, in each worker' },
+  },
+  ordering: {
+    kind: 'choice',
+    // The first is the one of a webhook that has none.
+    choices: ['none', 'strict'],
+    description:
+      '`strict`: one at a time, in the order in which the events were accepted; `none`: as they come.',
+    field: {
+      label: 'Order',
+      hint: 'In order, each waits until the one before it is done: a failure holds up all that follow.',
+      options: { none: 'As they come', strict: 'One at a time, in order' },
+    },
+    fact: { label: 'Order' },
+    flag: { argument: '<kind>', help: 'strict: one at a time, in order' },
+  },
+  uid: {
+    kind: 'uid',
+    description: 'A name of your own, which works wherever its id does.',
+    field: { label: 'Name of your own (uid)', hint: 'Works wherever its id does.' },
+    flag: { argument: '<name>', help: 'a name of your own, good in place of the id' },
+  },
+  timeout_ms: {
+    kind: 'number',
+    least: 1_000,
+    most: 60_000,
+    description: 'How long an attempt may take.',
+    field: {
+      label: 'Time-out, milliseconds',
+      hint: 'For a whole attempt: 1000 to 60000. Empty: as the service has it.',
+    },
+    fact: { label: 'Time-out', unit: 'ms' },
+    flag: { argument: '<n>', help: 'for a whole attempt, in milliseconds' },
+  },
+  retry_schedule: {
+    kind: 'delays',
+    description: 'Waits between attempts, such as `5m`; there is one attempt more than waits.',
+    field: {
+      label: 'Retry schedule',
+      hint: 'Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it.',
+    },
+    fact: { label: 'Retries' },
+    flag: { argument: '<delays>', help: 'such as 5s,1m,1h' },
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+interface SettingTexts {
+  /** What the API's description says of it; without one, what it says of all members of this name. */
+  readonly description?: string;
+  /** Its field among the portal's advanced settings; without one, the form has a place of its own for it. */
+  readonly field?: SettingField;
+  /** How the portal shows it where it is set, with the unit after the value. */
+  readonly fact?: { readonly label: string; readonly unit?: string };
+  /** Of the command line; its name follows from the member's. */
+  readonly flag: { readonly argument: string; readonly help: string };
+}
+
+interface SettingField {
+  readonly label: string;
+  readonly hint: string;
+  /** What stands for each choice. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+export type Setting = SettingTexts &
+  (
+    | { readonly kind: 'number'; readonly least: number; readonly most: number }
+    | { readonly kind: 'text'; readonly most: number }
+    | { readonly kind: 'choice'; readonly choices: readonly [string, ...string[]] }
+    | { readonly kind: 'delays' }
+    | { readonly kind: 'uid' }
+  );
+
+export type EndpointSettings = typeof endpointSettings;
+
+/** A setting as it is called on the wire. */
+export type SettingName = keyof EndpointSettings;
+
+export const settingNames = Object.keys(endpointSettings) as readonly SettingName[];
+
+export function settingOf(name: SettingName): Setting {
+  return endpointSettings[name];
+}
+
+/** All settings but `apart`, which a surface puts at other places. */
+export function settingsBut<Name extends SettingName>(...apart: readonly Name[]) {
+  return settingNames.filter((name): name is Exclude<SettingName, Name> => !apart.includes(name as Name));
+}
+
+/** `timeout_ms` gives `timeoutMs`: members are called so in code. */
+export type CamelCase<Name> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+export function camelCase<Name extends string>(name: Name): CamelCase<Name> {
+  return name.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()) as CamelCase<Name>;
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { sentDurationSchema } from '../platform/duration';
+import { textSchema } from '../platform/zod-words';
+import {
+  type CamelCase,
+  camelCase,
+  type EndpointSettings,
+  type Setting,
+  type SettingName,
+  settingNames,
+  settingOf,
+} from './endpoint-settings';
+
+const UID_FORM = 'must be 1 to 128 of A-Z a-z 0-9 _ . - and begin with a letter or digit, but not with "wh_"';
+
+/** A name that the client gave its endpoint, unique in the account: usable wherever its id is. */
+export const endpointUidSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, UID_FORM)
+  .refine((uid) => !uid.startsWith('wh_'), UID_FORM)
+  // Not as a look-ahead in the pattern: many generators of code know none.
+  .meta({ not: { pattern: '^wh_' } })
+  .brand<'EndpointUid'>();
+export type EndpointUid = z.infer<typeof endpointUidSchema>;
+
+const MAX_DELAYS = 30;
+const MAX_DELAY_MS = 7 * 86_400_000;
+
+const delaysSchema = z
+  .array(
+    sentDurationSchema
+      .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
+      .meta({ description: 'At most `7d`.', example: '5m' }),
+  )
+  .min(1, 'must have at least one delay; attempts = entries + 1')
+  .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`);
+
+// As clients send it (`sent`), as it stands in a record (`stored`), and as clients get it (`shown`).
+const ofKind = {
+  number: ({ least, most }: Extract<Setting, { kind: 'number' }>) => ({
+    sent: z.int().min(least).max(most),
+    stored: z.number().optional(),
+    shown: z.int().optional(),
+  }),
+  text: ({ most }: Extract<Setting, { kind: 'text' }>) => ({
+    sent: textSchema(most),
+    stored: z.string().optional(),
+    shown: z.string().optional(),
+  }),
+  delays: () => ({
+    sent: delaysSchema,
+    // Milliseconds.
+    stored: z.array(z.number()).readonly().optional(),
+    shown: z.array(z.string().meta({ example: '5m' })).optional(),
+  }),
+  uid: () => ({
+    sent: endpointUidSchema,
+    stored: endpointUidSchema.optional(),
+    shown: z.string().optional(),
+  }),
+};
+
+function ofChoice<const Choices extends readonly string[]>(choices: Choices) {
+  const choice = z.enum(choices);
+  // A record that lacks it has the first.
+  const stored = choice.default(choices[0] as never);
+  return { sent: choice, stored, shown: choice };
+}
+
+function schemasOf(setting: Setting) {
+  switch (setting.kind) {
+    case 'number':
+      return ofKind.number(setting);
+    case 'text':
+      return ofKind.text(setting);
+    case 'choice':
+      return ofChoice(setting.choices);
+    case 'delays':
+    case 'uid':
+      return ofKind[setting.kind]();
+  }
+}
+
+type SchemasOf<Of> = Of extends { readonly choices: infer Choices extends readonly string[] }
+  ? ReturnType<typeof ofChoice<Choices>>
+  : Of extends { readonly kind: infer Kind extends keyof typeof ofKind }
+    ? ReturnType<(typeof ofKind)[Kind]>
+    : never;
+
+type Form = 'sent' | 'stored' | 'shown';
+type SchemaOf<Name extends SettingName, As extends Form> = SchemasOf<EndpointSettings[Name]>[As];
+
+const schemas = new Map(settingNames.map((name) => [name, schemasOf(settingOf(name))]));
+
+function membersAs(form: Form, nameOf: (name: SettingName) => string = (name) => name): object {
+  return Object.fromEntries([...schemas].map(([name, { [form]: schema }]) => [nameOf(name), schema]));
+}
+
+/** What clients may send; `null` in a patch takes it away. */
+export const sentSettings = membersAs('sent') as { readonly [Name in SettingName]: SchemaOf<Name, 'sent'> };
+
+/** What clients get. */
+export const shownSettings = membersAs('shown') as {
+  readonly [Name in SettingName]: SchemaOf<Name, 'shown'>;
+};
+
+/** What stands in a record of an endpoint, by the names in code. */
+export const storedSettings = membersAs('stored', camelCase) as {
+  readonly [Name in SettingName as CamelCase<Name>]: SchemaOf<Name, 'stored'>;
+};
