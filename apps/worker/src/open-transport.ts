@@ -2,7 +2,7 @@ import { GotTransport } from '@hookferry/core/deliver/got-transport';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { Transport } from '@hookferry/core/domain/transport';
 import { AddressPolicy } from '@hookferry/core/egress/address-policy';
-import { NameCache, resolveName } from '@hookferry/core/egress/resolve-name';
+import { lookUpName, NameCache } from '@hookferry/core/egress/resolve-name';
 import { DirectRoute, ProxyRoute } from '@hookferry/core/egress/routes';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -67,7 +67,7 @@ function openGot({ config, emit }: TransportContext): GotTransport {
       : new DirectRoute({
           addressPolicy,
           emit,
-          resolveName: new NameCache(resolveName, steadyClock).resolveName,
+          resolveName: new NameCache(lookUpName, steadyClock).resolveName,
         }),
   });
 }

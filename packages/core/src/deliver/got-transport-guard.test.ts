@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { type ResolvedAddress, type ResolveName, resolveName } from '../egress/resolve-name';
+import { lookUpName, type ResolvedAddress, type ResolveName } from '../egress/resolve-name';
 import { DirectRoute } from '../egress/routes';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { type DnsAnswer, startDnsServer } from '../testing/dns-server';
@@ -140,10 +140,10 @@ describe('DNS rebinding', () => {
     const receiver = await scene.startReceiver((_request, response) =>
       response.writeHead(204, { connection: 'close' }).end(),
     );
-    const resolve: ResolveName = (name) =>
-      resolveName(name, { servers: [server.address], queryTimeoutMs: 50 });
+    const resolveName: ResolveName = (name) =>
+      lookUpName(name, { servers: [server.address], queryTimeoutMs: 50 });
     const url = `http://rebind.example.com:${receiver.port}/`;
-    return { server, receiver, resolveName: resolve, url };
+    return { server, receiver, resolveName, url };
   }
   const at = (...addresses: string[]): DnsAnswer => ({ addresses, ttlSeconds: 0 });
 

@@ -1,7 +1,10 @@
+import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import type { Signal } from '../domain/signal';
 import type { ArchiveRecord } from '../events/archive/redis-archive-stream';
 import { DeliveryScene, responded } from '../testing/arrange-delivery';
-import { persist } from './persist';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { type PersistOptions, persistFor } from './persist';
 
 let scene: DeliveryScene;
 beforeAll(async () => {
@@ -10,61 +13,62 @@ beforeAll(async () => {
 afterEach(() => scene.clear());
 afterAll(() => scene.close());
 
-describe('persist', () => {
-  function failing(times: number) {
+describe('persistFor', () => {
+  const delivery = { eventId: 'evt_1' as EventId, endpointId: uniqueEndpointId() };
+
+  function failing(times: number, onFailure: (failures: number) => void = () => {}) {
     const failures: unknown[] = [];
     let calls = 0;
     const action = async () => {
       calls += 1;
       if (calls <= times) throw new Error(`failure ${calls}`);
     };
-    return { action, failures, onFailure: (error: unknown) => failures.push(error), calls: () => calls };
+    const emit = (signal: Signal) => {
+      if (signal.name !== 'delivery.follow_up_failed') return;
+      failures.push(signal.error);
+      onFailure(failures.length);
+    };
+    const persist = (options: Partial<PersistOptions> = {}) =>
+      persistFor({ emit }, delivery, action, {
+        everyMs: 1,
+        abortSignal: new AbortController().signal,
+        ...options,
+      });
+    return { persist, failures, calls: () => calls };
   }
 
   it('does what succeeds once', async () => {
-    const { action, failures, onFailure, calls } = failing(0);
-    await persist(action, { everyMs: 1, abortSignal: new AbortController().signal, onFailure });
+    const { persist, failures, calls } = failing(0);
+    await persist();
     expect({ calls: calls(), failures }).toEqual({ calls: 1, failures: [] });
   });
 
   it('does what fails again until it succeeds, and tells of each failure', async () => {
-    const { action, failures, onFailure, calls } = failing(3);
-    await persist(action, { everyMs: 1, abortSignal: new AbortController().signal, onFailure });
+    const { persist, failures, calls } = failing(3);
+    await persist();
     expect(calls()).toBe(4);
     expect(failures.map(String)).toEqual(['Error: failure 1', 'Error: failure 2', 'Error: failure 3']);
   });
 
   it('gives up at once after a failure that is final', async () => {
-    const { action, failures, onFailure } = failing(3);
+    const { persist, failures } = failing(3);
     const isFinal = (error: unknown) => String(error).includes('failure 2');
-    const persisted = persist(action, {
-      everyMs: 1,
-      abortSignal: new AbortController().signal,
-      onFailure,
-      isFinal,
-    });
-    await expect(persisted).rejects.toThrow('failure 2');
+    await expect(persist({ isFinal })).rejects.toThrow('failure 2');
     expect(failures).toHaveLength(2);
   });
 
   it('gives up when it is told to, with what went wrong last', async () => {
     const stop = new AbortController();
-    const { action, failures, onFailure } = failing(Number.POSITIVE_INFINITY);
-    const persisted = persist(action, {
-      everyMs: 1,
-      abortSignal: stop.signal,
-      onFailure(error) {
-        onFailure(error);
-        if (failures.length === 3) stop.abort();
-      },
+    const { persist } = failing(Number.POSITIVE_INFINITY, (failures) => {
+      if (failures === 3) stop.abort();
     });
-    await expect(persisted).rejects.toThrow('failure 3');
+    await expect(persist({ abortSignal: stop.signal })).rejects.toThrow('failure 3');
   });
 
   it('does not wait any longer once it is told to give up', async () => {
     const stop = new AbortController();
-    const { action, onFailure, calls } = failing(1);
-    const persisted = persist(action, { everyMs: 3_600_000, abortSignal: stop.signal, onFailure });
+    const { persist, calls } = failing(1);
+    const persisted = persist({ everyMs: 3_600_000, abortSignal: stop.signal });
     setImmediate(() => stop.abort());
     await persisted;
     expect(calls()).toBe(2);

@@ -3,11 +3,11 @@ import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { type DnsAnswer, type DnsServer, type RecordType, startDnsServer } from '../testing/dns-server';
 import { recordSignals } from '../testing/record-signals';
 import {
+  lookUpName,
   NameCache,
   type ResolvedAddress,
   type ResolveName,
   type ResolveNameOptions,
-  resolveName,
   UnresolvedNameError,
 } from './resolve-name';
 import { DirectRoute } from './routes';
@@ -16,7 +16,7 @@ import { DirectRoute } from './routes';
 const resolverBy =
   (options: ResolveNameOptions): ResolveName =>
   (name) =>
-    resolveName(name, options);
+    lookUpName(name, options);
 
 describe('resolve name', () => {
   const opened: DnsServer[] = [];

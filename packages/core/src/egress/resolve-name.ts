@@ -41,7 +41,7 @@ const SYSTEM_TTL_SECONDS = 5;
  * receivers with a slow name server would keep all the others waiting. Internal names, which only the system
  * knows, are the exception.
  */
-export async function resolveName(
+export async function lookUpName(
   name: string,
   options: ResolveNameOptions = {},
 ): Promise<readonly ResolvedAddress[]> {
