@@ -3,10 +3,15 @@ import { sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { inWords, textSchema } from '../platform/zod-words';
-import { FILTER_FORM } from './filters/event-filters';
 import { payloadFilterSchema } from './filters/payload-filter';
 
 const MAX_FILTERS = 100;
+
+// The form of filters for API descriptions. Any other text matches nothing, and is refused as unknown.
+const FILTER_FORM = {
+  pattern: '^([*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)*[.][*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)+)$',
+  maxLength: 102,
+};
 
 // Which types there are is looked up: see `requireKnownFilters`.
 /** Which events an endpoint asks for. */

@@ -10,12 +10,6 @@ import type { EndpointStore } from '../redis-endpoint-store';
 /** The filter for every published event. Operational events need a filter by name. */
 export const EVERY_EVENT = '*';
 
-/** The form of filters for API descriptions. Any other text matches nothing, and is refused as unknown. */
-export const FILTER_FORM = {
-  pattern: '^([*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)*[.][*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)+)$',
-  maxLength: 102,
-};
-
 const PREFIX_END = '.*';
 
 /** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) matches this type. */
