@@ -3,7 +3,7 @@ import { QueueKeys } from 'bullmq';
 /**
  * BullMQ 6's layout in Redis, as far as this product reads it. All of it is private to BullMQ, so it is here
  * and nowhere else. `bullmq-layout.test.ts` fails first when BullMQ changes it.
- * `bullmq-add-deliveries.test.ts` and `bullmq-held-deliveries.test.ts` compare the scripts with BullMQ's own.
+ * `bullmq-delivery-queue.test.ts` and `bullmq-held-deliveries.test.ts` compare the scripts with BullMQ's own.
  */
 export function createJobKeys(prefix: string, queue: string) {
   const queueKeys = new QueueKeys(prefix);

@@ -41,7 +41,7 @@ const PAGE = 200;
  * Jobs of a shard that belong elsewhere since the queues were split anew. A worker that takes one moves it to its home
  * shard; this is for those that no worker would take for long.
  */
-export class BullmqMisplacedJobs {
+export class MisplacedJobs {
   readonly #deliveries: JobKeys;
   readonly #events: JobKeys;
 

@@ -9,7 +9,7 @@ import { WakeUpTimer } from '../../platform/timers';
 import { HeldDeliveries } from '../bullmq-held-deliveries';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
 import type { ShardsInForce } from '../shards-in-force';
-import { BullmqMisplacedJobs } from './bullmq-misplaced-jobs';
+import { MisplacedJobs } from './bullmq-misplaced-jobs';
 
 export interface ReshardingOptions {
   readonly redis: RedisClient;
@@ -67,7 +67,7 @@ export class Resharding {
   /** Give whether no job here belongs elsewhere. */
   async #clear(shard: QueueShard): Promise<boolean> {
     const { redis, shards } = this.options;
-    const misplaced = new BullmqMisplacedJobs(redis, shards, shard);
+    const misplaced = new MisplacedJobs(redis, shards, shard);
     const moved =
       (await this.#releaseHeld(shard)) + (await misplaced.putBackDelayed()) + (await misplaced.moveFailed());
     if (moved > 0 || (await misplaced.hasWaiting())) return false;
