@@ -3,15 +3,15 @@ import type { Clock } from '../platform/clock';
 import type { ReadyDelivery } from './load-delivery';
 import type { SentAttempt } from './send-attempt';
 
-/** What becomes of a delivery after an attempt. */
+/** The state of a delivery after an attempt. */
 export type Decision =
   | RetryDecision
   | { readonly kind: 'delivered' }
   | { readonly kind: 'aborted' }
-  /** It was requested once more and failed; it had been delivered before. */
+  /** It was requested once more and failed. It had been delivered before. */
   | { readonly kind: 'stays_delivered' };
 
-/** The delivery's status that follows from it. */
+/** The delivery's status after the decision. */
 export function statusAfter({ kind }: Decision): DeliveryStatus {
   switch (kind) {
     case 'retry':
@@ -33,7 +33,10 @@ export interface DecideContext {
   readonly random: () => number;
 }
 
-/** Delivered is delivered; otherwise the receiver's wish goes before the schedule. */
+/**
+ * Decide what follows an attempt. A delivered one stays delivered; otherwise the receiver's wish comes before
+ * the schedule.
+ */
 export function decideNext(context: DecideContext, ready: ReadyDelivery, sent: SentAttempt): Decision {
   const { attempt, wish, retryAfter } = sent;
   if (attempt.outcome === 'delivered') return { kind: 'delivered' };
@@ -61,15 +64,15 @@ export interface RetryInput {
   readonly schedule: RetrySchedule;
   /** The attempt that has just failed: 1, 2, … */
   readonly attempt: number;
-  /** What the receiver asked for; 0 when it asked for nothing. */
+  /** The wait that the receiver asked for; 0 for none. */
   readonly retryAfterMs: number;
   /** From 0 up to, not including, 1. */
   readonly random: number;
 }
 
 /**
- * When a failed delivery is tried again: after the schedule's delay plus a jitter of up to 10 % (15 minutes at
- * most; never less than scheduled), or after the time that the receiver asked for, whichever is later.
+ * When a failed delivery is tried again: after the schedule's delay plus a jitter of up to 10 % (15 minutes
+ * at most; never less than scheduled), or after the wait that the receiver asked for, whichever is later.
  */
 export function decideRetry({ schedule, attempt, retryAfterMs, random }: RetryInput): RetryDecision {
   const scheduledMs = schedule[attempt - 1];
@@ -78,12 +81,12 @@ export function decideRetry({ schedule, attempt, retryAfterMs, random }: RetryIn
   return { kind: 'retry', delayMs: Math.max(Math.round(scheduledMs + jitterMs), retryAfterMs) };
 }
 
-/** Longer waits are cut to this: a receiver can slow us down, not park an event for a year. */
+/** Longer waits are cut to this: a receiver can slow deliveries down, not park an event for a year. */
 export const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /**
- * The wait that a `Retry-After` header asks for (RFC 9110: seconds, or an HTTP date), in milliseconds, at most
- * 24 hours. 0 when there is none, when it can't be understood, or when its time has passed.
+ * The wait that a `Retry-After` header asks for (RFC 9110: seconds, or an HTTP date), in milliseconds, at
+ * most 24 hours. 0 when it is absent, invalid or in the past.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number {
   if (header === undefined) return 0;
@@ -92,8 +95,8 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Number.isNaN(waitMs) ? 0 : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
-// Date.parse takes nearly anything for a date ("-5" is the year 2001); an HTTP date starts with a weekday. The
-// form of C's asctime ends with the year and means GMT, which Date.parse would take for local time.
+// Date.parse accepts nearly anything as a date ("-5" is the year 2001); an HTTP date starts with a weekday.
+// C's asctime form ends with the year and means GMT, which Date.parse would read as local time.
 function httpDate(text: string): string {
   return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? text.replace(/ \d{4}$/, '$& GMT') : '';
 }

@@ -34,27 +34,29 @@ export type DeliverContext = StepsContext & {
   readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
 };
 
-/** What is to become of the job. */
+/** What happens to the job next. */
 export type DeliverResult =
   | { readonly kind: 'done' }
   /** An attempt has failed. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
-  /** There was no attempt: it is held, or not due yet, or the request could not leave us. */
+  /** No attempt was made: the delivery is held, or not due yet, or the request could not be sent. */
   | { readonly kind: 'later'; readonly delayMs: number }
-  /** This process has to let go of it in the middle of the attempt; nothing is on record, and it starts anew. */
+  /** This process has to abandon the attempt. Nothing is recorded, and it starts again. */
   | { readonly kind: 'interrupted' };
 
 const DONE: DeliverResult = { kind: 'done' };
 
-// Soon enough for a proxy that was restarted, and seldom enough for one that stays away.
+// Soon enough after a proxy was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
 
 /**
- * One attempt of one delivery: load → admit → send → judge → decide → record → announce → after the attempt.
+ * Make one attempt of one delivery: load → admit → send → judge → decide → record → announce → after the
+ * attempt.
  *
- * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it, to none,
- * since the record says whether there is to be another one, and when. As long as this process lives it records what it
- * has sent before it lets go of the job: while Redis takes nothing, it waits.
+ * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`. After
+ * it, no attempt is repeated, since the record says whether another one follows, and when. As long as this
+ * process lives it records each sent attempt before it lets go of the job: while Redis refuses writes, it
+ * waits.
  *
  * @param abortSignal aborted when the process has to end.
  */
@@ -70,7 +72,7 @@ export async function deliver(
   const admission = await admit(context, ready);
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, ready, admission) };
 
-  // The worker that had it before may have recorded what it has sent in this very moment.
+  // The former worker may have recorded its attempt in this very moment.
   if (run.wasTakenOver && (await hasChanged(context, ready))) {
     return await startAnew(context, ready, admission, abortSignal);
   }
@@ -85,7 +87,7 @@ export async function deliver(
   const recorded = await persistFor(context, run, () => recordAttempt(context, input), untilItIs);
   await Promise.all([
     conclude(context, ready, sent, decision, recorded, abortSignal),
-    // The job waits for it, so that what is not archived yet does not pile up in memory; nothing else does.
+    // The job waits for it, so that unarchived attempts do not pile up in memory; nothing else waits.
     archiveLater(context, recorded.unarchived, abortSignal),
   ]);
   const { nextAttemptAt } = recorded;
@@ -97,7 +99,7 @@ function delayUntil({ clock }: DeliverContext, time: number): number {
   return Math.max(time - clock(), 0);
 }
 
-/** Whether it is no use to wait for Redis: it responds, and will say the same again. */
+/** Whether waiting for Redis is useless: it responds, and will fail in the same way again. */
 function isNotStorage(error: unknown): boolean {
   return !(error instanceof AppError && error.code === 'storage_unavailable');
 }
@@ -121,7 +123,7 @@ async function startAnew(
   return await deliver(context, ready.run, abortSignal);
 }
 
-// It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
+// This was no attempt: its permits are free for others at once. In strict order the delivery keeps its turn.
 async function letGo(
   context: DeliverContext,
   ready: ReadyDelivery,
@@ -154,7 +156,7 @@ async function conclude(
   abortSignal: AbortSignal,
 ): Promise<void> {
   announceAttempt(context, ready, sent, effect && decision);
-  // Another worker has gone on with it.
+  // Another worker has continued it.
   if (!effect) return;
   const { run, endpoint, event } = ready;
   const { attempt, wish } = sent;
@@ -166,8 +168,8 @@ async function conclude(
     hasEnded: decision.kind !== 'retry',
     hasWaited: run.hasWaited,
   };
-  // It is on record and is not made again, so nothing else would do it. Secrets that can't be read are another matter: it
-  // can take days until they can be, and no worker's slot is to wait for that.
+  // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
+  // secrets: that can take days, and would block a worker's slot.
   const untilItIs = { abortSignal, isFinal: isNotStorage };
   const aftermath = await persistFor(context, run, () => afterAttempt(context, input), untilItIs);
   const isExhausted = decision.kind === 'exhausted';
@@ -208,7 +210,8 @@ function announceAttempt(
   announceEnd(context, run, decision.kind, begunAt, span?.context);
 }
 
-// One that was held waited for its receiver's sake; one that was taken over waited for ours.
+// Not for a delivery that was held, which waited for its receiver, nor for one that was taken over, which
+// waited for this service.
 function firstLagOf(
   { run, trigger, begunAt }: ReadyDelivery,
   { number, startedAt }: Attempt,

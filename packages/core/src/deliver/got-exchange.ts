@@ -9,25 +9,25 @@ import type { DeliveryRequest, SendResult, TransportFailure } from '../domain/tr
 import { PROXY_FAULT_CODE } from '../egress/routes';
 
 export interface ExchangeLimits {
-  /** For looking up the name, connecting and the TLS handshake together. */
+  /** For the DNS lookup, connecting and the TLS handshake together. */
   readonly connectTimeoutMs: number;
-  /** How much of a response's body is read; what is longer is cut off by closing the connection. */
+  /** How much of a response's body is read. Closing the connection cuts off the rest. */
   readonly readBytes: number;
-  /** How much of it is kept for the record. At most `readBytes`. */
+  /** How much of it is recorded. At most `readBytes`. */
   readonly keptBytes: number;
 }
 
 export interface ExchangeInput {
   readonly request: DeliveryRequest;
-  /** Starts to send it; over a new connection where it says so. */
+  /** Start to send it; over a new connection if `isFresh`. */
   readonly open: (request: DeliveryRequest, isFresh: boolean) => Request;
-  /** For all of it. */
+  /** For the whole exchange. */
   readonly timeoutMs: number;
   readonly limits: ExchangeLimits;
   readonly signal: AbortSignal;
 }
 
-/** What it is when a time-out comes in a phase, and what has not come by then. */
+/** The failure when a time-out comes in a phase, and the part that has not come by then. */
 const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string]>> = {
   resolving: ['dns_error', 'address'],
   connecting: ['connect_timeout', 'connection'],
@@ -35,24 +35,27 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   ready: ['response_timeout', 'full answer'],
 };
 
-// It can quote what the receiver has sent: all the names in its certificate, of which there may be thousands.
+// It can quote the receiver's data: all names in its certificate, of which there may be thousands.
 const MAX_ERROR_LENGTH = 500;
 
-// What comes along with a body, which its receiver may blow up by what it says with each byte of it. Those that send it in
-// tiny pieces, each with its length and in a record of TLS, stay far below.
+// Bytes around a body, such as chunk lengths, with which a receiver may inflate the response. Receivers that
+// send tiny pieces, each with its length and in a TLS record, stay far below.
 const MAX_AROUND_BODY_BYTES = 128 * 1024;
 const MAX_PADDING = 32;
 
-/** How a connection ends that its receiver has closed. */
+/** The error codes of a connection that its receiver has closed. */
 const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
-/** One request under way. The first of these ends it: the response's end, its cap, an error, a time-out, an abort. */
+/**
+ * One running request. The first of these ends it: the response's end, its cap, an error, a time-out, an
+ * abort.
+ */
 export class Exchange {
   readonly result: Promise<SendResult>;
   #settle!: (result: SendResult) => void;
   #stream: Request;
   #socket: Socket | undefined;
-  /** What came over the connection before this request. */
+  /** Bytes read over the connection before this request. */
   #bytesBefore = 0;
   /** Absent for a connection that was kept alive. */
   #newConnection: NewConnection | undefined;
@@ -62,7 +65,7 @@ export class Exchange {
   readonly #kept: Buffer[] = [];
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
-  /** How much of the whole time is left when the timer goes off. */
+  /** The rest of the whole time when the timer fires. */
   #restMs: number;
   readonly #onTimer = (): void => this.#checkTime();
   readonly #onAbort = (): void => this.#fail('network_error', 'The attempt was interrupted.');
@@ -77,7 +80,7 @@ export class Exchange {
     this.#timer = setTimeout(this.#onTimer, connectMs);
     signal.addEventListener('abort', this.#onAbort);
     this.#stream = this.#open(false);
-    // An abort that came before is not announced any more.
+    // An earlier abort fires no event any more.
     if (signal.aborted) this.#onAbort();
   }
 
@@ -89,7 +92,7 @@ export class Exchange {
       this.#stopWatching();
       this.#response = response;
     });
-    // After a 101 the socket is nobody's: neither got nor the agent would ever close it.
+    // After a 101 the socket has no owner: neither got nor the agent would ever close it.
     stream.on('upgrade', (response: Response, socket: Duplex) => {
       this.#response = response;
       socket.destroy();
@@ -124,7 +127,7 @@ export class Exchange {
     return raw > MAX_AROUND_BODY_BYTES + MAX_PADDING * this.input.limits.readBytes;
   }
 
-  // Who wrote onto a connection that was closed is told so; from Node.js 24 on it comes before the reason for that.
+  // A write onto a closed connection fails with this; from Node.js 24 on it comes before the real cause.
   #causeOf(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
     return error.code === 'ERR_SOCKET_CLOSED' ? (this.#socket?.errored ?? error) : error;
   }
@@ -137,7 +140,7 @@ export class Exchange {
     this.#fail(classifyNetworkError(error), describeNetworkError(error));
   }
 
-  // The receiver closed a connection that was kept alive just as we used it: that is nobody's fault.
+  // The receiver closed a kept-alive connection at the moment of its next use: that is no failure.
   #wasStale({ code }: NodeJS.ErrnoException): boolean {
     return (
       this.#stream.reusedSocket === true && HUNG_UP.has(code) && this.#socket?.bytesRead === this.#bytesBefore
@@ -156,7 +159,7 @@ export class Exchange {
     this.#stream = this.#open(true);
   }
 
-  // One timer, which goes off at the end of the time for connecting: nearly all requests are over by then.
+  // One timer, which fires at the end of the time for connecting: nearly all requests are over by then.
   #checkTime(): void {
     const phase = this.#phase();
     if (phase === 'ready' && this.#restMs > 0) {
@@ -222,16 +225,18 @@ export class Exchange {
 }
 
 /**
- * Far more than the headers of an answer may take (Node's 16 KiB) and a handful of interim answers before it. Not
- * less than Node reads at once: what begins with an answer and goes on with its body is in the first read.
+ * Far more than the headers of a response may take (Node's 16 KiB) and a handful of interim responses before
+ * it. Not less than Node reads at once: a response's start together with a part of its body is in the first
+ * read.
  */
 const MAX_PREAMBLE_BYTES = 64 * 1024;
 
 /**
- * Watches what comes before an answer. Blank lines and interim answers (103) may come without end, and nothing else
- * limits them: a receiver that sends them as fast as it can would keep a processor busy until the deadline.
+ * Limit the bytes before a response. Blank lines and interim responses (103) may come endlessly, and nothing
+ * else limits them: a receiver that sends them as fast as it can would keep a processor busy until the
+ * deadline.
  *
- * @returns stops watching; to be called when the answer begins, or there will be none.
+ * @returns stops watching; call it when the response begins, or when none will come.
  */
 function limitPreamble(socket: Socket, onTooLong: () => void): () => void {
   let bytes = 0;
@@ -256,13 +261,13 @@ const BY_CODE: Readonly<Record<string, TransportFailure>> = {
   EPROTO: 'tls_error',
 };
 
-// OpenSSL's and Node's names for what is wrong with a handshake, a certificate or a key.
+// OpenSSL's and Node's codes for failures of a handshake, a certificate or a key.
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_)/;
-// llhttp's codes: what came back is not HTTP.
+// llhttp's codes: the received bytes are not HTTP.
 const PARSER_CODE = /^HPE_/;
 
-/** Why a request got no answer, by the error's code. */
+/** Why a request got no response, by the error's code. */
 export function classifyNetworkError(error: Error): TransportFailure {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return 'network_error';
@@ -274,7 +279,10 @@ export function classifyNetworkError(error: Error): TransportFailure {
 // OpenSSL in Node's words: `write EPROTO 807C…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/…`
 const OPENSSL = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
 
-/** What went wrong, for who looks at an attempt: of OpenSSL's errors the reason, without where it is in its source. */
+/**
+ * Describe the failure to a reader of the attempt: of OpenSSL's errors only the reason, without its source
+ * position.
+ */
 export function describeNetworkError({ message }: Error): string {
   const reason = OPENSSL.exec(message)?.[1];
   return reason === undefined ? message : `TLS failed: ${reason}.`;
@@ -282,15 +290,15 @@ export function describeNetworkError({ message }: Error): string {
 
 export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'ready';
 
-/** How far a connection that is being opened has come, and how long each of its phases took. */
+/** The progress of a connection that is being opened, and the duration of each phase. */
 class NewConnection {
   #phase: ConnectionPhase;
   #phaseStartedAt: number;
   readonly #timings: { -readonly [Phase in keyof AttemptTimings]: AttemptTimings[Phase] } = {};
 
   /**
-   * @param isNamed whether its host is a name that is looked up.
-   * @param startedAt when it was asked for, as `performance.now` gives it.
+   * @param isNamed whether its host is a name that needs a lookup.
+   * @param startedAt when it was requested, as `performance.now` gives it.
    */
   constructor(socket: Socket, isNamed: boolean, startedAt: number) {
     this.#phase = isNamed ? 'resolving' : 'connecting';
@@ -301,7 +309,7 @@ class NewConnection {
       if (isNamed) socket.once('lookup', () => this.#end('dnsMs', 'connecting'));
       socket.once('connect', () => this.#end('connectMs', afterConnect));
     } else {
-      // A tunnel, which is handed over when it stands; its proxy did the look-up.
+      // A tunnel, which is handed over once it stands; its proxy did the lookup.
       this.#end('connectMs', afterConnect);
     }
   }

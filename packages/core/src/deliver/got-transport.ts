@@ -12,7 +12,10 @@ import { createLru } from '../platform/caches';
 import { Exchange, type ExchangeLimits } from './got-exchange';
 
 export interface GotTransportOptions extends ExchangeLimits {
-  /** From the first DNS query to the last byte of the response's body. For requests that don't say their own. */
+  /**
+   * From the first DNS query to the last byte of the response's body. For requests without a time-out of
+   * their own.
+   */
   readonly timeoutMs: number;
   /** How connections are opened, and where they may go. */
   readonly route: Route;
@@ -25,15 +28,15 @@ interface Agents {
 
 const IDLE_SOCKET_MS = 60_000;
 const IDLE_SOCKETS_PER_ORIGIN = 256;
-// Of all origins together: ten thousand receivers that are sent something once a minute are no reason to keep as many
-// connections open.
+// For all origins together: ten thousand receivers with one request a minute each do not justify as many open
+// connections.
 const IDLE_SOCKETS = 2_048;
 
 /** Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory. */
 export class GotTransport {
   readonly #options: GotTransportOptions;
   readonly #agents: Agents;
-  /** Each of whose connections serves one request. */
+  /** Each of their connections serves one request. */
   readonly #freshAgents: Agents;
   readonly #client;
   readonly #faultOfTls = createTlsFaults();
@@ -104,8 +107,8 @@ function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
 const REMEMBERED_URLS = 10_000;
 
 /**
- * Starts Node's request with those options alone that we use. got hands on some forty, most of them undefined, which Node
- * copies several times: a tenth of a worker's processor time.
+ * Start Node's request with the needed options only. got passes some forty, most of them undefined, which
+ * Node copies several times: a tenth of a worker's processor time.
  */
 function createLeanRequest() {
   const targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
@@ -145,16 +148,16 @@ const KEEP_ALIVE = {
 
 const TLS_OPTIONS = {
   minVersion: 'TLSv1.2',
-  // Elliptic curves alone: over finite fields, the receiver chooses how large the numbers are, and a handshake with the
-  // largest takes all of the process for some hundred milliseconds.
+  // Elliptic curves only: over finite fields, the receiver chooses the size of the numbers, and a handshake
+  // with the largest blocks the process for some hundred milliseconds.
   ciphers: `${constants.defaultCipherList}:!kDHE`,
   ecdhCurve: 'X25519:P-256:P-384:P-521',
-  // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
+  // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
   rejectUnauthorized: true,
   checkServerIdentity: checkReceiver,
-  // Or a receiver could have handshake after handshake over one connection, 3.5 s of processor time in 9 s. Node's own
-  // `disableRenegotiation` has no effect on the side that calls.
+  // Otherwise a receiver could do handshake after handshake over one connection, 3.5 s of processor time in 9
+  // s. Node's own `disableRenegotiation` has no effect on the client's side.
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-  // Of a receiver whose session is known, the next connection costs half the handshake.
+  // With a known session, the next connection costs half the handshake.
   maxCachedSessions: 1_000,
 } as const;

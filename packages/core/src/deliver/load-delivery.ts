@@ -19,7 +19,7 @@ export interface LoadDeliveryContext extends AnnounceEndContext {
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
 
-/** A delivery that can be tried now, with all that its attempt needs. */
+/** A delivery that can be tried now, with everything that its attempt needs. */
 export interface ReadyDelivery {
   readonly kind: 'ready';
   readonly run: DeliveryRun;
@@ -27,29 +27,29 @@ export interface ReadyDelivery {
   readonly endpoint: Endpoint;
   readonly breaker: BreakerState;
   readonly logLength: LogLength;
-  /** How many attempts have decided so far what becomes of it. */
+  /** How many attempts have decided the delivery's status so far. */
   readonly decidingAttempts: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
-  /** Whether its event was made to try the endpoint out. */
+  /** Whether its event is a test of the endpoint. */
   readonly isTest: boolean;
-  /** Which attempt of the schedule it is: 1, 2, … */
+  /** The number of the attempt in the schedule: 1, 2, … */
   readonly scheduledAttempt: number;
   /** Whether it was delivered before, and was requested once more. */
   readonly wasDelivered: boolean;
-  /** When its event was accepted, or it was requested. Milliseconds since the Unix epoch. */
+  /** When its event was accepted, or the delivery was requested. Milliseconds since the Unix epoch. */
   readonly begunAt: number;
-  /** Where the attempt before is in a trace, if it is in one. */
+  /** The position of the previous attempt in a trace, if it has one. */
   readonly previousTrace?: TraceContext | undefined;
 }
 
 export type LoadedDelivery =
   | ReadyDelivery
-  /** It has come to its end, be it just now because nothing can be sent any more. */
+  /** It has ended, maybe just now because nothing can be sent any more. */
   | { readonly kind: 'over' }
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
-/** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
+/** Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more. */
 export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRun): Promise<LoadedDelivery> {
   const [read, endpoint, event] = await Promise.all([
     context.deliveryStore.readWithBreaker(run),
@@ -58,7 +58,7 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
   ]);
   const { state, length, breaker } = endpoint || event ? await withRequest(context, run, read) : read;
   if (state.isOpen && endpoint && event?.body !== undefined) {
-    // It ran before its time, after a crash or an error: the record knows when it is due.
+    // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;
     if (dueAt > context.clock()) return { kind: 'not_due', dueAt };
     return {
@@ -71,13 +71,13 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
       ...nextAttemptOf(state, event),
     };
   }
-  // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
+  // Not open: the worker died after recording the end, or the event was fanned out twice.
   if (state.isOpen) await cancel(context, run, endpoint, event);
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
   return { kind: 'over' };
 }
 
-// The job of a request is added first, and its process may have died before the request was on record.
+// The job of a request is added first, and its process may have died before the request was recorded.
 async function withRequest(
   context: LoadDeliveryContext,
   run: DeliveryRun,
@@ -90,7 +90,8 @@ async function withRequest(
   return await withRequest(context, run, await deliveryStore.readWithBreaker(run));
 }
 
-// Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
+// Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
+// come back.
 async function cancel(
   context: LoadDeliveryContext,
   run: DeliveryRun,
@@ -128,7 +129,9 @@ function nextAttemptOf(
   } as const;
 }
 
-/** A delivery that has ended makes room for the one behind it, if they go one at a time. Otherwise nothing to do. */
+/**
+ * Let the next delivery follow one that has ended, if the endpoint has strict order. Otherwise nothing to do.
+ */
 async function leaveOrder(
   { admissionStore, releaser, clock }: LoadDeliveryContext,
   { accountId, id, ordering }: Endpoint,

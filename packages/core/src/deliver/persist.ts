@@ -6,8 +6,8 @@ export interface PersistContext {
   readonly emit: Emit;
 }
 
-// So often while Redis refuses it: the first worker that records once Redis takes something again is to be the one that
-// has the response.
+// The interval of tries while Redis refuses writes: the worker that has the response must be the first to
+// record once Redis accepts writes again.
 const EVERY_MS = 250;
 
 export interface PersistOptions {

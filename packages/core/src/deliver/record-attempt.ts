@@ -19,7 +19,7 @@ export interface RecordAttemptContext {
   /** Absent: attempts are not archived. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
-  /** Absent: nobody counts what is stored. */
+  /** Absent: nobody counts usage. */
   readonly noteUsage?: NoteUsage | undefined;
   readonly clock: Clock;
 }
@@ -28,24 +28,24 @@ export interface RecordInput {
   readonly ready: ReadyDelivery;
   readonly attempt: Attempt;
   readonly decision: Decision;
-  /** What it counts by for the rate limit, if it does. */
+  /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
 }
 
-/** An attempt that is on record. */
+/** A recorded attempt. */
 export interface RecordedAttempt {
   /**
-   * What has followed from it for its endpoint. None: another worker had gone on with the delivery by then, and nothing
-   * follows from this attempt.
+   * Its effect on the endpoint. Absent: another worker had continued the delivery, and this attempt has no
+   * effect.
    */
   readonly effect: AttemptEffect | undefined;
   /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
   readonly nextAttemptAt: number | undefined;
-  /** What the archive still has to get: it could not be handed on. */
+  /** The record that could not be handed to the archive yet. */
   readonly unarchived: ArchiveRecord | undefined;
 }
 
-/** Puts an attempt on record, with all that follows from it for its endpoint. */
+/** Record an attempt, with all its effects on the endpoint. */
 export async function recordAttempt(
   context: RecordAttemptContext,
   input: RecordInput,
@@ -58,8 +58,8 @@ export async function recordAttempt(
     isAborted: decision.kind === 'aborted',
   } as const;
   const archived = archiveRecordOf(ready, decision, fact);
-  // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
-  // process dies in between.
+  // Sent before the log's line, over the same connection: a recorded attempt is sure to be archived, even
+  // when the process dies in between.
   const [handedOn, recorded] = await Promise.allSettled([
     context.archiveStream?.add(archived),
     recordOrAddLate(context, input, fact, ready.logLength),
@@ -68,7 +68,7 @@ export async function recordAttempt(
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
   context.healthRecorder.record(ready.run.endpointId, ended);
-  // What is accepted at once was counted with its event.
+  // A delivery that is accepted at once was counted with its event.
   if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
   return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
 }
@@ -96,7 +96,8 @@ async function recordOrAddLate(
   if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
-  // Nobody else has decided what becomes of it: its responses were erased, say, or somebody was late.
+  // No other worker has decided the status: its responses were erased, for example, or a late attempt was
+  // recorded.
   if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
     return await recordOrAddLate(context, input, numbered, length);
   }
@@ -111,9 +112,9 @@ export interface ArchiveLaterContext extends PersistContext {
 }
 
 /**
- * Hands on to the archive what it could not get when it was put on record: Redis was full for a moment, say, or in a
- * Cluster the stream's node is away. The attempt is not made again, so nothing else would do it. An attempt that gets
- * there twice is in the archive once.
+ * Hand on to the archive an attempt that it could not get at the time of its record: Redis was full for a
+ * moment, for example, or in a Cluster the stream's node is away. The attempt is not repeated, so nothing
+ * else would do it. An attempt that gets there twice is in the archive once.
  */
 export async function archiveLater(
   context: ArchiveLaterContext,
@@ -133,12 +134,12 @@ function archiveRecordOf(
   return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
 }
 
-// A word or two, as many receivers respond with, are within what a delivery counts by.
+// A word or two, as in many responses, is within the count of a delivery.
 function isLong({ outcome, responseBody = '' }: Attempt): boolean {
   return outcome !== 'delivered' || responseBody.length > SHORT_RESPONSE;
 }
 
-/** About as long as its line in the log is. */
+/** About the length of its line in the log. */
 function bytesOf({ error = '', responseBody = '', responseHeaders = {} }: Attempt): number {
   const headers = Object.entries(responseHeaders).reduce(
     (sum, [name, value]) => sum + name.length + value.length,

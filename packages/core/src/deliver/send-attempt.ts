@@ -13,7 +13,7 @@ export interface SendAttemptContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
-  /** Stands for this process on record. */
+  /** Names this process in records. */
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -23,12 +23,12 @@ export interface SendAttemptContext {
 
 export type SendOutcome =
   | SentAttempt
-  /** The request could not leave us, by none of the receiver's faults. */
+  /** The request could not be sent, through no fault of the receiver. */
   | Extract<SendResult, { kind: 'unsent' }>
-  /** This process had to let go of it before there was a response, or may have lost it before it began. */
+  /** This process had to abandon it before there was a response, or may have lost the job before it began. */
   | { readonly kind: 'interrupted' };
 
-/** A request that was sent, and what came of it. */
+/** A request that was sent, and its result. */
 export interface SentAttempt {
   readonly kind: 'sent';
   readonly attempt: Attempt;
@@ -40,8 +40,8 @@ export interface SentAttempt {
 }
 
 /**
- * Prepares and sends the request of an attempt that was admitted, and judges what comes of it. The permit is free again as
- * soon as the receiver has responded, whatever happens then.
+ * Prepare and send the request of an admitted attempt, and judge the result. The permit is free again as soon
+ * as the receiver has responded, whatever happens then.
  */
 export async function sendAttempt(
   context: SendAttemptContext,
@@ -74,7 +74,7 @@ async function send(
   abortSignal: AbortSignal,
 ): Promise<SendOutcome> {
   const startedAt = context.clock();
-  // A process that was stopped for long begins nothing that another one may be at by now.
+  // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
   const { event, endpoint, attemptNumber: attempt, isTest } = ready;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
@@ -111,7 +111,7 @@ function toAttempt(
     responseStatus: response?.status,
     error: result.kind === 'failed' ? result.error : undefined,
     responseBody: response?.body === '' ? undefined : response?.body,
-    // Of a success nobody asks for them, and there are many more of those.
+    // Nobody needs them for a success, and successes are many more.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
     addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
     worker: workerId,
@@ -134,11 +134,11 @@ export function judgeResult(result: SentResult): AttemptOutcome {
   return 'protocol_error';
 }
 
-/** What a receiver wishes, beside what the status says. */
+/** A receiver's wishes, beside the status. */
 export interface ReceiverWish {
-  /** Not to be sent this delivery again. */
+  /** Not to get this delivery again. */
   readonly aborts: boolean;
-  /** Not to be sent anything any more: by 410, or by asking for it. */
+  /** Not to get anything any more: by 410, or by `disable`. */
   readonly disabledBy: 'gone' | 'receiver' | undefined;
 }
 
@@ -146,8 +146,8 @@ const NOTHING: ReceiverWish = { aborts: false, disabledBy: undefined };
 const GONE = 410;
 
 /**
- * Reads a response's `webhook-delivery`: a list of words, of which `abort` and `disable` mean something. What was
- * accepted can't be aborted.
+ * Read a response's `webhook-delivery`: a list of words, of which `abort` and `disable` count. An accepted
+ * delivery can't be aborted.
  */
 export function readReceiverWish(result: SentResult, wasAccepted: boolean): ReceiverWish {
   if (result.kind !== 'responded') return NOTHING;
@@ -161,13 +161,17 @@ export function readReceiverWish(result: SentResult, wasAccepted: boolean): Rece
 }
 
 /**
- * For so long after its acceptance what is done for an event belongs to its trace. Retries go on for days, a delivery may be
- * held as long, and be requested once more weeks later. A sampler of whole traces has decided on this one within
- * a minute or so, and a trace of days is found and drawn badly. So what comes later has a trace of its own, with links back.
+ * Within this time after its acceptance, work for an event belongs to its trace. Retries go on for days, a
+ * delivery may be held as long, and be requested once more weeks later. A sampler of whole traces has decided
+ * on this one within a minute or so, and a trace of days is hard to find and to draw. So later work has a
+ * trace of its own, with links back.
  */
 export const TRACE_OPEN_MS = 5 * 60_000;
 
-/** Begins the span of an attempt. It is linked to the attempt before, and, where it has a trace of its own, to its event. */
+/**
+ * Begin the span of an attempt. It links to the attempt before and, if it has a trace of its own, to its
+ * event.
+ */
 export function traceAttempt(
   { event, endpoint, previousTrace }: Pick<ReadyDelivery, 'event' | 'endpoint' | 'previousTrace'>,
   beginSpan: BeginSpan,
@@ -191,14 +195,14 @@ function withoutSecrets(url: string): string {
 export interface SignatureHeader {
   /** The name of the header that carries the plain signature of the body. */
   readonly name: string;
-  /** What stands before the signature's hex digits. */
+  /** The prefix of the signature's hex digits. */
   readonly prefix: string;
 }
 
 export interface RequestStyle {
   readonly userAgent: string;
   readonly signatureHeader: SignatureHeader;
-  /** Whether receivers are told the attempt's place in a trace. By default not. */
+  /** Whether receivers get the attempt's position in a trace. Default: no. */
   readonly tellsTrace?: boolean;
 }
 
@@ -207,15 +211,15 @@ export interface RequestInput {
   readonly endpoint: Endpoint;
   /** 1, 2, … */
   readonly attempt: number;
-  /** Whether somebody is trying the endpoint out: the event says nothing of what has happened. */
+  /** Whether this is a test of the endpoint: the event reports nothing that has happened. */
   readonly isTest: boolean;
-  /** The attempt's place in a trace, if it has one. */
+  /** The attempt's position in a trace, if it has one. */
   readonly trace?: TraceContext | undefined;
   /** The present, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
 
-/** The signed request of one attempt. Signed anew each time, since the time is part of what is signed. */
+/** The signed request of one attempt. Each attempt is signed again, since the signature includes the time. */
 export function prepareRequest(
   { event, endpoint, attempt, isTest, trace, now }: RequestInput,
   style: RequestStyle,
@@ -227,7 +231,7 @@ export function prepareRequest(
   return {
     url: endpoint.url,
     body: event.body,
-    // Ours come last: what an endpoint brings along can add to them, never replace them.
+    // The product's own headers come last: an endpoint's headers can add to them, never replace them.
     headers: {
       ...endpoint.headers,
       'content-type': 'application/json',
@@ -286,7 +290,7 @@ function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessag
   return `v1,${signature}`;
 }
 
-// An HMAC can be made with an empty key, and then anybody can make it.
+// With an empty key, anybody can make the HMAC.
 function encodedPartOf(secret: string): string {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
   if (encoded.trim() === '') throw new TypeError('The secret to sign with is empty.');

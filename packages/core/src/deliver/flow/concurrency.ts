@@ -3,63 +3,71 @@ import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import { createLru } from '../../platform/caches';
 import type { Slot, Slots } from './slots';
 
-/** What an attempt tells of its endpoint. */
+/** The members of an attempt that its endpoint's limit learns from. */
 type EndedAttempt = Pick<Attempt, 'outcome' | 'durationMs'>;
 
-/** What an attempt holds at its endpoint while it is under way. */
+/** The permit of a running attempt at its endpoint. */
 export interface Permit {
   readonly endpointId: EndpointId;
   readonly slot: Slot;
-  /** Whether nothing was known of its endpoint when it began. */
+  /** Whether nothing was known about its endpoint when it began. */
   readonly isUnknown: boolean;
   /** Whether it takes one of the slots that such endpoints share. */
   readonly isOfUnknown: boolean;
-  /** Whether its endpoint had its share under way when it began. */
+  /** Whether its endpoint had used its share when it began. */
   readonly isBeyondShare: boolean;
 }
 
-/** Why there is no permit: its endpoint has as many as it may, or there is no slot for one like it. */
+/** Why there is no permit: its endpoint has reached its limit, or no slot of its kind is free. */
 export type NoPermit = 'endpoint_full' | 'no_slot';
 
 export interface ConcurrencyOptions {
   readonly slots: Slots;
-  /** Told when a slot is free again for those that find none. */
+  /** Called when a slot is free again for endpoints that found none. */
   readonly onSlotFree: () => void;
-  /** How many attempts one endpoint may have under way whatever others want; fewer while the process is late. */
+  /**
+   * How many attempts one endpoint may have running however busy the process is; fewer while the process is
+   * late.
+   */
   readonly sharePerEndpoint: number;
-  /** How many it may have while nobody else wants them. */
+  /** How many it may have while no other endpoint needs them. */
   readonly maxPerEndpoint: number;
-  /** How many attempts at endpoints that nothing is known of may be under way, all together. */
+  /** How many attempts at unknown endpoints may be running, all together. */
   readonly maxUnknown: number;
-  /** When no permit of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
+  /**
+   * When no permit of an endpoint has become free for this long, its waiting deliveries are held.
+   * Milliseconds.
+   */
   readonly patienceMs: number;
 }
 
-/** How many attempts an endpoint may have under way, and how many are. */
+/** How many attempts an endpoint may have running, and how many it has. */
 export interface EndpointLimit {
   readonly limit: number;
   readonly underWay: number;
 }
 
-/** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a permit. */
+/** An endpoint's attempts in this process: the limit, the running ones, and those that wait for a permit. */
 interface Limit {
   size: number;
-  /** What the endpoint has set for itself. */
+  /** The endpoint's own setting. */
   bound: number;
   underWay: number;
   readonly waiting: WaitingLine;
-  /** How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds. */
+  /**
+   * How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds.
+   */
   usualMs: number | undefined;
   crowdedMs: number | undefined;
-  /** Its quickest response lately: what it takes by itself, without what our own load adds. Milliseconds. */
+  /** Its quickest recent response: its own time, without the effect of this product's load. Milliseconds. */
   bestMs: number | undefined;
 }
 
-/** What stays known of an endpoint with nothing under way. */
+/** The facts kept about an endpoint without running attempts. */
 interface Known {
-  /** How long its last attempt took; one that was given up counts as endless. Milliseconds. */
+  /** How long its last attempt took; an abandoned one counts as endless. Milliseconds. */
   readonly lastMs: number;
-  /** How many it may have under way to begin with. */
+  /** How many attempts it may have running at the start. */
   readonly size: number;
   /** How long successful attempts take within its share. Milliseconds. */
   readonly usualMs: number | undefined;
@@ -67,42 +75,50 @@ interface Known {
   readonly bound: number;
 }
 
-// Few for an unknown endpoint, so that many that hang leave slots to the others. It gets twice as many after each success.
+// Few for an unknown endpoint, so that many that hang leave slots to the others. Each success doubles it.
 const FIRST_SIZE = 2;
 /** For an endpoint whose last attempt failed. */
 const MIN_SIZE = 1;
-// Of what an endpoint has grown to, this much is left to it when it is idle. Without it, one with light traffic would grow
-// from the start each time, and wait while it does. Few enough that hundreds that hang when they are needed again find room.
+// An idle endpoint keeps up to this much of its size. Without it, an endpoint with light traffic would grow
+// from the start each time, and wait while it does. Few enough that hundreds of endpoints that hang when they
+// are needed again find room.
 const IDLE_SIZE = 8;
 
-// Of what is idle an endpoint takes two more at a time, so that it stops where others begin to need it.
+// Beyond its share, an endpoint grows by two at a time, so that it stops where others begin to need the
+// slots.
 const STEP_BEYOND_SHARE = 2;
-// A response counts a sixteenth: a receiver's usual spread is no change.
+// A response counts a sixteenth: a receiver's usual variation is no change.
 const SMOOTHING = 1 / 16;
-// So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
+// A receiver may become this much slower when it gets more than its share at once. If it becomes slower
+// still, it has enough.
 const TOLERATED_SLOWDOWN = 1.5;
 const TOLERATED_MS = 10;
-// Who takes so long at the best keeps no processor busy, however many attempts it has under way. To one that is quicker its
-// share is enough for more than a thousand a second: beyond it, attempts would only wait for the processor.
+// A receiver that takes at least this long at its best does not load the processor, however many attempts it
+// has running. For a quicker one its share allows more than a thousand attempts a second: beyond it, attempts
+// would only wait for the processor.
 const PATIENT_MS = 50;
-// A receiver that has become slower for good is known as such after some hundred responses.
+// After some hundred responses, a receiver that has become slower for good is known to be slow.
 const FORGET_BEST = 1 / 128;
-// How long a wait is expected of one whose pace is not known.
+// The expected wait at an endpoint whose pace is not known.
 const UNKNOWN_MS = 20;
 
-/** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
+/**
+ * Well above the time of a receiver that accepts first and works afterwards; well below any usual time-out.
+ */
 export const SLOW_MS = 5_000;
 const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
 
-// An endpoint that is forgotten is unknown again, as every endpoint is to a new worker.
+// A forgotten endpoint is unknown again, as every endpoint is to a new worker.
 const REMEMBERED_ENDPOINTS = 50_000;
 
 /**
- * Keeps one endpoint from taking the slots of all others, by memory alone: it may have a few attempts under way, more with
- * each success and fewer with each failure, up to its share. A receiver that takes its time gets what is idle beyond its
- * share, for as long as it answers as fast as before. What would have to wait for longer than a moment is to be held.
+ * Keeps one endpoint from taking the slots of all others, by memory alone. An endpoint may have a few
+ * attempts running, more with each success and fewer with each failure, up to its share. A slow receiver gets
+ * idle slots beyond its share, as long as it responds as fast as before. Deliveries that would have to wait
+ * for longer than a moment are held.
  *
- * Endpoints whose last attempt here was slow begin among the slow attempts, and so do unknown ones beyond their share.
+ * Endpoints whose last attempt here was slow begin among the slow attempts, and so do unknown ones beyond
+ * their share.
  */
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
@@ -112,12 +128,13 @@ export class Concurrency {
   constructor(private readonly options: ConcurrencyOptions) {}
 
   /**
-   * Gives a permit for one attempt, or why there is none without a long wait. `releasePermit` gives it back.
+   * Give a permit for one attempt, or the reason why none is free without a long wait. `releasePermit` gives
+   * it back.
    *
-   * @param endpoint its id, and the bound that it has set for itself.
-   * @param isFailing whether the endpoint's last attempt failed, be it another worker's: an unknown endpoint
-   *   that fails counts as slow until it has shown otherwise.
-   * @param wasHeld whether this delivery was held before: then it is before those that come for the first time.
+   * @param endpoint its id, and its own bound.
+   * @param isFailing whether the endpoint's last attempt failed, at any worker: an unknown endpoint that
+   *   fails counts as slow until it has shown otherwise.
+   * @param wasHeld whether this delivery was held before: then it comes before new ones.
    */
   async takePermit(
     { id: endpointId, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
@@ -134,7 +151,7 @@ export class Concurrency {
     return permit ?? 'no_slot';
   }
 
-  /** @param attempt what came of it; none if nothing did. */
+  /** @param attempt its result; absent if it had none. */
   releasePermit(
     { endpointId, slot, isOfUnknown, isBeyondShare }: Permit,
     attempt: EndedAttempt | undefined,
@@ -142,7 +159,7 @@ export class Concurrency {
     if (isOfUnknown) this.#unknownEndpoints -= 1;
     this.options.slots.leave(slot);
     const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
-    // Pace is all that counts here: a receiver that refuses at once holds no slot.
+    // Only the pace counts here: a receiver that refuses at once holds no slot.
     if (attempt) {
       const lastMs = paceOf(attempt);
       this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound });
@@ -150,24 +167,25 @@ export class Concurrency {
     if (isOfUnknown || slot.isSlow) this.options.onSlotFree();
   }
 
-  /** How many more may begin at an endpoint now, or will get a permit within a moment. */
+  /** How many more attempts at an endpoint may begin now, or will get a permit within a moment. */
   freePermits(endpointId: EndpointId): number {
     const lastMs = this.#lastMsOf(endpointId);
     if (!this.#hasSlotFor(lastMs)) return 0;
     const limit = this.#limitOf(endpointId);
     const free = this.#mostOf(endpointId, limit) - limit.underWay;
-    // Half of those that may wait: what is released needs a moment to get here, and none is to be idle meanwhile.
+    // Half of those that may wait: a released delivery needs a moment to get here, and no permit must be idle
+    // meanwhile.
     const permits = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
     return Math.max(permits, 0);
   }
 
-  /** How many attempts an endpoint may have under way at the moment; `undefined`: nothing is known of it here. */
+  /** How many attempts an endpoint may have running at the moment; `undefined`: it is unknown here. */
   limitOf(endpointId: EndpointId): number | undefined {
     return this.#limits.get(endpointId)?.size ?? this.#known.get(endpointId)?.size;
   }
 
-  /** The limits of the endpoints that have attempts under way, and how many they have. */
+  /** The limits of the endpoints with running attempts, and the number of these. */
   limits(): readonly EndpointLimit[] {
     return Array.from(this.#limits.values(), ({ size, bound, underWay }) => ({
       limit: Math.min(size, bound),
@@ -175,7 +193,7 @@ export class Concurrency {
     }));
   }
 
-  /** Whether the last attempt here at the endpoint was a slow one. */
+  /** Whether the endpoint's last attempt here was a slow one. */
   isSlow(endpointId: EndpointId): boolean {
     return (this.#lastMsOf(endpointId) ?? 0) > SLOW_MS;
   }
@@ -204,7 +222,7 @@ export class Concurrency {
     return this.#unknownEndpoints < this.options.maxUnknown;
   }
 
-  /** How many may be under way at the moment. */
+  /** How many may be running at the moment. */
   #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
     const { sharePerEndpoint, slots } = this.options;
     if (!this.#isPatient(endpointId)) {
@@ -214,7 +232,9 @@ export class Concurrency {
     return Math.min(size, bound, Math.max(sharePerEndpoint, idle));
   }
 
-  /** How many may wait: as many as will be done with while anybody has the patience. More would only be in others' way. */
+  /**
+   * How many may wait: as many as will finish within the patience. More would only be in the way of others.
+   */
   #lineOf(endpointId: EndpointId, limit: Limit, lastMs = UNKNOWN_MS): number {
     const times = this.options.patienceMs / Math.max(lastMs, 1);
     return Math.floor(this.#mostOf(endpointId, limit) * times);
@@ -230,7 +250,7 @@ export class Concurrency {
 
   async #enterLater(endpointId: EndpointId, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
     const limit = this.#limitOf(endpointId);
-    // To hold one again costs more than a longer line.
+    // Holding a delivery again costs more than a longer line.
     const line = this.#lineOf(endpointId, limit, lastMs) * (wasHeld ? 2 : 1);
     if (limit.waiting.length >= line) return false;
     return await limit.waiting.join(wasHeld && lastMs !== undefined);
@@ -246,12 +266,12 @@ export class Concurrency {
     return limit;
   }
 
-  // Memory is for what is under way.
+  // Memory is only for running attempts.
   #forgetIdle(endpointId: EndpointId, { underWay, waiting }: Limit): void {
     if (underWay === 0 && waiting.length === 0) this.#limits.delete(endpointId);
   }
 
-  /** How many may be under way from now on. */
+  /** Update how many may be running. */
   #learn(limit: Limit, attempt: EndedAttempt | undefined, isBeyondShare: boolean): void {
     const { sharePerEndpoint: share, maxPerEndpoint, slots } = this.options;
     if (!attempt) return;
@@ -297,15 +317,15 @@ function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHI
 }
 
 /**
- * A first response may have waited for us, and so may all while the process is late: by those alone no endpoint is taken
- * for patient.
+ * A first response may have waited for this process, and so may all while it is late: these alone do not make
+ * an endpoint patient.
  */
 function bestOf(beforeMs: number | undefined, lastMs: number, isLate: boolean): number {
   if (beforeMs === undefined) return Math.min(lastMs, PATIENT_MS - 1);
   return Math.min(isLate ? beforeMs : smoothed(beforeMs, lastMs, FORGET_BEST), lastMs);
 }
 
-/** Whether a receiver has become slower because it has more at once. */
+/** Whether a receiver has become slower because it gets more at once. */
 function isCrowded({ usualMs, crowdedMs }: Limit): boolean {
   if (usualMs === undefined || crowdedMs === undefined) return false;
   return crowdedMs > usualMs * TOLERATED_SLOWDOWN + TOLERATED_MS;
@@ -319,7 +339,7 @@ function idleSizeOf({ outcome }: Pick<Attempt, 'outcome'>, size: number): number
   return outcome === 'delivered' ? Math.min(size, IDLE_SIZE) : FIRST_SIZE;
 }
 
-/** A delivery that was held once waits longer: to hold it again costs more than a slot. */
+/** A delivery that was held once waits longer: holding it again costs more than a slot. */
 const PATIENCE_OF_HELD = 4;
 
 interface Waiter {
@@ -330,9 +350,9 @@ interface Waiter {
 }
 
 /**
- * Deliveries that wait for a permit of one endpoint. They stay for as long as permits come free, however many are before
- * them: one that is sent away has to be held, and to come again. When none has come free for a while they go, and so does
- * the next one that comes, until one does.
+ * Deliveries that wait for a permit of one endpoint. They stay for as long as permits become free, however
+ * many are in front: a delivery that is sent away has to be held, and to come again. When no permit has
+ * become free for a while they go, and so does the next one that comes, until one becomes free.
  */
 export class WaitingLine {
   #waiters: Waiter[] = [];
@@ -340,14 +360,14 @@ export class WaitingLine {
   #isStuck = false;
   #isChecking = false;
 
-  /** @param patienceMs how long is a while. */
+  /** @param patienceMs the length of that while. */
   constructor(private readonly patienceMs: number) {}
 
   get length(): number {
     return this.#waiters.length;
   }
 
-  /** Whether there is a permit, once it is known. Those that were held are before those that come for the first time. */
+  /** Resolves to whether there is a permit. Held deliveries come before new ones. */
   async join(wasHeld: boolean): Promise<boolean> {
     if (this.#isStuck && !wasHeld) return false;
     return await new Promise((resolve) => {
@@ -358,7 +378,7 @@ export class WaitingLine {
     });
   }
 
-  /** A permit has come free: tells whether the first one took it. */
+  /** A permit has become free: gives whether the first one took it. */
   move(): boolean {
     this.#hasMoved = true;
     this.#isStuck = false;
@@ -367,7 +387,7 @@ export class WaitingLine {
     return first !== undefined;
   }
 
-  // Behind the responses that have come while this process was not running.
+  // Run after the responses that have arrived while this process was not running.
   #checkLater(): void {
     this.#isChecking = true;
     setTimeout(() => setImmediate(this.#check), this.patienceMs);

@@ -18,15 +18,18 @@ import { defineScript } from '../../platform/redis-script';
 export interface AttemptRecord {
   readonly delivery: DeliveryParts;
   readonly fact: AttemptedFact;
-  /** How long the log was when the attempt was prepared. */
+  /** The length of the log when the attempt was prepared. */
   readonly logLength: LogLength;
-  /** When the event was accepted: the delivery's place in its endpoint's list. Milliseconds since the Unix epoch. */
+  /**
+   * When the event was accepted: the delivery's position in its endpoint's list. Milliseconds since the Unix
+   * epoch.
+   */
   readonly acceptedAt: number;
-  /** Until when the breaker was open, as it was when the attempt was admitted; 0 if it was closed. */
+  /** Until when the breaker was open at the attempt's admission; 0 if it was closed. */
   readonly openUntil: number;
-  /** What it counts by for the rate limit, if it does. */
+  /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
-  /** Whether the delivery has come to its end, and makes room for the next one in the order. */
+  /** Whether the delivery has ended, and makes room for the next one in the order. */
   readonly hasEnded: boolean;
   /** Whether the account is told that its endpoint fails. */
   readonly tellsOfFailing: boolean;
@@ -34,11 +37,11 @@ export interface AttemptRecord {
   readonly now: number;
 }
 
-/** What a recorded attempt has meant for its endpoint. */
+/** The effect of a recorded attempt on its endpoint. */
 export interface AttemptEffect {
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** Whether it was this failure that opened the breaker, or kept it open, and until when. */
+  /** Whether this failure opened the breaker, or kept it open, and until when. */
   readonly openedUntil: number | undefined;
   /** When the first attempt since the last success failed. Milliseconds since the Unix epoch; none after a success. */
   readonly failingSince: number | undefined;
@@ -51,25 +54,27 @@ export interface AttemptEffect {
 }
 
 /**
- * So much of what receivers have answered is kept of an endpoint, and as much again in the course of the retention: a
- * thousand answers of 4 KiB, from then on a few an hour. An endpoint that fails for days would fill the store otherwise,
- * and one answer is like the other.
+ * This many bytes of receivers' responses are kept for an endpoint, and as many again in the course of the
+ * retention: a thousand responses of 4 KiB, and from then on a few an hour. Otherwise an endpoint that fails
+ * for days would fill the store with similar responses.
  */
 export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /*
- * All that an attempt leaves behind, in one step: whoever finds it on record finds all that follows from it.
+ * Everything that an attempt leaves behind, in one step: a reader that finds it recorded finds all its
+ * effects.
  *
- * Whoever fanned the event out may have died before the delivery was listed, so that is done here as well; but the list of an
- * endpoint that is gone does not come back.
+ * The fan-out's process may have died before the delivery was listed, so this lists it as well. The list of
+ * an endpoint that is gone does not come back.
  *
- * Nothing at all is written if the log is not as it was when the attempt was prepared: somebody else has gone on with the
- * delivery. Attempts that were under way when the breaker opened say nothing new, or a receiver that fails many at once
- * would be left alone for the longest time at once.
+ * Nothing at all is written if the log has changed since the attempt was prepared: another worker has
+ * continued the delivery. Attempts that were running when the breaker opened say nothing new: otherwise a
+ * receiver that fails many at once would get the longest pause at once.
  */
-// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of answers. ARGV: length of the log, line, line
-// without the answer, how long to keep it, event, time of acceptance, 1 for a success, the worker's time, open-until that it
-// was admitted with, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended.
+// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
+// ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
+// for a success, the worker's time, open-until at its admission, whether the account is told of a failure,
+// attempt ('' if it is not counted), whether it has ended.
 const RECORD = defineScript(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
@@ -132,14 +137,14 @@ const replySchema = z.tuple([
   z.number(),
 ]);
 
-/** Puts attempts on record, with all that follows from them for their endpoint. */
+/** Records attempts, with all their effects on the endpoint. */
 export class AttemptStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly retention: Pick<Retention, 'ageMs'>,
   ) {}
 
-  /** `undefined`, and nothing is recorded, when the log is another one by now. */
+  /** `undefined`, and nothing is recorded, when the log has changed. */
   async record(attempt: AttemptRecord): Promise<AttemptEffect | undefined> {
     const { endpointId, eventId } = attempt.delivery;
     const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;

@@ -20,10 +20,10 @@ export interface ReleaserContext extends WakeUpContext {
   readonly emit: Emit;
 }
 
-/** What this process knows of an endpoint that has held deliveries. */
+/** This process' state of an endpoint with held deliveries. */
 interface Watched {
   readonly address: EndpointAddress;
-  /** When its timer goes off. Milliseconds since the Unix epoch. */
+  /** When its timer fires. Milliseconds since the Unix epoch. */
   timerAt: number;
   timer: NodeJS.Timeout | undefined;
   /** Permits that became free since the last wake-up. */
@@ -31,26 +31,26 @@ interface Watched {
   isWakingUp: boolean;
 }
 
-/** The sweep: so often, whatever any process has in mind. */
+/** The interval of the sweep, whatever timers any process has set. */
 const SWEEP_EVERY_MS = 1_000;
 const SWEPT_AT_ONCE = 50;
-/** A wake-up for no other reason lets so many go; each that ends well lets more of them go. */
+/** A wake-up without another reason releases this many; each success releases more. */
 const PERMITS = 2;
-// Attempts end by the hundred within a moment: one wake-up serves all of them. What it releases waits a little in this
-// process, so that no permit is idle meanwhile.
+// Attempts end by the hundred within a moment: one wake-up serves all of them. Released deliveries wait a
+// little in this process, so that no permit is idle meanwhile.
 const GATHERED_MS = 25;
-// Of those that are forgotten the sweep takes care.
+// The sweep serves forgotten endpoints.
 const WATCHED_ENDPOINTS = 10_000;
 
 /**
- * Wakes up endpoints whose deliveries are held: at the time that was asked for, when permits become free, and by a sweep each
- * second, which also finds what processes that are gone have asked for.
+ * Wakes up endpoints with held deliveries: at the requested time, when permits become free, and by a sweep
+ * each second, which also finds requests of processes that are gone.
  */
 export class Releaser {
   readonly #watched = createLru<EndpointId, Watched>(WATCHED_ENDPOINTS, {
     dispose: ({ timer }) => clearTimeout(timer),
   });
-  /** In the order in which they asked. */
+  /** In the order of their requests. */
   readonly #awaitingSlot = new Map<EndpointId, EndpointAddress>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #sweepTimer = new WakeUpTimer(() => this.#sweep());
@@ -69,7 +69,7 @@ export class Releaser {
     await Promise.all([this.#sweepTimer.stop(), ...this.#underWay]);
   }
 
-  /** Wakes up all endpoints whose wake-up is due. */
+  /** Wake up all endpoints whose wake-up is due. */
   async runOnce(): Promise<void> {
     const { heldDeliveries, clock } = this.context;
     for (;;) {
@@ -84,12 +84,12 @@ export class Releaser {
     return this.#watched.has(endpointId);
   }
 
-  /** Wakes an endpoint up at a time, or before. */
+  /** Wake an endpoint up at a time, or before. */
   wakeUpAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
     this.#setTimer(this.#watch({ accountId, endpointId }), at);
   }
 
-  /** So many more of an endpoint's held deliveries may go; several are let go at once. */
+  /** Let this many more of an endpoint's held deliveries go. Several calls are served at once. */
   grant(accountId: AccountId, endpointId: EndpointId, permits: number): void {
     if (this.#isStopped || permits < 1) return;
     const watched = this.#watch({ accountId, endpointId });
@@ -97,7 +97,7 @@ export class Releaser {
     this.#setTimer(watched, this.context.clock() + GATHERED_MS);
   }
 
-  /** The next slot that becomes free for those that find none is this endpoint's, after those that wait already. */
+  /** Give this endpoint the next free slot, after endpoints that wait already. */
   awaitSlot(accountId: AccountId, endpointId: EndpointId): void {
     if (this.#awaitingSlot.size < WATCHED_ENDPOINTS) {
       this.#awaitingSlot.set(endpointId, { accountId, endpointId });
@@ -131,7 +131,7 @@ export class Releaser {
     }, delayMs);
   }
 
-  // What was granted one by one may be more than there is room for by now.
+  // Permits that were granted one by one may be more than the present limit.
   #permitsNow({ address, permits }: Watched): number {
     if (permits === 0) return this.#permitsAt(address);
     return Math.min(permits, this.context.concurrency.freePermits(address.endpointId));
@@ -143,7 +143,7 @@ export class Releaser {
   }
 
   async #wakeUp(watched: Watched, permits: number): Promise<void> {
-    // One at a time: the next one knows what this one has let go.
+    // One at a time: the next one knows which deliveries this one has released.
     if (watched.isWakingUp) return this.#setTimer(watched, this.context.clock() + GATHERED_MS);
     watched.isWakingUp = true;
     watched.permits = 0;
@@ -152,7 +152,7 @@ export class Releaser {
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
-      // It is due still, as far as Redis knows: a sweep comes back to it.
+      // In Redis it is still due: a sweep comes back to it.
       this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
     } finally {
       watched.isWakingUp = false;
@@ -186,37 +186,41 @@ export interface WakeUpContext extends RestoreDeliveryContext {
   readonly clock: Clock;
 }
 
-/** What came of a wake-up, and when the next one is due, if some are held still. */
+/** The result of a wake-up, and when the next one is due, if some are still held. */
 export interface WokenUp extends Pick<Released, 'left'> {
   readonly wakeUpAgainAt: number;
 }
 
-/** How many may go at once, and when the endpoint is to be woken up again. */
+/** How many may go at once, and when to wake the endpoint up again. */
 interface Allowance {
   readonly most: number;
   readonly only?: EventId;
   readonly againInMs: number;
 }
 
-/** Those that wait for a permit or a turn are released as others end. So much later the endpoint wakes up in any case. */
+/**
+ * Deliveries that wait for a permit or a turn are released as others end. In any case the endpoint wakes up
+ * after this time.
+ */
 export const SAFETY_WAKE_UP_MS = 10_000;
-// Full is one process: another one may have room, and finds by its sweep what this one has held.
+// Only this process is full: another one may have room, and its sweep finds the deliveries that this one has
+// held.
 const FULL_WAKE_UP_MS = 1_000;
-// Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
+// Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 const OLDER_EVENT_WAKE_UP_MS = 100;
-// There may be hundreds like it in a row, one behind the other.
+// Hundreds of them may follow each other.
 const RESTORED_WAKE_UP_MS = 10;
-// To a deleted endpoint nothing is sent: each one that is released ends as cancelled.
+// Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
 
-// What enables it asks for a wake-up; this is for a process that died before it came to that.
+// Enabling asks for a wake-up. This is for a process that died before that.
 const DISABLED_WAKE_UP_MS = 600_000;
 
 /**
- * Releases as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its circuit breaker,
- * its rate limit and its ordering allow. Any process may do so, at any time and as often as it likes: what is released is
- * asked once more when it runs.
+ * Release as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its
+ * circuit breaker, its rate limit and its ordering allow. Any process may call it at any time, as often as it
+ * likes: a released delivery is checked once more when it runs.
  */
 export async function wakeUpEndpoint(
   context: WakeUpContext,
@@ -225,7 +229,7 @@ export async function wakeUpEndpoint(
 ): Promise<WokenUp> {
   const { heldDeliveries, admissionStore, clock } = context;
   const { accountId, endpointId } = address;
-  // When it is due is read first: what somebody asks for from here on is not overwritten.
+  // Read the due time first: a request that comes from here on is not overwritten.
   const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
   const endpoint = await context.endpointStore.find(accountId, endpointId);
   const { most, only, againInMs } = await allowanceOf(context, endpoint, permits);
@@ -235,7 +239,7 @@ export async function wakeUpEndpoint(
   const { left, isMissing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
-  // After Redis has lost data, say: all behind it would wait for ever.
+  // For example after Redis has lost data: all deliveries behind it would wait for ever.
   await restoreDelivery(context, address, only);
   return { left, wakeUpAgainAt: clock() + RESTORED_WAKE_UP_MS };
 }
@@ -256,7 +260,7 @@ async function allowanceOf(
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
   if (endpoint.ordering === 'none') return { most, againInMs };
   if (most < 1) return { most: 0, againInMs };
-  // Nobody is in the order: what was held before there was one joins it when it is asked again.
+  // The order is empty: deliveries held before it existed join it when they are checked again.
   return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };
 }
 
@@ -278,7 +282,10 @@ export interface RestoreDeliveryContext {
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
 }
 
-/** Gives a delivery that all others of its endpoint wait for a job, or takes it out of their way if it has ended. */
+/**
+ * Give a job to a delivery that all others of its endpoint wait for, or remove it from the order if it has
+ * ended.
+ */
 async function restoreDelivery(
   { deliveryStore, deliveryQueue, admissionStore }: RestoreDeliveryContext,
   { accountId, endpointId }: EndpointAddress,

@@ -1,82 +1,85 @@
-/** How many attempts a process may have under way. */
+/** How many attempts a process may have running. */
 export interface SlotsOptions {
   /** For those that have just begun. */
   readonly quick: number;
-  /** Beside these, for those that have been under way for a while. */
+  /** Beside these, for those that have been running for a while. */
   readonly slow: number;
-  /** Told whenever it changes how many there may be under way in all. */
+  /** Called whenever the total number of allowed attempts changes. */
   readonly onCapacity: (capacity: number) => void;
   /** Milliseconds, of a clock that never jumps. */
   readonly clock: () => number;
-  /** Tells how much processor time this process takes for one turn of its event loop. Milliseconds. */
+  /** Measure how much processor time this process takes for one turn of its event loop. Milliseconds. */
   readonly measureTurn: (onMeasured: (processorMs: number) => void) => void;
 }
 
 /** One attempt's slot. */
 export interface Slot {
   readonly takenAt: number;
-  /** Whether it mostly waits for its receiver: that is known to take its time, or has done so for a while. */
+  /** Whether it mostly waits for its receiver: that is known to be slow, or has been slow for a while. */
   isWaiting: boolean;
   isSlow: boolean;
 }
 
-/** What is known beforehand of an attempt; a slow one is to be asked for only if there is room. */
+/** The expected pace of an attempt. Ask for a slow one only if there is room. */
 export type AttemptPace = 'quick' | 'patient' | 'slow';
 
-/** Longer than a receiver takes that is well, and short enough that those that hang are felt by nobody else. */
+/** Longer than a healthy receiver takes, and short enough that those that hang affect no other endpoint. */
 export const SLOW_AFTER_MS = 250;
 const CHECK_EVERY_MS = 50;
 
-// A turn of the event loop takes so much when there is more under way than the processor keeps up with. What is under way
-// beyond that waits in this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which
-// has a fair order. Processor time of our own is what counts: that a timer is late may be others' doing.
+// A turn of the event loop takes this long when more is running than the processor can handle. Further work
+// would wait in this process, in front of later work, and gain nothing: it is better off in the queue, which
+// has a fair order. Only this process' own processor time counts: other processes may delay a timer.
 export const LONG_TURN_MS = 5;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
-/** Enough to keep a processor busy with receivers that answer within some milliseconds, as shares of all and as a number. */
+/**
+ * Enough to keep a processor busy with receivers that respond within some milliseconds, as a share of all
+ * slots and as a number.
+ */
 const LEAST_PACE = 1 / 16;
 const LEAST_SLOTS = 8;
 
 /**
- * Keeps slots free for endpoints that answer quickly: an attempt that has been under way for a while counts as slow, and
- * whoever takes jobs may take one more in its place, for as long as there is room among the slow ones. There are fewer quick
- * ones while the process is late with what it has, those aside that wait for their receivers.
+ * Keeps slots free for endpoints that respond quickly. An attempt that has been running for a while counts as
+ * slow, and the worker may take one more job in its place, as long as there is room among the slow ones. The
+ * number of quick ones shrinks while the process is late, apart from those that wait for their receivers.
  */
 export class Slots {
-  // In the order in which they were taken, so that the oldest are checked first.
+  // In the order of their start, so that the oldest are checked first.
   readonly #quick = new Set<Slot>();
   #slow = 0;
   #pace = 1;
-  /** Those among the quick ones that wait, and use no processor. */
+  /** Quick ones that wait, and use no processor. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: SlotsOptions) {}
 
-  /** How many attempts may be under way in all, as things stand. */
+  /** How many attempts may be running in total at present. */
   get capacity(): number {
     const { quick } = this.options;
     return Math.min(Math.floor(quick * this.#pace) + this.#waiting, quick) + this.#slow;
   }
 
-  /** How many attempts are under way. */
+  /** How many attempts are running. */
   get inUse(): { readonly quick: number; readonly slow: number } {
     return { quick: this.#quick.size, slow: this.#slow };
   }
 
-  /** How many of each may be under way, as things stand. */
+  /** How many of each kind may be running at present. */
   get allowed(): { readonly quick: number; readonly slow: number } {
     return { quick: this.capacity - this.#slow, slow: this.options.slow };
   }
 
-  /** Which share of the quick slots there is at the moment: 1 unless the process is late. */
+  /** The share of the quick slots in use at the moment: 1 unless the process is late. */
   get pace(): number {
     return this.#pace;
   }
 
   /**
-   * Whether so much is idle that an endpoint may have more than its share: an eighth of the quick slots stays free for what
-   * comes next, and half of the slow ones for endpoints that begin to hang.
+   * Whether enough slots are idle for an endpoint to get more than its share: an eighth of the quick slots
+   * stays free for new deliveries, and half of the slow ones for endpoints that begin to hang.
    */
   get isIdle(): boolean {
     return this.#quick.size < ((this.capacity - this.#slow) * 7) / 8 && this.#slow <= this.options.slow / 2;
@@ -156,18 +159,18 @@ export class Slots {
   }
 }
 
-/** Measures what one turn of this process' event loop takes of the processor. */
+/** Measure the processor time of one turn of this process' event loop. */
 export function measureTurn(onMeasured: (processorMs: number) => void): void {
   const startedAt = performance.now();
   setImmediate(() => {
     const passedMs = performance.now() - startedAt;
-    // To ask for processor time takes up to half a millisecond.
+    // Reading the processor time takes up to half a millisecond.
     if (passedMs <= LONG_TURN_MS) return onMeasured(passedMs);
     const before = process.cpuUsage();
     const turnStartedAt = performance.now();
     setImmediate(() => {
       const { user, system } = process.cpuUsage(before);
-      // Other threads of the process count in the one, not in the other.
+      // Other threads of the process count in one of these, not in the other.
       onMeasured(Math.min((user + system) / 1_000, performance.now() - turnStartedAt));
     });
   });
