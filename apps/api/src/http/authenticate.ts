@@ -21,7 +21,7 @@ interface AdmitContext extends SpendContext, ResolveAccountContext, Authenticate
 
 type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'stores'>;
 
-/** Lets only those pass whose API key, or portal session, may use the route, and notes for which account. */
+/** Let only requests pass whose API key, or portal session, may use the route, and note the account. */
 export async function admit(
   context: AdmitContext,
   { scope, operatorOnly, handlesSecret, stores }: GuardedRoute,
@@ -30,7 +30,7 @@ export async function admit(
 ): Promise<void> {
   const state = requestStateOf(response);
   const { authorization } = request.headers;
-  // Publishing needs it next: it goes along with the look-up of the key, and saves a round trip.
+  // Publishing needs it next: it is read together with the key, which saves a round trip.
   const early = stores === 'event' ? readEarly(context, authorization) : undefined;
   const apiKey = await authenticateClient(context, authorization, request.ip);
   context.knownAccounts.note(apiKey);
@@ -53,12 +53,12 @@ function readEarly(context: AdmitContext, authorization: string | undefined) {
 
 function readVersion({ subscriptions }: AdmitContext, accountId: AccountId): Promise<EndpointsVersion> {
   const version = subscriptions.readVersion(accountId);
-  // What needs it is told of a failure; a request that is refused needs it no more.
+  // Its user gets the failure. A refused request does not need it any more.
   version.catch(() => {});
   return version;
 }
 
-/** The key, or token, as the client sent it, which is kept nowhere. */
+/** The key, or token, as the client sent it. It is stored nowhere. */
 export function presentedKeyOf(request: Request): string {
   return keyIn(request.headers.authorization) ?? '';
 }
@@ -73,8 +73,9 @@ const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
 };
 
 /**
- * Counts so much more of what the request asks for, for the key that it came with, and tells its client how it stands
- * (draft-ietf-httpapi-ratelimit-headers-10): of the two limits, the key's and its account's, by the one that leaves less.
+ * Count further points for the key of a request, and tell the client its standing
+ * (draft-ietf-httpapi-ratelimit-headers-10): of the two limits, the key's and its account's, the one that
+ * leaves less.
  *
  * @throws AppError `rate_limited` when it was too much.
  */

@@ -4,10 +4,10 @@ import type { Express, RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import { etagOf } from './send-reply';
 
-// One file with all that it needs: nothing is loaded from elsewhere.
+// One file with everything it needs: nothing is loaded from elsewhere.
 const REDOC = 'redoc/bundles/redoc.standalone.js';
 
-/** What the page may do: run that file, which sets its own styles, and read the description. */
+/** The page may run that file, which sets its own styles, and read the description. */
 const pageSecurity = contentSecurityPolicy({
   useDefaults: false,
   directives: {
@@ -29,8 +29,8 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * The API's description, for programs and for people, without a key. However many ask for it, it is in memory once: what
- * waits to be read is the same bytes for all.
+ * The API's description, for programs and for people, without a key. It is in memory once, however many
+ * clients ask for it: all unread responses share the same bytes.
  */
 export function mountDocs(app: Express, description: unknown): void {
   const json = Buffer.from(JSON.stringify(description));
@@ -41,12 +41,12 @@ export function mountDocs(app: Express, description: unknown): void {
     response.type('json').send(json);
   });
   app.get('/docs', pageSecurity, (request, response) => {
-    // Seen from `/docs/` the page's addresses would lead elsewhere.
+    // Below `/docs/` the page's addresses would lead elsewhere.
     if (request.path.endsWith('/')) response.redirect('../docs');
     else response.type('html').send(page);
   });
   app.get('/docs/redoc.js', oneEachTurn, (_request, response) => {
-    // Read only now: the API works without the page.
+    // Read on demand: the API works without the page.
     script ??= readScript();
     response.set({ 'cache-control': 'public, max-age=3600', etag: etagOf(script.version) });
     response.type('js').send(script.bytes);
@@ -61,8 +61,8 @@ function readScript() {
 const VERSION_LENGTH = 22;
 
 /**
- * Lets one request through in each turn of the event loop. To hand a megabyte to the system takes a part of a millisecond:
- * others wait for one of these answers, not for all that were asked for together.
+ * Let one request through in each turn of the event loop. Handing a megabyte to the system takes part of a
+ * millisecond: other requests wait for one of these responses, not for all that were requested together.
  */
 function createOneEachTurn(): RequestHandler {
   const waiting: (() => void)[] = [];

@@ -4,29 +4,30 @@ import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { AppError } from '@hookferry/core/platform/app-error';
 
-/** To parse and check a longer body may take the processor for tens of milliseconds. */
+/** Parsing and checking a longer body may take tens of milliseconds of processor time. */
 export const LARGE_BYTES = 16 * 1024;
-// They are in memory while they wait.
+// Their bodies are in memory while they wait.
 const MOST_WAITING = 32;
 const RETRY_AFTER_MS = 1_000;
-// Nothing that is heavy takes longer to make; so a turn that nobody ends holds up the others for no longer than this.
+// No heavy work takes longer. A turn that nobody ends holds up the others for this long at most.
 const LONGEST_TURN_MS = 5_000;
-// Several times the longest piece of work that is known (to parse a body of 5 MB with nothing but keys takes 0.1 s of processor
-// time). What was measured may include time in which the whole process stood still.
+// Several times the longest known piece of work: parsing a body of 5 MB with nothing but keys takes 0.1 s of
+// processor time. A measurement may include time in which the whole process stood still.
 const LONGEST_PAUSE_MS = 1_000;
 
-/** @param blockedMs for how long nobody else could do anything: as long a pause follows, up to a second. */
+/** @param blockedMs for how long other work was blocked: an equal pause follows, up to a second. */
 type EndTurn = (blockedMs: number) => void;
 
 /**
- * One at a time does what is heavy: accounts take turns, and after each turn the process has as much time for all others as
- * it took in one go, up to a second. So whatever an account sends, the others' requests wait for one piece of its work, not for all.
+ * Does heavy work one at a time: accounts take turns, and after each turn the process has as much time for
+ * other work as the turn took in one go, up to a second. So whatever an account sends, other requests wait
+ * for one piece of its work, not for all.
  */
 export class HeavyTurns {
   readonly #waiting = new Map<AccountId, ((end: EndTurn) => void)[]>();
   #isTaken = false;
 
-  /** @throws AppError `rate_limited` when too many of the account's wait already. */
+  /** @throws AppError `rate_limited` when too many requests of the account wait already. */
   async take(accountId: AccountId): Promise<EndTurn> {
     const others = this.#waiting.get(accountId) ?? [];
     if (others.length >= MOST_WAITING) {
@@ -76,8 +77,8 @@ export class HeavyTurns {
 }
 
 /**
- * A request's turn. It ends when the work is done: how long the answer then takes to be read is its client's to say, and
- * behind another answer on the same connection it may take as long as the client likes.
+ * A request's turn. It ends when the work is done. The client decides how long the response then takes to be
+ * read, and behind another response on the same connection it may take as long as the client likes.
  */
 export class Turn {
   readonly #begunAt = performance.eventLoopUtilization();
@@ -85,7 +86,7 @@ export class Turn {
 
   constructor(private readonly endTurn: EndTurn) {}
 
-  /** From the next turn of the event loop on others can do something every few milliseconds. */
+  /** From the next turn of the event loop on, other work can run every few milliseconds. */
   letOthersInSoon(): void {
     onNextTurn(() => {
       this.#blockedMs ??= this.#busyMs();
@@ -97,7 +98,7 @@ export class Turn {
     this.endTurn(this.#blockedMs ?? this.#busyMs());
   }
 
-  // Of all requests together: what the others took meanwhile is given to them once more.
+  // Over all requests: time that other requests took meanwhile is given to them once more.
   #busyMs(): number {
     return performance.eventLoopUtilization(this.#begunAt).active;
   }

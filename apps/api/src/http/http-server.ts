@@ -24,16 +24,17 @@ interface Timeouts {
   readonly requestTimeout: number;
   /** How long a connection may idle between two requests. */
   readonly keepAliveTimeout: number;
-  /** How long nothing at all may come or go, for clients that don't read their answer. */
+  /** How long a connection may be silent, for clients that don't read their response. */
   readonly timeout: number;
-  /** How often the first two are looked after: so much later they may end. */
+  /** How often the first two are checked: they may end later by this much. */
   readonly connectionsCheckingInterval: number;
 }
 
 const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the minute of most load balancers: if we hung up first, a request on its way would be lost.
+  // Longer than the minute of most load balancers: if the API hung up first, a request on its way would be
+  // lost.
   keepAliveTimeout: 65_000,
   timeout: 60_000,
   connectionsCheckingInterval: 1_000,
@@ -41,7 +42,7 @@ const TIMEOUTS: Timeouts = {
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Serves HTTP to clients of which some are slow, greedy or broken. */
+/** Serves HTTP to clients, some of which are slow, greedy or broken. */
 export class HttpServer extends Server {
   readonly #sockets = new Set<Socket>();
   #isStopping = false;
@@ -52,7 +53,7 @@ export class HttpServer extends Server {
     const refuseMalformed = announce('malformed', emit);
     const answerBroken = answerBrokenRequest({ newId, emit });
     super(
-      // A request without Host is refused further on, where every error gets its form.
+      // A request without Host is refused later, where every error gets its form.
       { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
       inOrder.take,
     );
@@ -60,27 +61,28 @@ export class HttpServer extends Server {
     this.maxConnections = maxConnections;
     this.on('connection', (socket: Socket) => this.#note(socket));
     this.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // A client that has left in the middle of a request waits for nothing, not even for a stream in front of it.
+      // A client that left in the middle of a request waits for nothing, not even for a stream in front of
+      // it.
       if (error.code === 'HPE_INVALID_EOF_STATE') {
         refuseMalformed(socket);
         socket.destroy();
       } else inOrder.answerLast(socket, () => answerBroken(error, socket));
     });
-    // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
+    // Without a listener Node responds with 417 and no body to unknown expectations. They may be ignored.
     this.on('checkExpectation', inOrder.take);
     this.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
   }
 
-  /** Takes no new connections, answers what is under way, and after the deadline closes what is left. */
+  /** Take no new connections, finish running requests, and after the deadline close the rest. */
   async stop(deadlineMs: number): Promise<void> {
     if (!this.listening) return;
     const closed = once(this, 'close');
     this.#isStopping = true;
-    // So that a connection whose last answer is still to come does not stay open after it.
+    // A connection whose last response is still to come must not stay open after it.
     this.keepAliveTimeout = 1;
     this.close();
     this.closeIdleConnections();
-    // Node takes a connection for busy on which nothing has come yet.
+    // Node takes a connection without any data for busy.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const deadline = setTimeout(() => this.closeAllConnections(), deadlineMs);
     await closed;
@@ -88,7 +90,7 @@ export class HttpServer extends Server {
   }
 
   #note(socket: Socket): void {
-    // It had been accepted when the server was told to stop.
+    // It was accepted before the server was told to stop.
     if (this.#isStopping) return void socket.destroy();
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
@@ -102,9 +104,10 @@ function announce(reason: ConnectionRefusal, emit: Emit) {
   };
 }
 
-// Programs that send ahead have about ten requests under way. One that waits takes a few KB, and 16 KiB at most for its head.
+// Programs that pipeline have about ten requests under way. A waiting one takes a few KB, and 16 KiB at most
+// for its head.
 const MOST_WAITING = 16;
-// The HTTP server keeps what is passed over until its connection is closed.
+// The HTTP server keeps ignored requests until their connection is closed.
 const MOST_PASSED_OVER = 64;
 
 interface Exchange {
@@ -113,23 +116,24 @@ interface Exchange {
 }
 
 interface Connection {
-  /** What is being answered, and its answer, until that is written out. */
+  /** The running request and its response, until that is written out. */
   current: Exchange | undefined;
   readonly waiting: Exchange[];
-  /** What is done once all that waits is answered. From then on nothing more is taken. */
+  /** Called once all waiting requests are answered. From then on no more are taken. */
   last: (() => void) | undefined;
   passedOver: number;
 }
 
 /**
- * A client may send its next requests ahead, before the answer to the first (RFC 9112, 9.3.2). Answers go out in the order
- * of the requests, so what was made for a later one would have to be kept until all before it were read. Here the next
- * one is begun only when the answer before it is written out: a connection has one answer in memory, whatever it sends.
+ * A client may send its next requests before the response to the first (RFC 9112, 9.3.2). Responses go out in
+ * the order of the requests, so those to later requests would have to be kept until all earlier ones are
+ * read. Here the next request begins only when the response before it is written out: a connection has one
+ * response in memory, whatever it sends.
  */
 class RequestsInOrder {
   readonly #connections = new WeakMap<Socket, Connection>();
 
-  /** @param refuse is told of a connection with more requests than may wait. */
+  /** @param refuse called with a connection that has more requests than may wait. */
   constructor(
     private readonly listener: RequestListener,
     private readonly refuse: (socket: Socket) => void,
@@ -137,7 +141,7 @@ class RequestsInOrder {
 
   readonly take: RequestListener = (request, response) => {
     const { socket } = request;
-    // What was read together with one too many.
+    // It was read together with the one too many.
     if (socket.destroyed) return;
     const connection = this.#of(socket);
     if (connection.last) this.#passOver(connection, socket);
@@ -145,21 +149,21 @@ class RequestsInOrder {
     else if (connection.waiting.length < MOST_WAITING) connection.waiting.push({ request, response });
     else {
       this.refuse(socket);
-      // What was taken is answered.
+      // Requests that were taken get their response.
       connection.last = () => socket.destroySoon();
       this.#passOver(connection, socket);
     }
   };
 
   /**
-   * Answers what is no request, once all requests before it are answered, and takes no more.
+   * Respond to a broken request, once all requests before it have their response, and take no more.
    *
-   * @param answer is not called when nobody is there any more.
+   * @param answer is not called when the client is gone.
    */
   answerLast(socket: Socket, answer: () => void): void {
     const connection = this.#of(socket);
     const { current, waiting } = connection;
-    // It may be the one that is being answered that has gone wrong half-way.
+    // The running request itself may have broken half-way.
     if (socket.destroyed || current?.request.complete !== true) return answer();
     if (connection.last) return;
     connection.last = answer;
@@ -184,7 +188,7 @@ class RequestsInOrder {
     const { request, response } = exchange;
     connection.current = exchange;
     response.once('close', () => {
-      // Other connections have their turn in between.
+      // Let other connections run in between.
       if (connection.waiting.length > 0 || connection.last) {
         setImmediate(() => this.#goOn(connection, request.socket));
       } else connection.current = undefined;
@@ -194,7 +198,7 @@ class RequestsInOrder {
 
   #goOn(connection: Connection, socket: Socket): void {
     connection.current = undefined;
-    // The answer has ended the connection: who sent more has to send it anew.
+    // The response has ended the connection: the client has to send further requests again.
     if (socket.destroyed || socket.writableEnded) {
       connection.waiting.length = 0;
       return;
@@ -215,13 +219,13 @@ interface Refusal {
   readonly error: AppError;
 }
 
-// For a client that does not close its side: until then it may still read the answer.
+// For a client that does not close its side: until then it may still read the response.
 const LINGER_MS = 1_000;
 
-/** Answers what never became a request that Express could see, and hangs up. */
+/** Respond to data that never became a request that Express could see, and hang up. */
 function answerBrokenRequest({ newId, emit }: BrokenRequestOptions) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    // The parser complains again about what comes after the answer.
+    // The parser complains again about the data after the response.
     if (socket.writableEnded) return;
     const refusal = refusalOf(error.code);
     if (!refusal || !socket.writable) return void socket.destroy();
@@ -237,7 +241,7 @@ function answerBrokenRequest({ newId, emit }: BrokenRequestOptions) {
   };
 }
 
-/** `undefined` when there is nobody left to answer. */
+/** `undefined` when no client is left to respond to. */
 function refusalOf(code = ''): Refusal | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return {

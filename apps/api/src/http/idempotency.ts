@@ -19,7 +19,7 @@ interface AnswerOnceContext {
   readonly clock: Clock;
 }
 
-/** What that which a request makes has its ids and its time from. */
+/** The source of the ids and the time of new objects. */
 export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt'>;
 
 type Work = (origin: Origin) => Promise<RouteReply>;
@@ -27,18 +27,21 @@ type Work = (origin: Origin) => Promise<RouteReply>;
 interface KeyedRequest {
   readonly request: Request;
   readonly response: Response;
-  /** As it was sent. */
+  /** As the client sent it. */
   readonly bodyText: string;
 }
 
 interface Claimed {
   readonly slot: Slot;
   readonly seal: SealOptions;
-  /** Whether nobody was at it before. */
+  /** Whether no other request had claimed it before. */
   readonly isFirst: boolean;
 }
 
-/** An answer as it is remembered: a reply, what can be told of a long one, or an error that the same request would meet again. */
+/**
+ * A remembered response: a reply, the facts of a long one, or an error that the same request would meet
+ * again.
+ */
 type Kept =
   | { readonly reply: RouteReply }
   | { readonly long: { readonly status: number; readonly bytes: number; readonly sha256: string } }
@@ -51,20 +54,20 @@ type Kept =
     };
 
 /**
- * Longer answers, such as those to batches of hundreds of events with long ids, are not kept for a day: a short request can
- * have a long one.
+ * Longer responses, such as those to batches of hundreds of events with long ids, are not kept for a day: a
+ * short request can have a long one.
  */
 const MAX_KEPT_BYTES = 64 * 1024;
 
-/** Errors that the request brings about by itself. Any other may be gone at the next try. */
+/** Errors that the request itself causes. Any other may be gone at the next try. */
 const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
 
 /**
- * Answers a request that has an Idempotency-Key once: the same request again gets the first answer, and a retry of one
- * that broke off goes on under the same ids. Errors that may pass are not remembered.
+ * Run a request with an Idempotency-Key once: the same request again gets the first response, and a retry of
+ * one that broke off goes on under the same ids. Passing errors are not remembered.
  *
- * @throws AppError `invalid_request` for a key that is none, `idempotency_key_reused` for another request's key,
- *   `request_in_progress` while the first is being worked on, `answer_not_kept` when the first answer was too long,
+ * @throws AppError `invalid_request` for an invalid key, `idempotency_key_reused` for another request's key,
+ *   `request_in_progress` while the first is running, `answer_not_kept` when the first response was too long,
  *   `conflict` when another API key was used the first time.
  */
 export async function answerOnce(
@@ -126,7 +129,7 @@ async function keep(
   await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(encodeKept(kept), seal)));
 }
 
-// What was made is made: a retry will find that, once the claim's lease has run out.
+// The object exists: a retry will find it, once the claim's lease has run out.
 async function unlessUnavailable(stored: Promise<void>): Promise<void> {
   try {
     await stored;
@@ -135,7 +138,7 @@ async function unlessUnavailable(stored: Promise<void>): Promise<void> {
   }
 }
 
-// Redis has the seed, and no key: who has read it can still not tell the secrets that are made of both.
+// Redis has the seed, and no key: a reader of Redis still can't derive the secrets that are made of both.
 function originOf({ seed, claimedAt }: Claim, apiKey: string): Origin {
   return {
     newId: createSeededNewId(claimedAt, seed),
@@ -206,19 +209,22 @@ function reused(): AppError {
 const KEY_BYTES = 32;
 const PURPOSE = 'idempotent answer';
 
-/** What an answer is sealed with: the API key as presented, of which the store has only a hash, and whose answer it is. */
+/**
+ * The inputs of a seal: the API key as presented, of which the store has only a hash, and the response's
+ * owner.
+ */
 export interface SealOptions {
   readonly apiKey: string;
-  /** The place where it is kept: from another place it can't be opened. */
+  /** The position where it is kept: from another position it can't be opened. */
   readonly place: string;
 }
 
-/** An answer may show a secret, so only who has the API key can read what the store keeps. */
+/** A response may show a secret, so only a client with the API key can read the stored one. */
 export function sealAnswer(answer: string, options: SealOptions): string {
   return encrypt(answer, keyOf(options)).toString('base64');
 }
 
-/** `undefined` when it was sealed with another API key, for another place, or was changed. */
+/** `undefined` when it was sealed with another API key, for another position, or was changed. */
 export function openAnswer(sealed: string, options: SealOptions): string | undefined {
   try {
     return decrypt(Buffer.from(sealed, 'base64'), keyOf(options));

@@ -9,7 +9,7 @@ const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
 const CHARSET = /;\s*charset="?([^";\s]*)/i;
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** body-parser's names for what can be wrong with a body, and ours. */
+/** body-parser's names for errors of a body, and the product's. */
 const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = {
   'entity.too.large': (maxBytes) =>
     new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are taken here.`),
@@ -17,34 +17,35 @@ const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = 
   'request.size.invalid': () => new AppError('malformed_json', 'The body has another length than announced.'),
 };
 
-// As deep as an event's data may be, 100 levels, with a batch around it, 3 more, and some to spare: so it can be said which
-// event of a batch is too deep. The stack of whatever walks what was parsed holds a hundred times as many.
+// An event's data may have 100 levels, with a batch around it 3 more, and some to spare: so the error can
+// name the event of a batch that is too deep. The stack of any code that walks the parsed value holds a
+// hundred times as many.
 const MAX_DEPTH = 128;
 
 // Walked in less than a millisecond, or a few on a busy machine.
 const PIECE_BYTES = 256 * 1024;
 
-/** A body that was read. */
+/** A body after reading. */
 export interface JsonBody {
   readonly value: unknown;
-  /** As it was sent; empty where there was none. */
+  /** As the client sent it; empty if absent. */
   readonly text: string;
-  /** The texts of the values that the reader's path leads to, as they were written. */
+  /** The unchanged texts of the values at the reader's path. */
   readonly dataTexts: readonly string[];
 }
 
-/** What a request has instead that may lack one. */
+/** Stands for the body of a request that may lack one. */
 export const NO_BODY: JsonBody = { value: {}, text: '', dataTexts: [] };
 
 /**
- * Reads the JSON bodies of a route within bounds, and refuses anything else with a reason. So what it costs to read one is
- * bounded by its size: it is not decompressed, and what is in it was counted before it is parsed, in pieces between which
- * others have their turn.
+ * Reads the JSON bodies of a route within bounds, and refuses anything else with a reason. Its size bounds
+ * the cost of reading a body: it is not decompressed, and its values are counted before it is parsed, in
+ * pieces between which other work runs.
  */
 export class JsonBodyReader {
   readonly #readBytes: RequestHandler;
 
-  /** @param dataAt where in it the texts are that are kept as they were written. */
+  /** @param dataAt the path of the texts that are kept unchanged. */
   constructor(
     private readonly bounds: BodyBounds,
     private readonly dataAt?: JsonPath,
@@ -52,7 +53,7 @@ export class JsonBodyReader {
     this.#readBytes = express.raw({ limit: bounds.maxBytes, type: JSON_TYPES, inflate: false });
   }
 
-  /** The bytes of the body; empty where there is none. */
+  /** The bytes of the body; empty if absent. */
   async readBytes(request: Request, response: Response): Promise<Buffer> {
     requireIdentity(request, response);
     requireJsonType(request);
@@ -78,7 +79,7 @@ export class JsonBodyReader {
     if (isLong) await walkRest(walk);
     requireBounds(walk, maxValues);
     const value = await parse(text);
-    // What is made of a long one is made in a turn of its own.
+    // The processing of a long one gets a turn of its own.
     if (isLong) await setImmediate();
     return { value, text, dataTexts: walk.texts() };
   }
@@ -86,10 +87,10 @@ export class JsonBodyReader {
 
 const NO_BYTES = Buffer.alloc(0);
 
-// 35 bytes of brotli hold the processor for a second and more: no limit of what comes out bounds what that takes.
+// 35 bytes of brotli can block the processor for a second and more: no limit on the output bounds that time.
 function requireIdentity(request: Request, response: Response): void {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return;
-  // RFC 9110, 12.5.3: says what can be sent instead.
+  // RFC 9110, 12.5.3: names the accepted coding.
   response.setHeader('accept-encoding', 'identity');
   throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
 }
@@ -110,7 +111,7 @@ async function walkRest(walk: JsonWalk): Promise<void> {
   while (!walk.goOn(PIECE_BYTES));
 }
 
-// Replacing what is not UTF-8 would deliver something else than was sent.
+// Replacing invalid UTF-8 would deliver different data.
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
   const text = bytes.toString();
@@ -160,25 +161,26 @@ function translate(error: unknown, maxBytes: number): unknown {
   return ERROR_BY_TYPE[type]?.(maxBytes) ?? error;
 }
 
-/** How much a body may hold. */
+/** The bounds of a body. */
 export interface BodyBounds {
   readonly maxBytes: number;
   /** Values at all depths together. */
   readonly maxValues: number;
-  /** Whether there need be none. */
+  /** Whether the body may be absent. */
   readonly mayBeEmpty: boolean;
 }
 
-// What is described by its members, such as a webhook, has a few hundred. To check as many that are wrong takes 0.1 s.
+// A body with fixed members, such as a webhook's, has a few hundred. Checking this many invalid ones takes
+// 0.1 s.
 const MAX_VALUES = 10_000;
 
-// Where events are published. To parse as many takes 0.1 s at worst, as objects that are all different; 5 MiB of those would
-// take a second.
+// Where events are published. Parsing this many takes 0.1 s at worst, as objects that are all different; 5
+// MiB of those would take a second.
 const MAX_EVENT_VALUES = 150_000;
-// Where MAX_EVENT_BYTES is raised: more than digits and commas can make of that.
+// Where MAX_EVENT_BYTES is raised: more values than digits and commas can make of that.
 const MAX_EVENT_VALUES_PER_BYTE = 9 / 16;
 
-/** @param maxEventBodyBytes the longest body that one event may come in. */
+/** @param maxEventBodyBytes the longest body of one event. */
 export function boundsOf(
   { maxBodyBytes, request }: Pick<Route, 'maxBodyBytes' | 'request'>,
   maxEventBodyBytes: number,
@@ -193,7 +195,8 @@ export function boundsOf(
   };
 }
 
-// White space, then a mark, a string, or anything else. A string has no control characters: what it has begins with a space.
+// White space, then a mark, a string, or anything else. A string has no control characters: its characters
+// begin with the space.
 const TOKEN =
   /[ \t\n\r]*(?:([[\]{}:,])|("[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
 const SPACE = /[ \t\n\r]*/y;
@@ -207,11 +210,14 @@ export interface TextPlace {
   readonly column: number;
 }
 
-// Looked at in a few milliseconds.
+// Checked in a few milliseconds.
 const TOKENS_AT_ONCE = 10_000;
 const LINES_AT_ONCE = 100_000;
 
-/** Where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of Node.js only. */
+/**
+ * Find where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of
+ * Node.js only.
+ */
 export function findJsonFault(text: string): TextPlace | undefined {
   const search = searchJsonFault(text);
   for (;;) {
@@ -220,7 +226,7 @@ export function findJsonFault(text: string): TextPlace | undefined {
   }
 }
 
-/** The same in pieces, after each of which others may have their turn. */
+/** The same in pieces, after each of which other work may run. */
 export function* searchJsonFault(text: string): Generator<undefined, TextPlace | undefined> {
   const open: string[] = [];
   let expected: Expected = 'value';
@@ -241,7 +247,7 @@ export function* searchJsonFault(text: string): Generator<undefined, TextPlace |
   }
 }
 
-/** What is expected after a token; `undefined` when it was not. */
+/** The expected tokens after a token; `undefined` when it was not expected. */
 function follow(expected: Expected, open: string[], token = ''): Expected | undefined {
   const takesValue = expected === 'value' || expected === 'value or ]';
   const takesName = expected === 'name' || expected === 'name or }';
@@ -277,7 +283,7 @@ function skipSpace(text: string, at: number): number {
 function* placeOf(text: string, at: number): Generator<undefined, TextPlace> {
   let line = 1;
   let lineAt = 0;
-  // Not by a list of lines: a body may be millions of them.
+  // Without a list of lines: a body may have millions of them.
   for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) {
     line += 1;
     lineAt = end + 1;

@@ -10,22 +10,22 @@ import {
 } from '@hookferry/core/platform/json';
 
 export interface JsonBounds {
-  /** Arrays and objects within each other. */
+  /** The nesting of arrays and objects. */
   readonly maxDepth: number;
-  /** Values at all depths together: items, members, and what is around them. */
+  /** Values at all depths together: items, members, and the arrays and objects around them. */
   readonly maxValues: number;
 }
 
 /** Each item of an array. */
 export const EACH = Symbol('each');
 
-/** The way to a value: by names of members, and through the items of an array once at most. */
+/** The path to a value: by names of members, and through the items of an array once at most. */
 export type JsonPath = readonly (string | typeof EACH)[];
 
 const MARKS = new Set([QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]);
 const IS_MARK = Uint8Array.from({ length: 256 }, (_, byte) => (MARKS.has(byte) ? 1 : 0));
 const COLON = 0x3a;
-// Between values there is nothing but white space that has a code as low as this.
+// Between values there is only white space, with codes up to this one.
 const SPACE = 0x20;
 // As `\u0064`.
 const LONGEST_ESCAPE = 6;
@@ -33,11 +33,12 @@ const LONGEST_ESCAPE = 6;
 type Range = readonly [start: number, end: number];
 
 /**
- * Walks a JSON text in UTF-8 once, before it is parsed and without a copy. It finds which bound the text passes, and where
- * the values stand that are to be kept as they were written. What is no JSON may pass a bound or not; its parser will tell.
+ * Walks a JSON text in UTF-8 once, before it is parsed and without a copy. It finds which bound the text
+ * passes, and the positions of the values that are to be kept unchanged. Invalid JSON may pass a bound or
+ * not; its parser will tell.
  *
- * What counts for `maxValues` is commas and opening brackets: no text has more values than these and one, and only arrays
- * and objects with nothing in them count for two.
+ * `maxValues` counts commas and opening brackets: no text has more values than these and one, and only empty
+ * arrays and objects count for two.
  */
 export class JsonWalk {
   #at = 0;
@@ -46,14 +47,14 @@ export class JsonWalk {
   #isInString = false;
   #isTooDeep = false;
 
-  /** How many of the arrays and objects around this place are on the path. -1: there is no path. */
+  /** How many of the arrays and objects around this position are on the path. -1: there is no path. */
   #onPath: number;
   readonly #eachAt: number;
   /** Whether the next string in the innermost of them is the name of a member. */
   #expectsName = false;
-  /** Whether the value that comes next in it is on the path too, but not its end. */
+  /** Whether the next value in it is on the path too, but not its end. */
   #leadsOn = true;
-  /** Where the value begins that the path ends at, with white space and a colon before it. */
+  /** Where the value at the end of the path begins, with white space and a colon before it. */
   #wantedAt: number | undefined;
   #itemAt = 0;
   #found: (Range | undefined)[] = [];
@@ -67,7 +68,7 @@ export class JsonWalk {
     this.#eachAt = path.indexOf(EACH);
   }
 
-  /** Walks on over so many bytes, or a few more. @returns whether it has come to the end */
+  /** Walk on over this many bytes, or a few more. @returns whether it has reached the end */
   goOn(mostBytes = Number.POSITIVE_INFINITY): boolean {
     const { bytes } = this;
     const end = Math.min(bytes.length, this.#at + mostBytes);
@@ -86,8 +87,8 @@ export class JsonWalk {
   }
 
   /**
-   * The texts of the values that the path leads to, byte for byte; of a member named twice the last one, which is the one
-   * that JSON.parse keeps. One for each item that the path goes through: empty where there is no such value.
+   * The texts of the values at the path, byte for byte; of a member named twice the last one, which
+   * JSON.parse keeps. One for each item that the path goes through: empty where such a value is absent.
    */
   texts(): string[] {
     return this.#found.map((range) => (range === undefined ? '' : this.bytes.toString('utf8', ...range)));
@@ -95,13 +96,13 @@ export class JsonWalk {
 
   #passText(start: number, end: number): number {
     const isName = this.#expectsName && this.#depth === this.#onPath;
-    // A name is passed in one go: whether it is the one that is looked for is seen by all of it.
+    // A name is passed in one go: only the whole of it can be compared.
     const after = this.#passString(start + 1, isName ? this.bytes.length : end);
     if (isName) this.#takeName(start + 1, after - 1);
     return after;
   }
 
-  /** @returns what comes after the string's last quote, or the place to go on from */
+  /** @returns the position after the string's last quote, or the one to go on from */
   #passString(start: number, end: number): number {
     const { bytes } = this;
     let at = start;
@@ -173,7 +174,7 @@ export class JsonWalk {
   #takeName(start: number, end: number): void {
     this.#expectsName = false;
     if (!this.#isName(start, end, String(this.#step))) return;
-    // What the same name stood for before is forgotten.
+    // The last member of this name replaces the earlier one.
     if (this.#eachAt >= this.#onPath) this.#found = [];
     else this.#found[Math.max(0, this.#found.length - 1)] = undefined;
     this.#beginValue(end + 1);
@@ -191,7 +192,7 @@ export class JsonWalk {
     this.#wantedAt = undefined;
   }
 
-  /** That by which the innermost array or object on the path goes on. */
+  /** The next step of the path in the innermost array or object on it. */
   get #step(): JsonPath[number] | undefined {
     return this.path[this.#onPath - 1];
   }
@@ -207,7 +208,7 @@ export class JsonWalk {
     return mayBeEscaped && parsedOrUndefined(`"${bytes.toString('utf8', start, end)}"`) === name;
   }
 
-  /** Without what stands around a value; `undefined` when that is all. */
+  /** Without white space around a value; `undefined` when nothing else is there. */
   #trim(start: number, end: number): Range | undefined {
     const { bytes } = this;
     let [from, to] = [start, end];

@@ -4,17 +4,19 @@ import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Response } from 'express';
 
-// Nobody knows when the others come to their end.
+// The end of the other requests is unknown.
 const RETRY_AFTER_MS = 10_000;
 
 interface LongAnswer {
   readonly operation: string;
   readonly accountId: AccountId;
-  /** How many the account may have of the operation at the same time. */
+  /** The most concurrent requests of this operation for the account. */
   readonly most: number;
 }
 
-/** The responses that go on and on, in this process. Each account may have only so many of each kind at the same time. */
+/**
+ * The long-running responses in this process. Each account may have only a few of each kind at the same time.
+ */
 export class LongAnswers {
   readonly #open = new Map<string, number>();
 
@@ -47,14 +49,14 @@ function tooMany(most: number): AppError {
   });
 }
 
-/** What a request came with, which may be worth nothing by now. */
+/** The credentials of a request, which may have become invalid. */
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly account: string | undefined;
   readonly scope: Scope;
 }
 
-/** @param header gives what the request says under a name. */
+/** @param header gives the request's header of a name. */
 export function credentialsIn(header: (name: string) => string | undefined, scope: Scope): Credentials {
   return { authorization: header('authorization'), account: header('x-account-id'), scope };
 }
@@ -64,16 +66,16 @@ const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_
 interface MayGoOnContext extends ResolveAccountContext, AuthenticateContext {}
 
 /**
- * Whether a request that goes on and on would still be let in.
+ * Whether a long-running request would still be let in.
  *
- * @throws AppError when nobody knows: `storage_unavailable`, say.
+ * @throws AppError when that can't be checked: `storage_unavailable`, for example.
  */
 export async function mayGoOn(
   context: MayGoOnContext,
   { authorization, account, scope }: Credentials,
 ): Promise<boolean> {
   try {
-    // It counts no failures: a check of ours of a key that was good is no attempt to guess one.
+    // It counts no failures: this check of a key that was valid before is no attempt to guess one.
     const { scopes } = await resolveAccount(context, await authenticate(context, authorization), account);
     return scopes.includes(scope);
   } catch (error) {
@@ -82,19 +84,19 @@ export async function mayGoOn(
   }
 }
 
-// Of shorter ones there is one for each connection, and the system takes them at once.
+// A connection has only one shorter response, and the system takes it at once.
 const LARGE_BYTES = 16 * 1024;
-/** The longest answer, a page of webhooks, has 12 MB. */
+/** The longest response, a page of webhooks, has 12 MB. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const RETRY_UNREAD_AFTER_MS = 1_000;
 
-/** How much of what an account was answered is still in this process, because its clients are slow to read it. */
+/** How many bytes of an account's responses are still in this process, because its clients read slowly. */
 export class UnreadAnswers {
   readonly #bytes = new Map<AccountId, number>();
 
   /**
-   * @param bytes how long the answer is, if that is known already.
-   * @throws AppError `rate_limited` when that were too much together with what is there.
+   * @param bytes the length of the response, if that is known already.
+   * @throws AppError `rate_limited` when that is too much together with the unread ones.
    */
   requireRoom(accountId: AccountId, bytes = 0): void {
     if (this.of(accountId) + bytes <= MOST_BYTES) return;
@@ -105,9 +107,9 @@ export class UnreadAnswers {
     );
   }
 
-  /** Counts an answer until it is written out, or nobody is there to read it. */
+  /** Count a response until it is written out, or its client is gone. */
   note(accountId: AccountId, bytes: number, response: Response): void {
-    // One whose client has gone already closes no more.
+    // A response whose client is gone already does not close any more.
     if (bytes <= LARGE_BYTES || response.destroyed) return;
     this.#bytes.set(accountId, this.of(accountId) + bytes);
     response.once('close', () => {

@@ -20,8 +20,8 @@ import { nothing, type RequestShape, type Route, type RouteReply, type RouteRequ
 import { isReading, sendReply } from './send-reply';
 
 /**
- * Serves the routes. A path is done with all its methods before the next one, in the order of the table but for those of
- * events, so that it may be listed before another that it would match.
+ * Serve the routes. A path is handled with all its methods before the next one, in the order of the table
+ * except for those of events. So a route may be listed before another that it would match.
  */
 export function mountRoutes(app: Express, routes: readonly Route[], context: ApiContext): void {
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
@@ -48,7 +48,7 @@ function serve(route: Route, context: ApiContext): RequestHandler {
     try {
       if (route.scope !== 'none') await admit(context, route, request, response);
       const bytes = await reader?.readBytes(request, response);
-      // Only once the body has arrived: nobody waits for one that is slow to send it.
+      // Only once the body has arrived: no other request waits for a slow sender.
       if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES)) {
         state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
         if (request.socket.destroyed) return;
@@ -64,7 +64,7 @@ function serve(route: Route, context: ApiContext): RequestHandler {
       const replying = isKeyed
         ? answerOnce(context, { request, response, bodyText: sent.text }, work)
         : work({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
-      // The body is parsed; what is made of it from the next turn of the event loop on is made in pieces.
+      // The body is parsed. Later work runs in pieces, from the next turn of the event loop on.
       if (route.isHeavy !== true) state.turn?.letOthersInSoon();
       await sendReply(context, route, response, await replying);
     } finally {
@@ -74,8 +74,8 @@ function serve(route: Route, context: ApiContext): RequestHandler {
 }
 
 /**
- * By what is known, before anything is stored. Publishing reads how much the account stores with the version of its
- * endpoints; what else is stored is seldom enough to ask for it.
+ * By the known usage, before anything is stored. Publishing reads the usage with the version of the account's
+ * endpoints; other data is stored rarely enough to read it.
  *
  * @throws AppError `quota_exceeded`.
  */
@@ -106,7 +106,7 @@ function toRouteRequest(
     newId,
     secretBytes,
     receivedAt,
-    // No handler of a route that needs no key asks for it.
+    // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
     endpointsVersion: state.endpointsVersion,
     header: (name) => request.get(name),
@@ -118,7 +118,7 @@ function toRouteRequest(
   };
 }
 
-// Express looks through them one by one, and nearly all that it is asked for is to publish.
+// Express searches them one by one, and nearly all requests publish.
 function mostAskedFirst(routes: readonly Route[]): readonly Route[] {
   const isOfEvents = ({ path }: Route) => Number(path.startsWith('/v1/events'));
   return routes.toSorted((a, b) => isOfEvents(b) - isOfEvents(a));
@@ -141,9 +141,9 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
 }
 
 /**
- * Checks a request against the shape that its route declares.
+ * Check a request against the shape that its route declares.
  *
- * @throws AppError `not_found` for an id that can't be one, `invalid_request` for everything else.
+ * @throws AppError `not_found` for an impossible id, `invalid_request` for everything else.
  */
 function parseRequest(
   { params, query }: Request,
@@ -164,7 +164,7 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
   throw new AppError('not_found', 'There is nothing with this id.');
 }
 
-// Afterwards: what has the declared shape is not deep.
+// After the check: a value of the declared shape is not deep.
 function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
   const parsed = parse(body, schema, '');
   const validationErrors = hasEventData ? [] : prototypeErrors(body);
@@ -178,7 +178,7 @@ function parse(value: unknown, schema: z.ZodType, base: string): unknown {
   throw invalidRequest(validationErrorsOf(parsed.error, base));
 }
 
-/** Of a request, as Express tells them: HTTP/1.0 has no host. */
+/** A request's protocol and host from Express: HTTP/1.0 has no host. */
 interface Named {
   readonly protocol: string;
   readonly host: string | undefined;
@@ -190,10 +190,11 @@ const MAX_HOST_LENGTH = 260;
 const MAX_PORT = 65_535;
 
 /**
- * What a request was sent to, such as `https://hooks.example.com`, as far as it says so itself, or a proxy that is believed
- * does. Anybody can name any host, so what a link begins with is one at least, and nothing that could be read as more.
+ * The origin that a request was sent to, such as `https://hooks.example.com`, as the request or a trusted
+ * proxy states it. Anybody can name any host, so this makes sure that the prefix of a link is one origin and
+ * nothing more.
  *
- * @throws AppError `malformed_request` when it names none, or what is no host of a URL.
+ * @throws AppError `malformed_request` when it names no host, or not a host of a URL.
  */
 export function originOf({ protocol, host = '' }: Named): string {
   if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
@@ -203,7 +204,7 @@ export function originOf({ protocol, host = '' }: Named): string {
   );
 }
 
-/** RFC 3986, 3.2.2 and 3.2.3, of names those that hosts have. */
+/** RFC 3986, 3.2.2 and 3.2.3, restricted to names that hosts have. */
 function isHost(text: string): boolean {
   if (text.length > MAX_HOST_LENGTH) return false;
   const { name, address, port = '0' } = HOST.exec(text)?.groups ?? {};

@@ -5,7 +5,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 const DIGITS = /^-?[0-9]+$/;
 
-/** How many of something, as a query parameter. */
+/** The size of a page, as a query parameter. */
 export function limitSchema(most: number) {
   return wholeNumberSchema(1, most);
 }
@@ -21,7 +21,7 @@ export function wholeNumberSchema(least: number, most: number) {
   );
 }
 
-// `Number` would also read "0x10", "1e2" and "", and the description says that it is a whole number.
+// `Number` would also read "0x10", "1e2" and "", and the description promises a whole number.
 function numberIn(text: unknown): unknown {
   return typeof text === 'string' && DIGITS.test(text) ? Number(text) : text;
 }
@@ -34,14 +34,17 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   });
 }
 
-/** What `presentPage` gives of such items. Its name is that of its schema in the description, and of generated types. */
+/**
+ * The result of `presentPage` for such items. Its name is that of its schema in the description, and of
+ * generated types.
+ */
 export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
   return z
     .object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() })
     .meta({ id: name });
 }
 
-/** The form of every list: `data`, and where the next page starts. */
+/** The form of every list: `data`, and the cursor of the next page. */
 export function presentPage(data: readonly unknown[], nextCursor: unknown) {
   return {
     data,
@@ -52,7 +55,7 @@ export function presentPage(data: readonly unknown[], nextCursor: unknown) {
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */
+/** A cursor in a list as clients send it back: opaque to them; inside it has the form of `schema`. */
 export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: string) {
   return z
     .string()
@@ -69,12 +72,12 @@ export function encodeCursor(cursor: unknown): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
 
-/** A time as clients send it. Gives milliseconds since the Unix epoch. */
+/** A time from a client. Gives milliseconds since the Unix epoch. */
 export const sentTimeSchema = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-11-21T12:00:00Z' })
   .transform((text) => Date.parse(text));
 
-/** The query parameters by which lists are limited to a time: from `since` on, and before `until`. */
+/** The query parameters that limit lists to a time: from `since` on, and before `until`. */
 export const timeRangeQuery = { since: sentTimeSchema.optional(), until: sentTimeSchema.optional() };
 
 interface SentRange {
@@ -82,7 +85,10 @@ interface SentRange {
   readonly until?: number | undefined;
 }
 
-/** For `refine` of a query with a time range: one that ends before it begins is a mistake, and no empty list. */
+/**
+ * For `refine` of a query with a time range: a range that ends before it begins is an error, not an empty
+ * list.
+ */
 export const isInOrder: [(range: SentRange) => boolean, { path: string[]; message: string }] = [
   ({ since, until }) => since === undefined || until === undefined || since <= until,
   { path: ['until'], message: 'must not be before "since"' },

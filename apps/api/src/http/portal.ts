@@ -18,10 +18,11 @@ export interface PortalOptions {
 }
 
 const PATH = '/portal';
-// Their names change with what they say; a page that asks for one of another build must not take a page for it.
+// Their names change with their content; a page that asks for a file of another build must not get a page
+// instead.
 const ASSETS = 'assets/';
 
-/** Serves the portal: its files, and for any other path below it the page, which knows what the path means. */
+/** Serve the portal: its files, and for any other path below it the page, which interprets the path. */
 export function mountPortal(app: Express, { folder, frameAncestors }: PortalOptions): void {
   let files: PortalFiles | undefined;
   app.use(PATH, namePortal, ...portalHeaders(frameAncestors));
@@ -29,7 +30,7 @@ export function mountPortal(app: Express, { folder, frameAncestors }: PortalOpti
     response.set('cache-control', 'no-store').json({ frame_ancestors: frameAncestors });
   });
   app.get([PATH, `${PATH}/*path`], (request, response) => {
-    // Seen from there the page's addresses would lead elsewhere.
+    // From there the page's addresses would lead elsewhere.
     if (request.path === PATH) return response.redirect('portal/');
     files ??= readPortalFiles(folder);
     if (!files) throw notBuilt();
@@ -43,14 +44,15 @@ export function mountPortal(app: Express, { folder, frameAncestors }: PortalOpti
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const ASK_AGAIN = 'no-cache';
 
-// One label for all of it, as paths are anybody's.
+// One label for all of it, since clients choose the paths.
 const namePortal: RequestHandler = (_request, response, next) => {
   requestStateOf(response).route = `${PATH}/*`;
   next();
 };
 
 function sendFile(request: Request, response: Response, file: PortalFile, cacheControl: string): void {
-  // The one that the client likes best, the shortest of those that it likes as much. Who takes none gets it as it is.
+  // The coding that the client prefers, the shortest if it prefers several. A client that accepts none gets
+  // the plain file.
   const coding = new Negotiator(request).encoding(codingsOf(file), { preferred: codings }) ?? 'identity';
   response.set({
     'cache-control': cacheControl,
@@ -58,7 +60,7 @@ function sendFile(request: Request, response: Response, file: PortalFile, cacheC
     vary: 'Accept-Encoding',
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   });
-  // Answers HEAD, and 304 to whoever has it.
+  // Also responds to HEAD, and with 304 to a client that has the file.
   response.type(file.extension).send(file.bytes[coding] ?? file.bytes.identity);
 }
 
@@ -69,7 +71,7 @@ function notBuilt(): AppError {
   );
 }
 
-/** How what is stored several times over is encoded, the shortest first. */
+/** The codings of files that are stored several times, the shortest first. */
 const codings = ['br', 'gzip', 'identity'] as const;
 type Coding = (typeof codings)[number];
 
@@ -77,7 +79,7 @@ type Coding = (typeof codings)[number];
 interface PortalFile {
   /** With the dot. */
   readonly extension: string;
-  /** Of what it says, whatever the coding. */
+  /** Of its content, whatever the coding. */
   readonly version: string;
   readonly bytes: Readonly<Partial<Record<Coding, Buffer>>> & { readonly identity: Buffer };
 }
@@ -90,8 +92,8 @@ const INDEX = 'index.html';
 const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 
 /**
- * Reads what the portal's build has left in the folder; `undefined` if it has not been built. What is not among these files
- * can't be asked for, whatever its path: no request leads to the disk.
+ * Read the files of the portal's build; `undefined` if it was not built. No other file can be requested,
+ * whatever the path: no request leads to the disk.
  */
 function readPortalFiles(folder: string): PortalFiles | undefined {
   if (!existsSync(join(folder, INDEX))) return undefined;
@@ -124,8 +126,8 @@ function codingsOf({ bytes }: PortalFile): readonly Coding[] {
 }
 
 /**
- * What the portal's page may do: run its own files, and ask the API. It is shown in a frame by nobody but the pages of
- * these origins, or a page of a stranger's could have people click in it without their seeing it.
+ * The portal's page may run its own files, and call the API. Only pages of these origins may show it in a
+ * frame: otherwise a foreign page could have people click in it without their seeing it.
  */
 function portalHeaders(frameAncestors: readonly string[]): readonly RequestHandler[] {
   return [pagePolicy(frameAncestors), ...(frameAncestors.length > 0 ? [allowFrames] : [])];
@@ -148,7 +150,7 @@ function pagePolicy(frameAncestors: readonly string[]): RequestHandler {
   });
 }
 
-// Neither can name an origin: the policy alone says who may.
+// Neither can name an origin: only the policy can.
 const allowFrames: RequestHandler = (_request, response, next) => {
   response.removeHeader('x-frame-options');
   response.removeHeader('cross-origin-opener-policy');

@@ -5,12 +5,12 @@ import type { Registry } from 'prom-client';
 export interface ProbeOptions {
   /** Whether requests can be served right now. */
   isReady(): Promise<boolean>;
-  /** The connection to Redis that is unusable although nothing is tried any more, if there is one. */
+  /** The name of a connection to Redis that is unusable and not retried any more, if there is one. */
   stuckConnection(): string | undefined;
   readonly registry: Registry;
 }
 
-/** What orchestrators and Prometheus ask for, without a key. */
+/** The endpoints for orchestrators and Prometheus, without a key. */
 export function mountProbes(app: Express, { isReady, stuckConnection, registry }: ProbeOptions): void {
   app.get('/healthz', (_request, response) => {
     const connection = stuckConnection();
@@ -27,20 +27,21 @@ export function mountProbes(app: Express, { isReady, stuckConnection, registry }
 }
 
 /**
- * The time between being told to stop and closing the door. Whoever sends requests here has to learn that they go elsewhere
- * before they are refused: who asks for readiness by a 503, who keeps connections open by the header that ends them.
+ * The time between the signal to stop and the end of listening. Clients have to learn that they must go
+ * elsewhere before they are refused: load balancers by a 503 of the readiness check, clients with open
+ * connections by the header that ends them.
  */
 export class Drain {
   #isDraining = false;
 
-  /** @param delayMs how long requests are answered still. */
+  /** @param delayMs how long requests are still served. */
   constructor(private readonly delayMs: number) {}
 
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
-  /** Resolves when nothing should come any more. */
+  /** Resolves when no more requests are expected. */
   async stop(): Promise<void> {
     this.#isDraining = true;
     await wait(this.delayMs);

@@ -65,15 +65,15 @@ export function statusOf(code: ErrorCode): number {
 
 const RETRY_AFTER_SECONDS = '1';
 
-/** Answers every error as `application/problem+json` (RFC 9457). */
+/** Respond to every error with `application/problem+json` (RFC 9457). */
 export function answerProblems(emit: Emit): ErrorRequestHandler {
-  // Express knows an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   return (error: unknown, _request, response, _next) => {
     const state = requestStateOf(response);
     const { requestId, span } = state;
     const traced = span && { traceId: span.context.traceId };
     if (response.headersSent) {
-      // What is missing of an answer can only be told by breaking it off.
+      // Only a broken connection can show that the rest of a response is missing.
       emit({ name: 'request.failed', requestId, error, ...traced });
       response.destroy();
       return;

@@ -14,7 +14,7 @@ type BoardConfig = Parameters<ServerAdapter['setUIConfig']>[0];
 
 const PATH = '/internal/queues';
 
-/** What the page may do: run its own files, which set styles of their own, and ask for what it shows. */
+/** The page may run its own files, which set styles of their own, and read the data that it shows. */
 const pageSecurity = contentSecurityPolicy({
   useDefaults: false,
   directives: {
@@ -28,11 +28,11 @@ const pageSecurity = contentSecurityPolicy({
   },
 });
 
-// Its own page asks others for a font.
+// Its own page loads a font from elsewhere.
 const FONTS = /<link href="https:[^>]*>/g;
 const PLACE = /<%[=-] (\w+) %>/g;
 
-/** Shows an operator's browser what is on the queues. Nothing can be changed: there are no routes but for reading. */
+/** Show the jobs on the queues in an operator's browser. Nothing can be changed: all routes only read. */
 export function mountQueueInspector(
   app: Express,
   queues: InspectedQueues,
@@ -44,7 +44,7 @@ export function mountQueueInspector(
     serverAdapter: board,
     options: { uiConfig: { boardTitle: 'Queues' } },
   });
-  // The queues may be split anew at any time.
+  // The queues may be split again at any time.
   const showCurrent: RequestHandler = (_request, _response, next) => {
     replaceQueues(queues.list().map(adapterOf));
     next();
@@ -52,12 +52,13 @@ export function mountQueueInspector(
   app.use(PATH, requireOperatorOf(context), pageSecurity, showCurrent, board.router);
 }
 
-// A queue of another shard than the first is called what its keys begin with.
+// A queue outside the first shard is named after the prefix of its keys.
 function adapterOf({ shard, isFirstShard, queue }: InspectedQueue): BullMQAdapter {
   return new BullMQAdapter(queue, { readOnlyMode: true, prefix: isFirstShard ? '' : `${shard.prefix}:` });
 }
 
-// Browsers ask for a name and a password, and send them with each request from then on: the key is the password.
+// Browsers ask for a name and a password, and send them with each request from then on: the key is the
+// password.
 function requireOperatorOf(context: AuthenticateClientContext): RequestHandler {
   return async (request, response, next) => {
     response.set('www-authenticate', 'Basic realm="queues", charset="UTF-8"');
@@ -76,7 +77,7 @@ function asBearer(authorization: string | undefined): string | undefined {
   return `Bearer ${pair.slice(pair.indexOf(':') + 1)}`;
 }
 
-/** How Bull Board asks to be served, as far as it only reads. */
+/** The server adapter for Bull Board, only for reading. */
 class ReadOnlyBoard implements ServerAdapter {
   readonly router = Router();
   #queues: BoardQueues = new Map();
@@ -103,7 +104,7 @@ class ReadOnlyBoard implements ServerAdapter {
     return this;
   }
 
-  // What Bull Board's handlers throw is answered as all errors are.
+  // Errors of Bull Board's handlers are handled as all errors are.
   setErrorHandler(): this {
     return this;
   }

@@ -9,24 +9,27 @@ import type { Request, RequestHandler } from 'express';
 import type { Turn } from './heavy-turns';
 import type { Drain } from './probes';
 
-// What no route is for shares one label, or strangers could make as many time series as they like.
+// Requests without a route share one label. Otherwise unknown clients could make as many time series as they
+// like.
 const NO_ROUTE = 'none';
 
-/** What is known of a request on its way from the first middleware to the log. */
+/** The state of a request from the first middleware to the log. */
 export class RequestState {
   /** The path of its route, as the route writes it. */
   route = NO_ROUTE;
-  /** The key or session that it came with: its requests are counted for this one. */
+  /** The key or session of the request: its requests are counted for this one. */
   spender: Principal | undefined;
-  /** The same with the account that it acts for. Not there before it is let in, and where the route needs no key. */
+  /**
+   * The same with the account that it acts for. Absent before it is let in, and where the route needs no key.
+   */
   apiKey: Principal | undefined;
-  /** Of that account's endpoints, where the request publishes. */
+  /** The version of that account's endpoints, if the request publishes. */
   endpointsVersion: Promise<EndpointsVersion> | undefined;
-  /** Not there where the request is not heavy. */
+  /** Absent where the request is not heavy. */
   turn: Turn | undefined;
-  /** Not there where traces are not wanted. */
+  /** Absent where traces are not wanted. */
   span: RequestSpan | undefined;
-  /** Why it was refused, if it was. */
+  /** The code of its refusal, if it was refused. */
   code: ErrorCode | undefined;
 
   constructor(readonly requestId: string) {}
@@ -41,7 +44,7 @@ export function requestStateOf({ locals }: WithLocals): RequestState {
   return locals.request as RequestState;
 }
 
-/** For what comes after it is let in. */
+/** For middleware after the admission. */
 export function apiKeyOf({ apiKey, route }: RequestState): Principal {
   if (apiKey === undefined) throw new Error(`A request to ${route} was not let in.`);
   return apiKey;
@@ -55,7 +58,7 @@ interface BeginContext {
   readonly newId: NewId;
 }
 
-/** The first middleware: gives each request its state and an id, or keeps the id that a proxy gave it, and sends it back. */
+/** The first middleware: give each request its state and an id, or keep a proxy's id, and send it back. */
 export function beginRequests({ drain, newId }: BeginContext): RequestHandler {
   return (request, response, next) => {
     const given = request.headers[HEADER];
@@ -81,7 +84,7 @@ export function announceRequests({ beginSpan, clock, emit }: AnnounceContext): R
     const startedAt = clock();
     const state = requestStateOf(response);
     if (beginSpan) state.span = spanOf(request, beginSpan, startedAt);
-    // A socket that is closed no longer knows whose it was.
+    // A closed socket no longer knows its client's address.
     const clientAddress = request.ip;
     response.once('close', () => {
       const { requestId, route, apiKey, code, span } = state;
@@ -102,7 +105,7 @@ export function announceRequests({ beginSpan, clock, emit }: AnnounceContext): R
   };
 }
 
-// Longer than any of our own; strangers can send sixteen thousand.
+// Longer than any path of the API; clients can send sixteen thousand characters.
 const MAX_PATH_LENGTH = 1_024;
 
 /** Below the caller's span, if the request has a `traceparent`. */

@@ -9,7 +9,7 @@ interface SendContext {
   readonly unreadAnswers: UnreadAnswers;
 }
 
-/** Answers a request with what its route has made. */
+/** Respond to a request with its route's reply. */
 export async function sendReply(
   { unreadAnswers }: SendContext,
   route: Route,
@@ -24,19 +24,20 @@ export async function sendReply(
   const bytes = Buffer.byteLength(text);
   const { apiKey } = requestStateOf(response);
   if (apiKey !== undefined) {
-    // Others may have been answered since it was begun.
+    // Other responses may have been sent since it began.
     if (isReading(route)) unreadAnswers.requireRoom(apiKey.accountId, bytes);
     unreadAnswers.note(apiKey.accountId, bytes, response);
   }
   sendJson(response, text, bytes);
 }
 
-/** Nothing is lost when its answer is refused. */
+/** Nothing is lost when its response is refused. */
 export function isReading({ method, scope }: Route): boolean {
   return method === 'get' && scope !== 'none';
 }
 
-// Express' own looks for what no answer of ours has, an ETag say, and takes as long as the rest of it.
+// Express' own function handles features that no response here has, such as an ETag, and takes as long as all
+// the rest.
 function sendJson(response: Response, text: string, bytes: number): void {
   response.setHeader('content-type', 'application/json; charset=utf-8');
   response.setHeader('content-length', bytes);
@@ -47,22 +48,22 @@ function sendJson(response: Response, text: string, bytes: number): void {
 export const EVENTS_TYPE = 'text/event-stream';
 
 const EVENTS_SIGN_OF_LIFE_EVERY_MS = 15_000;
-/** After a broken connection a browser waits for so long before it comes back. */
+/** After a broken connection a browser waits for this long before it reconnects. */
 const RETRY_MS = 2_000;
 
-/** The first words of a stream: nothing has happened yet, and the head of the answer goes out with them. */
+/** The start of a stream: nothing has happened yet, and the head of the response goes out with it. */
 export const EVENTS_HEAD = `retry: ${RETRY_MS}\n\n`;
 
-/** So that nobody on the way keeps what is sent until there is more, or for somebody else. */
+/** Proxies must not buffer the stream, nor cache it. */
 export const EVENTS_HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-/** One event as it is sent. One without an id leaves the place where to go on as it is. */
+/** One event as text. An event without an id leaves the client's cursor as it is. */
 export function eventText(event: string, data: unknown, id?: string): string {
   const place = id === undefined ? '' : `id: ${id}\n`;
   return `${place}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Answers with server-sent events, among which a comment is a sign of life. */
+/** Respond with server-sent events. A comment is a sign of life. */
 export async function sendEvents(
   response: Response,
   events: Parts,
@@ -75,12 +76,12 @@ export async function sendEvents(
   });
 }
 
-/** A JSON text a line. */
+/** Each line is a JSON text. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
 const LINES_SIGN_OF_LIFE_EVERY_MS = 10_000;
 
-/** Answers with lines, among which an empty one is a sign of life. */
+/** Respond with lines. An empty line is a sign of life. */
 export async function sendLines(
   response: Response,
   lines: Parts,
@@ -89,20 +90,20 @@ export async function sendLines(
   await sendParts(response, lines, { type: NDJSON_TYPE, signOfLife: '\n', signOfLifeEveryMs });
 }
 
-/** How an answer is written that comes in parts. */
+/** The form of a response in parts. */
 export interface PartsForm {
   readonly type: string;
-  /** What readers pass over. */
+  /** Readers ignore it. */
   readonly signOfLife: string;
-  /** Well below the minute of silence after which load balancers hang up, and we ourselves. */
+  /** Well below the minute of silence after which load balancers, and this API, hang up. */
   readonly signOfLifeEveryMs: number;
 }
 
 /**
- * Answers with text that comes in parts, and asks for the next one when the client has taken what there is: a client that
- * stops reading costs one part, and one that goes away ends it. While there is nothing to send, a sign of life is sent now
- * and then. What goes wrong before anything was sent is answered as ever; later the connection is broken off, so that
- * nobody takes what came for the whole.
+ * Respond with text in parts, and ask for the next part when the client has read the last one: a client that
+ * stops reading costs one part, and one that goes away ends it. While there is nothing to send, a sign of
+ * life is sent now and then. A failure before the first part becomes a normal error response; later the
+ * connection is broken off, so that the client does not take the part for the whole.
  */
 async function sendParts(response: Response, partsOf: Parts, form: PartsForm): Promise<void> {
   const end = new AbortController();
@@ -155,7 +156,7 @@ export function etagOf(version: string): string {
   return `"${version}"`;
 }
 
-/** The versions that an `If-Match` header asks for; `undefined`: any will do. */
+/** The versions that an `If-Match` header names; `undefined`: any version. */
 export function versionsOf(ifMatch: string | undefined): readonly string[] | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
   return [...ifMatch.matchAll(/"([^"]*)"/g)].map(([, version = '']) => version);

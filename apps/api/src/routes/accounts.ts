@@ -54,7 +54,7 @@ function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<t
   return { ...others, portal_sessions: sessions };
 }
 
-/** How much an account stores, and how much it may. */
+/** An account's usage and quota. */
 function presentUsage(usage: AccountUsage): z.infer<typeof usageSchema> {
   return {
     used_bytes: usage.usedBytes,
@@ -135,7 +135,7 @@ export const updateAccount = defineRoute({
   },
 });
 
-/** With all that it owns, in the background. Asking again changes nothing. */
+/** With all that it owns, in the background. Repeating it changes nothing. */
 export const eraseAccount = defineRoute({
   operationId: 'eraseAccount',
   summary: 'Erase an account with all that it owns',

@@ -7,7 +7,7 @@ import { defineRoute } from '../http/route';
 
 const issuedApiKeySchema = apiKeys.apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
 
-/** The only answer that shows the key. */
+/** The only response that shows the key. */
 export const createApiKey = defineRoute({
   operationId: 'createApiKey',
   summary: 'Issue an API key',
@@ -52,7 +52,7 @@ const querySchema = z.strictObject({
     ),
 });
 
-/** Takes effect with the next request, in every process; also for the key that asks for it. */
+/** Takes effect with the next request, in every process; also for the requesting key. */
 export const revokeApiKey = defineRoute({
   operationId: 'revokeApiKey',
   summary: 'Revoke an API key',

@@ -51,7 +51,10 @@ export const readDeadLetter = defineRoute({
   },
 });
 
-/** What is still invalid, or fails again, becomes a dead letter again: one with another id, or of a later time. */
+/**
+ * A job that is still invalid, or fails again, becomes a new dead letter: one with another id, or of a later
+ * time.
+ */
 export const redriveDeadLetter = defineRoute({
   operationId: 'redriveDeadLetter',
   summary: 'Put a dead letter back onto its queue',

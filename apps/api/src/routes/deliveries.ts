@@ -15,10 +15,10 @@ import {
   presentDeliveryWithAttempts,
 } from './present-delivery';
 
-/** The query parameters by which lists of deliveries are limited to how those stand. */
+/** The query parameters that filter deliveries by their standing. */
 const standingQuery = {
   status: z.enum(shownStatuses).optional(),
-  /** Of the last attempt's answer. */
+  /** Of the last attempt's response. */
   status_class: z.enum(statusClasses).optional(),
   response_status: wholeNumberSchema(100, 599)
     .describe('Only those whose last attempt was answered with this status.')

@@ -12,7 +12,7 @@ import { defineRoute } from '../http/route';
 
 const eventTypesSchema = z.object({ data: z.array(eventTypeViewSchema) }).meta({ id: 'EventTypeList' });
 
-/** All of them at once: there are dozens, not thousands. */
+/** All of them at once: dozens, not thousands. */
 export const listEventTypes = defineRoute({
   operationId: 'listEventTypes',
   summary: 'List the catalogue of event types',
@@ -43,10 +43,10 @@ export const readEventType = defineRoute({
   },
 });
 
-/** A schema, an example and what is around them. */
+/** A schema, an example and the members around them. */
 const MAX_BODY_BYTES = 128 * 1024;
 
-/** A type that all accounts can publish and ask for, at once and without a restart. */
+/** A type that all accounts can publish and subscribe to, at once and without a restart. */
 export const putEventType = defineRoute({
   operationId: 'putEventType',
   summary: 'Add or replace an event type',
@@ -68,7 +68,7 @@ export const putEventType = defineRoute({
   },
 });
 
-/** A type that an operator added, once no webhook asks for it any more. */
+/** A type that an operator added, once it has no subscribers any more. */
 export const deleteEventType = defineRoute({
   operationId: 'deleteEventType',
   summary: 'Remove an event type that was added',

@@ -24,7 +24,7 @@ import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
 import { eventCursorSchema, eventParams } from './params';
 
-/** An event as clients publish it. What `data` must be is the catalogue's to say. */
+/** An event as clients publish it. The catalogue decides the form of `data`. */
 const publishedEventSchema = z
   .strictObject({
     type: z.string().meta(EVENT_TYPE_NAME_FORM),
@@ -38,7 +38,7 @@ const acceptedSchema = z
   .object({ id: z.string(), type: z.string(), created_at: timeSchema })
   .meta({ id: 'AcceptedEvent' });
 
-/** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
+/** 202 is sent only after Redis has the event; 200 when it had it before, under the client's id. */
 export const publishEvent = defineRoute({
   operationId: 'publishEvent',
   summary: 'Publish an event',
@@ -110,7 +110,10 @@ const bodySchema = batchOf(z.unknown());
 const MAX_AIMED_AT = 1_000;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
 
-/** Each event has an answer of its own, as if it had been published alone; one that is refused sinks no other. */
+/**
+ * Each event has a result of its own, as if it had been published alone; a refused one does not affect the
+ * others.
+ */
 export const publishBatch = defineRoute({
   operationId: 'publishBatch',
   summary: 'Publish up to 500 events',
@@ -119,7 +122,7 @@ export const publishBatch = defineRoute({
   scope: 'events:write',
   request: {
     body: bodySchema,
-    // What each event must be is said in its own outcome, if it is not.
+    // Errors of a single event are in its own result.
     describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
     hasEventData: true,
     dataAt: ['events', EACH, 'data'],
@@ -163,7 +166,7 @@ function readItem(item: unknown, dataText: string): PublishedEvent | AppError {
     : invalidEvent(validationErrorsOf(parsed.error));
 }
 
-// Before each is looked at: a body has room for hundreds of thousands.
+// Before the events are checked: a body has room for hundreds of thousands.
 function requireFewAimedAt(items: readonly unknown[]): void {
   let named = 0;
   for (const item of items) {
@@ -212,7 +215,7 @@ const listedEventSchema = eventHeadSchema
   .extend({ delivery_count: z.int().min(0) })
   .meta({ id: 'ListedEvent' });
 
-/** How many of its deliveries there are, and of each status. */
+/** The number of its deliveries, in total and by status. */
 const deliveryCountsSchema = z
   .object({
     total: z.int(),
@@ -264,12 +267,12 @@ export const readEvent = defineRoute({
   },
 });
 
-/** An event as it stands in a list: without its data. */
+/** An event in a list: without its data. */
 function presentListedEvent(event: history.ListedEvent): z.infer<typeof listedEventSchema> {
   return { ...presentHead(event), delivery_count: event.deliveryCount };
 }
 
-/** An event read alone, as JSON text: its data is what was sent, byte for byte, which is lost by parsing it. */
+/** A single event as JSON text: its data is the sent text, byte for byte, which parsing would lose. */
 function presentEvent({ dataText, deliveries, ...event }: history.PublishedEvent): string {
   const shown: Omit<z.infer<typeof eventSchema>, 'data'> = { ...presentHead(event), deliveries };
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
@@ -286,7 +289,7 @@ function presentHead({ id, type, createdAt, erasedAt }: EventHead): z.infer<type
   };
 }
 
-/** The event stays on record without it. Doing it again changes nothing. */
+/** The event stays recorded without it. Repeating it changes nothing. */
 export const erasePayload = defineRoute({
   operationId: 'erasePayload',
   summary: "Erase an event's payload",

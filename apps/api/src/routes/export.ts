@@ -11,11 +11,11 @@ import { attemptSchema, deliverySchema, presentAttempt } from './present-deliver
 
 const MAX_LIMIT = 1_000_000;
 
-// A page may be some megabytes, and the client slow: it is turned into text as it is taken.
+// A page may be some megabytes, and the client slow: it is turned into text on demand.
 const PART_LENGTH = 65_536;
 
-// By clocks that are further ahead of ours than this nothing is accepted. An export has an end for all that is published
-// meanwhile, and still leaves out nothing that was there at its beginning.
+// Nothing is accepted by clocks that are further ahead than this. So an export ends although events are
+// published meanwhile, and still leaves out nothing that existed at its beginning.
 const CLOCK_SKEW_MS = 60_000;
 
 const cursorPartsSchema = z.strictObject({
@@ -29,13 +29,13 @@ const querySchema = z
   .strictObject({
     ...timeRangeQuery,
     webhook_id: endpointRefSchema.optional(),
-    /** Of lines; without it there are as many as there are attempts. */
+    /** The most lines; absent: all attempts. */
     limit: limitSchema(MAX_LIMIT).optional(),
     cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before').optional(),
   })
   .refine(...isInOrder);
 
-// Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
+// Each reads for as long as its client does, over maybe hundreds of thousands of attempts.
 const MOST_AT_ONCE = 2;
 
 const SCOPE = 'deliveries:read';
@@ -75,14 +75,16 @@ export const exportDeliveries = defineRoute({
       lines: (connection) =>
         context.longAnswers.limit(
           { operation: 'exportDeliveries', accountId, most: MOST_AT_ONCE },
-          // An export lasts as long as its client reads, and its key may not.
+          // An export lasts as long as its client reads, and its key may end before.
           whileAllowed(lines, connection, () => mayGoOn(context, credentials)),
         ),
     };
   },
 });
 
-/** Breaks the connection off as soon as the key is refused: what came is not to be taken for the whole. */
+/**
+ * Break the connection off as soon as the key is refused: the client must not take the part for the whole.
+ */
 async function* whileAllowed(
   lines: Parts,
   connection: Connection,

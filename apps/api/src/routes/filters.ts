@@ -83,7 +83,7 @@ const triedSchema = z
   })
   .meta({ id: 'FilterTried' });
 
-/** Tries a filter, before a webhook has it or to see why an event did not come. Sends nothing. */
+/** Try a filter, before a webhook has it or to see why an event did not come. Sends nothing. */
 export const tryFilter = defineRoute({
   operationId: 'tryFilter',
   summary: 'Try a filter on data or on events',
@@ -97,7 +97,7 @@ export const tryFilter = defineRoute({
   isHeavy: true,
   async handle({ apiKey, body }, context) {
     const source = sourceOf(body);
-    // The answer shows parts of what was published.
+    // The response shows parts of published events.
     if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
     const trials = await tryOut(context, apiKey.accountId, compilePayloadFilter(body.filter), source);
     return { status: 200, body: presentTrials(trials) };
@@ -106,7 +106,7 @@ export const tryFilter = defineRoute({
 
 type Body = z.infer<typeof bodySchema>;
 
-/** The ways to say on what; a request says it in one of them. */
+/** The ways to name the data; a request uses one of them. */
 const WAYS = [['data'], ['event_type'], ['event_id'], ['events', 'last']];
 
 function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {

@@ -43,7 +43,10 @@ import {
   updateWebhook,
 } from './webhooks';
 
-/** Every route under /v1, in the order of the API's description. Each file says the methods, paths, scopes and shapes of its routes. */
+/**
+ * Every route under /v1, in the order of the API's description. Each file has the methods, paths, scopes and
+ * shapes of its routes.
+ */
 export const routes: readonly Route[] = [
   createWebhook, //         POST   /v1/webhooks
   listWebhooks, //          GET    /v1/webhooks

@@ -24,7 +24,9 @@ const bodySchema = z
 
 const listenerSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: 'Listener' });
 
-/** Of one that is there already it shows the secret. Not `creates`: its name is what makes it one, however often it is asked for. */
+/**
+ * Shows the secret of an existing one. Not `creates`: its name identifies it, however often it is requested.
+ */
 export const createListener = defineRoute({
   operationId: 'createListener',
   summary: 'Make a listener, or have it go on where it was',
@@ -55,7 +57,7 @@ const MAX_PARALLEL = 100;
 const DEFAULT_PARALLEL = 10;
 const MAX_SECONDS = 86_400;
 
-// Each is a connection that stays.
+// Each is a lasting connection.
 const MOST_AT_ONCE = 20;
 
 const SCOPE = 'webhooks:write';
@@ -91,7 +93,7 @@ export const streamListener = defineRoute({
   method: 'get',
   path: '/v1/listeners/:id/stream',
   scope: SCOPE,
-  // Of each delivery it tells all headers, with their values.
+  // It shows all headers of each delivery, with their values.
   handlesSecret: true,
   request: {
     params: listenerParams,

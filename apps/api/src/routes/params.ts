@@ -17,5 +17,5 @@ export const deadLetterParams = z.object({ id: deadLetterIdSchema });
 
 export const replayParams = z.object({ id: replayIdSchema });
 
-/** Where a page of a list in the order of events ended. */
+/** The cursor at the end of a page of a list in the order of events. */
 export const eventCursorSchema = z.object({ createdAt: z.number(), eventId: eventIdSchema });

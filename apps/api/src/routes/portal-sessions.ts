@@ -21,7 +21,7 @@ const issuedSessionSchema = z
   })
   .meta({ id: 'IssuedPortalSession' });
 
-/** The only answer that shows the link. Its code stands behind the `#`, which browsers send to nobody. */
+/** The only response that shows the link. Its code is behind the `#`, which browsers never send. */
 export const createPortalSession = defineRoute({
   operationId: 'createPortalSession',
   summary: 'Make a link to the portal',
@@ -39,7 +39,7 @@ export const createPortalSession = defineRoute({
   },
   problems: ['limit_reached'],
   async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }, context) {
-    // First: no session is made for a link that can't be.
+    // First: without a valid link no session is made.
     const base = context.config.PUBLIC_URL ?? origin();
     const code = newPortalCode(newId, secretBytes);
     const session = await portalSessions.createPortalSession(context, {
@@ -141,7 +141,7 @@ const openedSchema = z
   })
   .meta({ id: 'OpenedPortalSession' });
 
-/** Whoever has the code needs no key: it is one, for one time. */
+/** A client with the code needs no key: the code is one, for one time. */
 export const exchangePortalCode = defineRoute({
   operationId: 'exchangePortalCode',
   summary: "Exchange the code of a link for its session's token, once",

@@ -64,7 +64,7 @@ export const deliveryWithAttemptsSchema = deliverySchema
   .extend({ attempts: z.array(attemptSchema) })
   .meta({ id: 'DeliveryWithAttempts' });
 
-/** A delivery as it stands in a list. */
+/** A delivery in a list. */
 export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySchema> {
   return {
     id: delivery.id,
@@ -83,7 +83,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
   };
 }
 
-/** A delivery read alone: with each of its attempts. */
+/** A single delivery, with each of its attempts. */
 export function presentDeliveryWithAttempts(
   delivery: DeliveryWithAttempts,
 ): z.infer<typeof deliveryWithAttemptsSchema> {
@@ -113,8 +113,8 @@ export function presentAttempt(
   };
 }
 
-// What can be told from the rest of the record is not kept beside it; signatures and values of the endpoint's own are
-// nobody's to read here.
+// Headers that follow from the rest of the record are not stored beside it; signatures and the endpoint's own
+// values must not be readable here.
 function presentRequestHeaders(
   { eventId }: Pick<Delivery, 'eventId'>,
   { number, startedAt, addedHeaders = [] }: Attempt,
@@ -129,7 +129,7 @@ function presentRequestHeaders(
   };
 }
 
-/** A phase that the attempt did not go through is `null`. */
+/** A phase that did not happen is `null`. */
 function presentTimings({ timings = {}, durationMs }: Attempt) {
   return {
     dns_ms: timings.dnsMs ?? null,

@@ -45,7 +45,7 @@ export const webhookSchema = z
   })
   .meta({ id: 'Webhook' });
 
-/** An endpoint as clients see it. Its secrets and its private key are not part of it. */
+/** An endpoint as clients see it, without its secrets and its private key. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
   const { id, url, events, filter, status, disabledReason, tls, metadata, headers, createdAt, updatedAt } =
     endpoint;
@@ -89,12 +89,12 @@ function presentCertificate(pem: string) {
   return { subject, fingerprint_sha256: fingerprintSha256, expires_at: formatTime(expiresAt) };
 }
 
-/** By it a client can say which state of the endpoint its change is meant for. */
+/** With it, a client names the state of the endpoint that its change is meant for. */
 export function tagOf(endpoint: Endpoint) {
   return { etag: etagOf(versionOf(endpoint)) };
 }
 
-// They may well be credentials of the receiver.
+// They may be credentials of the receiver.
 function masked(headers: Readonly<Record<string, string>>): Record<string, typeof MASKED_VALUE> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_VALUE]));
 }
@@ -138,12 +138,12 @@ export const healthSchema = z
   })
   .meta({ id: 'Health' });
 
-// As many as tell one failure in ten thousand.
+// Enough to show one failure in ten thousand.
 const RATE_DIGITS = 4;
 // It is known to within an eighth.
 const DURATION_DIGITS = 2;
 
-/** How an endpoint is doing, as clients see it. */
+/** The health of an endpoint, as clients see it. */
 export function presentHealth(health: Health): z.infer<typeof healthSchema> {
   return {
     attempts_24h: health.attempts,

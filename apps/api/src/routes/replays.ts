@@ -50,7 +50,7 @@ const bodySchema = z
   })
   .meta({ id: 'NewReplay' });
 
-/** Goes on in the background; how far it is, is read at its `Location`. */
+/** Goes on in the background; its `Location` shows the progress. */
 export const createReplay = defineRoute({
   operationId: 'createReplay',
   summary: 'Send the events of a time range to a webhook',
@@ -120,7 +120,7 @@ export const readReplay = defineRoute({
   },
 });
 
-/** It can still be read; one that has ended stays as it is. */
+/** It can still be read. A replay that has ended stays as it is. */
 export const cancelReplay = defineRoute({
   operationId: 'cancelReplay',
   summary: 'Cancel a replay',

@@ -21,7 +21,7 @@ import { deliverySchema } from './present-delivery';
 
 const MAX_SECONDS = 86_400;
 
-// Each is a connection that stays. In each process.
+// Each is a lasting connection. In each process.
 const MOST_AT_ONCE = 20;
 
 const SCOPE = 'deliveries:read';
@@ -100,7 +100,7 @@ export const streamChanges = defineRoute({
     const credentials = credentialsIn(header, SCOPE);
     const options = {
       endpointId: ref === undefined ? undefined : (await readEndpoint(context, accountId, ref)).id,
-      // A browser that comes back sends it beside the query that it began with.
+      // A browser that reconnects sends it beside the query that it began with.
       after: cursorIn(header('last-event-id')) ?? query.last_event_id,
       maxMs: seconds * 1_000,
       isAllowed: () => mayGoOn(context, credentials),
@@ -132,7 +132,7 @@ async function* texts(messages: AsyncIterable<StreamMessage>): AsyncGenerator<st
   for await (const message of messages) yield presentMessage(message);
 }
 
-/** As it is sent. Whoever hung up is told nothing. */
+/** As it is sent. A client that hung up gets nothing. */
 function presentMessage(message: StreamMessage): string {
   switch (message.kind) {
     case 'ready':
@@ -163,7 +163,7 @@ function presentChange(cursor: string, change: Change): string {
   }
 }
 
-// Members that are undefined are left out when it becomes text.
+// Undefined members are left out when it becomes text.
 function presentDelivery(delivery: ChangedDelivery) {
   const { eventId, endpointId, nextAttemptAt, createdAt } = delivery;
   return {

@@ -30,7 +30,7 @@ import { versionsOf } from '../http/send-reply';
 import { webhookParams } from './params';
 import { healthSchema, presentHealth, presentWebhook, tagOf, webhookSchema } from './present-webhook';
 
-/** The few answers that show a webhook's secret have it so. */
+/** The form of a webhook's secret in the few responses that show it. */
 export const secretViewSchema = z
   .object({ secret: z.string().meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }) })
   .meta({ id: 'Secret' });
@@ -66,7 +66,7 @@ export const createWebhook = defineRoute({
 
 const querySchema = pageQuery(endpointIdSchema).extend({
   status: endpointStatusSchema.optional(),
-  /** Those that asked for events of this type. */
+  /** Only subscribers of this type. */
   event_type: z.string().min(1).optional(),
   include: z.enum(['health']).optional(),
 });
@@ -105,7 +105,7 @@ const webhookWithHealthSchema = webhookSchema
   .extend({ health: healthSchema })
   .meta({ id: 'WebhookWithHealth' });
 
-/** Read alone, it also says how it is doing. */
+/** A single one, with its health. */
 export const readWebhook = defineRoute({
   operationId: 'readWebhook',
   summary: 'Read a webhook, and how it is doing',
@@ -123,7 +123,10 @@ export const readWebhook = defineRoute({
   },
 });
 
-/** A merge patch (RFC 7396): what is left out stays, `null` removes. With `If-Match`, only if nobody else changed it. */
+/**
+ * A merge patch (RFC 7396): an absent member stays, `null` removes. With `If-Match`, only if nobody else
+ * changed it.
+ */
 export const updateWebhook = defineRoute({
   operationId: 'updateWebhook',
   summary: 'Change a webhook (a merge patch)',
@@ -160,7 +163,7 @@ export const deleteWebhook = defineRoute({
   },
 });
 
-/** What was held flows at once. */
+/** Held deliveries flow at once. */
 export const enableWebhook = defineRoute({
   operationId: 'enableWebhook',
   summary: 'Enable a webhook: what was held flows',
@@ -232,7 +235,7 @@ export const testWebhook = defineRoute({
   },
 });
 
-/** Whoever may give a webhook a secret may see it: hence the scope, and not that of reading. */
+/** A client that may give a webhook a secret may see it: hence this scope, and not that of reading. */
 export const readWebhookSecret = defineRoute({
   operationId: 'readWebhookSecret',
   summary: "Read a webhook's secret",
@@ -258,7 +261,7 @@ const rotatedSecretSchema = secretViewSchema
   .extend({ previous_secret_expires_at: timeSchema })
   .meta({ id: 'RotatedSecret' });
 
-/** The secrets so far go on to sign for a while, so that receivers can change over. */
+/** The former secrets sign for a while, so that receivers can change over. */
 export const rotateWebhookSecret = defineRoute({
   operationId: 'rotateWebhookSecret',
   summary: 'Give a webhook a new secret',

@@ -20,7 +20,7 @@ import type { AddressVerdict } from '../domain/target-url';
 export interface AddressExceptions {
   /** Ranges that are allowed although they would be refused, such as `10.1.0.0/16`. */
   readonly allowedCidrs: readonly string[];
-  /** Ranges that are refused whatever else says; they win over the allowed ones. */
+  /** Ranges that are always refused; they win over the allowed ones. */
   readonly deniedCidrs: readonly string[];
 }
 
@@ -32,7 +32,10 @@ const refusedIpv6 = REFUSED_IPV6.map(parseRefusal);
 const namedIpv6 = NAMED_IPV6.map(parseRefusal);
 const globalUnicastIpv6 = parseKnownRange(GLOBAL_UNICAST_IPV6);
 
-/** Where deliveries may go, by IP address. What is not a plain one is refused: nothing passes because it was not understood. */
+/**
+ * Decides where deliveries may go, by IP address. Anything but a plain address is refused: nothing passes
+ * because it was not understood.
+ */
 export class AddressPolicy {
   readonly #allowed: readonly AddressRange[];
   readonly #denied: readonly AddressRange[];
@@ -49,7 +52,7 @@ export class AddressPolicy {
   }
 
   #refusalOf(address: Address): RefusalReason | undefined {
-    // An exception for the wrapping, such as NAT64's 64:ff9b::/96, is none for what may be wrapped in it.
+    // An exception for the wrapping, such as NAT64's 64:ff9b::/96, does not cover the wrapped address.
     const inner = wrappedIpv4(address);
     const innerReason = inner && this.#refusalOf(inner);
     if (isWithinAny(address, this.#denied) || innerReason === 'denied_by_operator')
@@ -72,7 +75,7 @@ export interface JudgeTargetContext {
 /**
  * Give the error to end a connection with if its address may not be reached.
  *
- * @param host as the URL has it: the address itself, or a name that led to it.
+ * @param host as in the URL: the address itself, or a name that led to it.
  */
 export function judgeTarget(
   { addressPolicy, emit }: JudgeTargetContext,
@@ -85,15 +88,16 @@ export function judgeTarget(
   return new BlockedAddressError(host);
 }
 
-/** A delivery would have gone where none may go. */
+/** A delivery would have gone to a forbidden address. */
 class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
-  /** As Node's own network errors have one: it comes through the HTTP client, which the class does not. */
+  /** A code, as in Node's own network errors: the HTTP client passes it on, but not the class. */
   readonly code = 'ERR_BLOCKED_ADDRESS';
 
   /**
-   * The message is shown to the client, so it repeats the host that the client gave, and not where our DNS says
-   * that it leads: whoever can register a name could map an internal network otherwise. The log has the address.
+   * The message is shown to the client, so it repeats the client's host, and not the address that this
+   * service's DNS gives for it: otherwise anybody who can register a name could map an internal network. The
+   * log has the address.
    */
   constructor(host: string) {
     super(`${host} leads to an address that no delivery may go to; the worker's log says to which and why.`);
@@ -124,7 +128,7 @@ function parseRefusal([cidr, reason]: Refusal): RefusedRange {
 
 type Bytes = readonly number[];
 
-// Each way to put an IPv4 address into an IPv6 one that some host, router or tunnel would send on to it.
+// Each way to put an IPv4 address into an IPv6 one that some host, router or tunnel would forward to it.
 const WRAPPINGS = [
   wrapping('::ffff:0:0/96', lastFour), // RFC 4291, IPv4-mapped
   wrapping('::ffff:0:0:0/96', lastFour), // RFC 2765, IPv4-translated
@@ -138,7 +142,7 @@ const WRAPPINGS = [
 const ISATAP_MARK = 0x5efe;
 const ISATAP_FLAGS = [0, 0x200];
 
-/** The IPv4 address that a packet to this IPv6 address would end at, where it names one. */
+/** The IPv4 address that a packet to this IPv6 address would reach, if it contains one. */
 function wrappedIpv4(address: Address): ipaddr.IPv4 | undefined {
   if (!(address instanceof ipaddr.IPv6) || isUnspecifiedOrLoopback(address)) return undefined;
   const found = WRAPPINGS.find(({ range }) => isWithin(address, range));
@@ -150,7 +154,7 @@ export function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === ISATAP_MARK && ISATAP_FLAGS.includes(parts[4] ?? 0);
 }
 
-// `::` and `::1` lie in the range of the IPv4-compatible ones, but are none.
+// `::` and `::1` are in the range of the IPv4-compatible ones, but they are not IPv4-compatible.
 function isUnspecifiedOrLoopback(address: ipaddr.IPv6): boolean {
   return ['::', '::1'].includes(address.toString());
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Connected, ConnectOptions, OnConnection, Route } from './routes';
 
 /**
- * An agent whose connections go by a route. One that is kept alive stays with the peer that was judged when it was
+ * An agent that connects by a route. A kept-alive connection stays with the peer that was judged when it was
  * opened.
  */
 export class DeliveryHttpAgent extends HttpAgent {
@@ -34,7 +34,7 @@ export class DeliveryHttpAgent extends HttpAgent {
   }
 }
 
-/** The same with TLS, over what the route gives. */
+/** The same with TLS, over the route's connection. */
 export class DeliveryHttpsAgent extends HttpsAgent {
   constructor(
     private readonly route: Route,
@@ -58,7 +58,10 @@ export class DeliveryHttpsAgent extends HttpsAgent {
   }
 }
 
-/** @param verdict Node's own, a boolean, whatever its types say: the receiver may have said that it will close soon. */
+/**
+ * @param verdict Node's own, a boolean, whatever its types say: the receiver may have announced that it will
+ *   close soon.
+ */
 function keep(socket: Duplex, verdict: unknown, idleSockets: IdleSockets): boolean {
   if (verdict !== true) return false;
   idleSockets.add(socket);
@@ -66,7 +69,7 @@ function keep(socket: Duplex, verdict: unknown, idleSockets: IdleSockets): boole
 }
 
 /**
- * The connections to all receivers that are kept alive and wait for their next request. When there are too many, the
+ * The kept-alive connections to all receivers that wait for their next request. When there are too many, the
  * one that has waited longest is closed.
  */
 export class IdleSockets {

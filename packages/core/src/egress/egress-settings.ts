@@ -17,8 +17,9 @@ const HOPS = /^[1-9]\d?$/;
 const EVERYBODY = /\/0+$/;
 
 /**
- * Whose word on a client's address is taken: `off` for nobody's (0 inside), the number of proxies before us, or
- * the ranges that they are in. A range of every address is refused: then any client could give itself any address.
+ * Which proxies may state a client's address: `off` for none (0 inside), the number of proxies in front of
+ * the API, or their address ranges. A range of every address is refused: any client could give itself any
+ * address with it.
  */
 export const trustProxySchema = z.union(
   [
@@ -41,7 +42,7 @@ export const egressSettings = {
     .describe('addresses to refuse beside those; wins over the exceptions'),
 };
 
-/** The forward proxy that deliveries go through. */
+/** The forward proxy for deliveries. */
 export interface EgressProxy {
   readonly protocol: 'http:' | 'https:';
   readonly host: string;
@@ -52,7 +53,10 @@ export interface EgressProxy {
 
 const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 
-/** `http://proxy:3128`, `https://user:password@proxy`. No message repeats the value, which may hold a password. */
+/**
+ * `http://proxy:3128`, `https://user:password@proxy`. No message repeats the value, which may contain a
+ * password.
+ */
 export const proxyUrlSchema = z.string().transform((text, context): EgressProxy => {
   const proxy = parseProxyUrl(text);
   if (proxy) return proxy;

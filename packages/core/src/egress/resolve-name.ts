@@ -6,7 +6,7 @@ import { createLru } from '../platform/caches';
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
-  /** How long the answer may be kept, in seconds. */
+  /** How long the address may be cached, in seconds. */
   readonly ttlSeconds: number;
 }
 
@@ -24,16 +24,17 @@ export interface ResolveNameOptions {
   readonly queryTimeoutMs?: number;
 }
 
-// A name server that does not answer is asked twice; the delivery's own deadline may well be sooner.
+// A name server that does not respond is asked twice; the delivery's own deadline may well be sooner.
 const QUERY_TRIES = 2;
 const QUERY_TIMEOUT_MS = 2_000;
-// RFC 8305's resolution delay: when there are addresses of one family, the other one's gets this long. Some name
-// servers drop queries for AAAA, and each first delivery would wait seconds for them.
+// RFC 8305's resolution delay: once there are addresses of one family, the other family gets this much
+// longer. Some name servers drop queries for AAAA, and each first delivery would wait seconds for them.
 const OTHER_FAMILY_DELAY_MS = 50;
-// Of each family. An answer has room for thousands, which somebody's name server could make of each of ever so many names:
-// all are kept in memory and judged for each connection. What is left out is none that anybody connects to.
+// For each family. A response has room for thousands of addresses, and a hostile name server could give as
+// many for each of many names: all are kept in memory and judged for each connection. Nothing connects to the
+// ones left out.
 const MAX_ADDRESSES = 16;
-// The system tells no lifetime for what stands in its hosts file.
+// The system gives no lifetime for entries of its hosts file.
 const SYSTEM_TTL_SECONDS = 5;
 
 /**
@@ -56,8 +57,8 @@ export async function lookUpName(
 export class UnresolvedNameError extends Error {
   override readonly name = 'UnresolvedNameError';
   /**
-   * One of our own: what resolvers give may look like another failure, such as ECONNREFUSED when it was the name
-   * server that refused.
+   * The product's own code: a resolver's code may look like another failure, such as ECONNREFUSED when it was
+   * the name server that refused.
    */
   readonly code = 'ERR_UNRESOLVED_NAME';
 
@@ -80,7 +81,7 @@ async function resolveByServers(
   const queries = [resolver.resolve6(name, { ttl: true }), resolver.resolve4(name, { ttl: true })] as const;
   const answers = Promise.allSettled(queries);
   await Promise.race([answers, firstFound(queries)]);
-  // An address that would come later is none that anybody judges, so it does not come.
+  // No late address is judged, so none must come.
   resolver.cancel();
   const [ipv6, ipv4] = await answers;
   const found = [
@@ -100,7 +101,8 @@ async function firstFound(queries: readonly Promise<unknown>[]): Promise<void> {
   if (hasFound) await wait(OTHER_FAMILY_DELAY_MS, undefined, { ref: false });
 }
 
-// A new one each time: it sees a changed resolv.conf, and has no cache of its own, which would not know our limits.
+// A new one each time: it sees a changed resolv.conf, and has no cache of its own, which would not know the
+// limits here.
 function newResolver({ servers, queryTimeoutMs = QUERY_TIMEOUT_MS }: ResolveNameOptions): Resolver {
   const resolver = new Resolver({ timeout: queryTimeoutMs, tries: QUERY_TRIES });
   if (servers) resolver.setServers(servers);
@@ -111,7 +113,7 @@ function recordsOf<T>(result: PromiseSettledResult<T[]>): readonly T[] {
   return result.status === 'fulfilled' ? result.value.slice(0, MAX_ADDRESSES) : [];
 }
 
-/** Having no record of one kind (ENODATA) is usual, so the other failure tells more. */
+/** Having no record of one kind (ENODATA) is usual, so the other failure says more. */
 function failureOf(results: readonly PromiseSettledResult<unknown>[]): unknown {
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   return failures.find((error) => codeOf(error) !== 'ENODATA') ?? failures[0];
@@ -126,7 +128,7 @@ function toResolved(address: string, family: 4 | 6, ttlSeconds: number): Resolve
 }
 
 const CACHED_NAMES = 10_000;
-// However long a record says that it lives, a receiver that moved is found after this.
+// Whatever lifetime a record has, a receiver that moved is found after this time.
 const MAX_TTL_SECONDS = 300;
 const FAILURE_TTL_SECONDS = 30;
 
@@ -141,8 +143,8 @@ interface Entry {
 }
 
 /**
- * Keeps a name's addresses as long as their DNS records say, five minutes at most, and a failure for half a minute.
- * Those who ask while the answer is under way get the same one.
+ * Keeps a name's addresses for the lifetime of their DNS records, five minutes at most, and a failure for
+ * half a minute. Concurrent callers share one lookup.
  */
 export class NameCache {
   readonly #entries = createLru<string, Entry>(CACHED_NAMES);

@@ -11,13 +11,13 @@ export type Connected = Duplex | null | undefined;
 export type OnConnection = (error: Error | null, stream: Duplex) => void;
 
 export interface ConnectOptions extends ClientRequestArgs {
-  /** A connection that stands already, for what is to go over it. */
+  /** An existing connection to use. */
   readonly socket?: Duplex;
 }
 
-/** How an agent's connections are opened. */
+/** How an agent opens its connections. */
 export interface Route {
-  /** Gives a connection at once, or later to `onConnection`. `connect` is what Node would do. */
+  /** Give a connection at once, or later to `onConnection`. `connect` is Node's own way. */
   open(
     options: ConnectOptions,
     onConnection: OnConnection | undefined,
@@ -30,8 +30,8 @@ export interface DirectRouteContext extends JudgeTargetContext {
 }
 
 /**
- * Leads to allowed addresses only, whatever URL and DNS say: a literal address is judged before connecting, a name by
- * each of its addresses, and the peer once connected, before it is sent a byte.
+ * Leads to allowed addresses only, whatever URL and DNS say. A literal address is judged before connecting, a
+ * name by each of its addresses, and the peer once connected, before it gets a byte.
  */
 export class DirectRoute implements Route {
   readonly #find = callbackify((name: string, family: number) => findAllowed(this.context, name, family));
@@ -46,7 +46,7 @@ export class DirectRoute implements Route {
     const blocked = judgeLiteral(this.context, options);
     if (blocked) return refuse(blocked, onConnection);
     const socket = connect({ ...options, lookup: this.lookup }) as Socket;
-    // Before all others who wait for the connection: they send the request, or begin the TLS handshake.
+    // Before all other listeners of the connection: they send the request, or begin the TLS handshake.
     socket.prependOnceListener('connect', () => this.#judgePeer(socket, options.host ?? ''));
     return socket;
   }
@@ -70,8 +70,8 @@ export class DirectRoute implements Route {
 }
 
 /**
- * At least one. A name with one good and one bad address is bad. They are judged each time, whether the answer is new or was
- * kept.
+ * Gives at least one. A name with one allowed and one refused address is refused. They are judged each time,
+ * cached or not.
  */
 async function findAllowed(context: DirectRouteContext, name: string, family: number) {
   const resolved = await context.resolveName(name);
@@ -88,7 +88,7 @@ function toLookupAddress({ address, family }: ResolvedAddress) {
   return { address, family };
 }
 
-/** A connection that has no peer any more by the time that it could be judged. */
+/** A connection that lost its peer before it could be judged. */
 class HungUpError extends Error {
   readonly code = 'ECONNRESET';
 
@@ -97,13 +97,15 @@ class HungUpError extends Error {
   }
 }
 
-/** Judges what is never looked up: a literal address, or a socket in the file system, which is none of a receiver's. */
+/**
+ * Judge targets without a lookup: a literal address, or a socket in the file system, which no receiver has.
+ */
 function judgeLiteral(context: JudgeTargetContext, { socketPath, host }: ConnectOptions): Error | undefined {
   const target = socketPath ?? host ?? '';
   return socketPath === undefined && isIP(target) === 0 ? undefined : judgeTarget(context, target, target);
 }
 
-/** Not thrown: the agent may be at it from a timer or an event, where nobody would catch. */
+/** Not thrown: the agent may call this from a timer or an event, where nothing would catch it. */
 function refuse(error: Error, onConnection: OnConnection | undefined): undefined {
   if (!onConnection) throw error;
   (onConnection as (error: Error) => void)(error);
@@ -115,14 +117,14 @@ export interface ProxyRouteContext extends JudgeTargetContext {
   readonly connectTimeoutMs: number;
 }
 
-// The proxy is near. Less than any endpoint may have as its own time-out, or a proxy that is away would look like a
-// receiver that is.
+// The proxy is near. Less than any endpoint's own time-out: otherwise an absent proxy would look like an
+// absent receiver.
 const REACH_TIMEOUT_MS = 800;
 
 /**
- * Leads through a tunnel (CONNECT) of a forward proxy, for http: too, so that what the proxy says can't be taken for
- * the receiver's answer. A literal address is judged before; names are looked up by the proxy, which has to judge
- * where they lead.
+ * Leads through a tunnel (CONNECT) of a forward proxy, for http: too, so that a response of the proxy can't
+ * be mistaken for the receiver's. A literal address is judged before; the proxy looks up names, and has to
+ * judge where they lead.
  */
 export class ProxyRoute implements Route {
   constructor(private readonly context: ProxyRouteContext) {}
@@ -171,14 +173,14 @@ function askForTunnel(
     ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
   };
   const request = protocol === 'https:' ? requestHttps : requestHttp;
-  // Or Node would take the name in the Host header, which is the receiver's, for the proxy's.
+  // Otherwise Node would take the name in the Host header, which is the receiver's, for the proxy's.
   const servername = isIP(host) === 0 ? host : '';
-  // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
+  // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
   const options = { host, port, servername, agent: false, rejectUnauthorized: true } as const;
   return request({ ...options, method: 'CONNECT', path: authority, headers }).end();
 }
 
-/** Ends the request when the proxy can't be reached in time, or does not answer in time. */
+/** End the request when the proxy can't be reached in time, or does not respond in time. */
 function watch(request: ClientRequest, { protocol }: EgressProxy, connectTimeoutMs: number): () => void {
   const reachMs = Math.min(REACH_TIMEOUT_MS, connectTimeoutMs / 2);
   let timer = setTimeout(
@@ -209,13 +211,13 @@ function answerTo(request: ClientRequest): Promise<Duplex> {
   });
 }
 
-// A proxy that hangs up instead of an answer, or answers with something else than HTTP, is out of order as well.
+// A proxy that hangs up instead of responding, or responds with anything but HTTP, is out of order as well.
 function toProxyFault(error: NodeJS.ErrnoException): Error {
   if (error instanceof ProxyFaultError || error instanceof TunnelError) return error;
   return new ProxyFaultError(`The proxy could not be used (${error.code ?? error.name}).`);
 }
 
-// What a proxy says when it can't let anybody in: credentials that it does not take, too many requests.
+// Statuses of a proxy that lets no request in: wrong credentials, too many requests.
 const OUR_OWN_TROUBLE = [407, 429];
 
 function refusalOf(status: number): Error | undefined {
@@ -226,26 +228,26 @@ function refusalOf(status: number): Error | undefined {
   return new TunnelError(isDenial ? 'ERR_PROXY_DENIED' : 'ERR_PROXY_CONNECT_FAILED', message);
 }
 
-// The proxy is there, so it is most likely waiting for a receiver that is not.
+// The proxy is there, so it is most likely waiting for an absent receiver.
 function tunnelTimeout(connectTimeoutMs: number): TunnelError {
   return new TunnelError('ERR_PROXY_CONNECT_TIMEOUT', `No tunnel in ${connectTimeoutMs} ms.`);
 }
 
-/** The proxy is out of order, or does not let us in: none of the receiver's faults. */
+/** The proxy is out of order, or refuses this service: through no fault of the receiver. */
 class ProxyFaultError extends Error {
   override readonly name = 'ProxyFaultError';
-  /** Comes through the HTTP client, which the class does not. */
+  /** The HTTP client passes the code on, but not the class. */
   readonly code = PROXY_FAULT_CODE;
 }
 
 export const PROXY_FAULT_CODE = 'ERR_PROXY_FAULT';
 
-/** The proxy answered, and there is no way to the receiver. */
+/** The proxy responded, but can't reach the receiver. */
 class TunnelError extends Error {
   override readonly name = 'TunnelError';
 
   constructor(
-    /** Comes through the HTTP client, which the class does not. */
+    /** The HTTP client passes the code on, but not the class. */
     readonly code: 'ERR_PROXY_DENIED' | 'ERR_PROXY_CONNECT_FAILED' | 'ERR_PROXY_CONNECT_TIMEOUT',
     message: string,
   ) {

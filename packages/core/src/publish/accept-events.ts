@@ -35,51 +35,51 @@ export interface AcceptEventsContext
 export interface PublishedEvent extends UncheckedEvent {
   /** Chosen by the client: the same id again is the same event. */
   readonly id?: EventId;
-  /** Only these endpoints get it, whichever types they asked for. */
+  /** Only these endpoints get it, whichever types they subscribe to. */
   readonly endpointRefs?: readonly EndpointRef[];
 }
 
 export interface AcceptEventsInput {
   readonly accountId: AccountId;
-  /** Of the account's endpoints, if somebody has begun to read it since the events came in. */
+  /** The version of the account's endpoints, if its read has begun since the events arrived. */
   readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
   readonly requestId: string;
-  /** Where the request is in a trace, if it is in one. */
+  /** The request's position in a trace, if it has one. */
   readonly trace?: TraceContext | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
   /** For events without an id. */
   readonly newId: NewId;
-  /** An item that could not even be read as an event stands among them as its error. */
+  /** An item that could not be read as an event is in the list as its error. */
   readonly events: readonly (PublishedEvent | AppError)[];
 }
 
 export interface Acceptance {
   readonly event: AcceptedEvent;
-  /** Not so when it had been accepted before, under the same id. */
+  /** `false` for an event that had been accepted before, under the same id. */
   readonly isNew: boolean;
 }
 
-// Checking as many takes a millisecond or two.
+// Checking this many takes a millisecond or two.
 const AT_ONCE = 50;
 
 /** An event on its way through the steps below. */
 interface Candidate {
   readonly event: AcceptedEvent;
-  /** Of an id that the client chose. */
+  /** For an id that the client chose. */
   readonly claim?: EventClaim['state'];
 }
 
 /**
- * Take events from a producer: check each, and bring the good ones on their way. When the promise resolves, Redis has
+ * Take events from a producer: check each, and dispatch the valid ones. When the promise resolves, Redis has
  * them and they will be delivered.
  *
- * An id is claimed before its event is on its way and marked after: a request that is repeated because it broke off in
- * between finds the claim open, and brings the same event on its way.
+ * An id is claimed before its event is dispatched and marked after. A request that is repeated because it
+ * broke off in between finds the claim open, and dispatches the same event.
  *
- * @returns for each event, in the same order, its acceptance or why it was refused: `invalid_request`,
+ * @returns for each event, in the same order, its acceptance or the reason of its refusal: `invalid_request`,
  *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
- * @throws AppError `storage_unavailable` when Redis did not take them all; some may be delivered all the same.
+ * @throws AppError `storage_unavailable` when Redis did not accept them all; some may still be delivered.
  */
 export async function acceptEvents(
   context: AcceptEventsContext,
@@ -163,14 +163,14 @@ function refsOf(published: PublishedEvent | AppError): readonly EndpointRef[] {
   return published instanceof AppError ? [] : (published.endpointRefs ?? []);
 }
 
-/** One bad event does not sink the others; a store that is away sinks them all. */
+/** One invalid event does not affect the others; an unavailable store fails them all. */
 async function eachGood<In, Out>(
   all: readonly (In | AppError)[],
   step: (one: In) => Promise<Out>,
 ): Promise<(Out | AppError)[]> {
   const done: (Out | AppError)[] = [];
   for (let start = 0; start < all.length; start += AT_ONCE) {
-    // Others have their turn in between.
+    // Let other work run in between.
     if (start > 0) await setImmediate();
     const some = all.slice(start, start + AT_ONCE);
     done.push(
@@ -206,29 +206,30 @@ function idConflict(id: EventId): AppError {
   );
 }
 
-/** What a producer hands over, before it was checked against the catalogue. */
+/** A producer's event, not yet checked against the catalogue. */
 export interface UncheckedEvent {
   readonly type: string;
   readonly data: unknown;
-  /** The JSON text that `data` was parsed from: a number is in it as it was written, and white space, and all else. */
+  /** The JSON text that `data` was parsed from, unchanged: with its numbers and white space as written. */
   readonly dataText: string;
 }
 
 export interface ValidateEventContext {
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
-  /** How long a body may be, in bytes of UTF-8. */
+  /** The most bytes of a body in UTF-8. */
   readonly maxEventBytes: number;
 }
 
 const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
 /**
- * Check `data` against the schema of its type and give the body that will be delivered: made here, once, around the
- * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint. Only a
- * type that is not built in is looked for in the store, each time, so that it is in force as soon as it is there.
+ * Check `data` against the schema of its type and give the body that will be delivered. It is built here,
+ * once, around the unchanged text of `data`. The same text is stored, signed and sent, on every attempt and
+ * to every endpoint. Only a type that is not built in is read from the store, each time, so that it is in
+ * force at once.
  *
- * @throws AppError `invalid_request` for a type that can not be published or wrong data, `payload_too_large` for a body
- *   over the limit.
+ * @throws AppError `invalid_request` for a type that can't be published or invalid data, `payload_too_large`
+ *   for a body over the limit.
  */
 export async function validateEvent(context: ValidateEventContext, event: UncheckedEvent): Promise<string> {
   const { eventTypeStore, maxEventBytes } = context;
@@ -263,7 +264,7 @@ async function wrongType(
   };
 }
 
-/** @param cause what went wrong when the depth was noticed too late. */
+/** @param cause the error, if the depth was noticed too late. */
 export function tooDeep(cause?: unknown): AppError {
   return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
 }
@@ -282,7 +283,7 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
 }
 
-/** What is no valid event, by whichever door it came. */
+/** The error of an invalid event, from the API or the queue. */
 export function invalidEvent(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
   return new AppError('invalid_request', 'The event is not valid: see "errors".', {
     validationErrors,

@@ -19,20 +19,20 @@ export interface DispatchEventsContext extends RouteEventContext, FanOutContext 
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
 }
 
-/** An event that goes to more receivers than these is fanned out by a worker: its publisher does not wait for that. */
+/** A worker fans out an event with more receivers than these: its publisher does not wait for that. */
 const MOST_RECEIVERS = 32;
 /** The same for the deliveries of all events of a request together. */
 const MOST_DELIVERIES = 1_000;
-/** The same for the filters that are asked for a request, together, and for the data that one looks at. */
+/** The same for the filters that are evaluated for a request, together, and for the data that one reads. */
 const MOST_FILTER_CHARACTERS = 64 * 1024;
 const MOST_FILTERED_CHARACTERS = 16 * 1024;
 
 /**
- * Bring an account's events on their way: those with few receivers, that are soon found, to their deliveries' queue at
- * once, others to the queue of events, where a worker does the same. Resolves once Redis has all that is needed; doing it
- * again is harmless.
+ * Dispatch an account's events: those with few receivers that are found quickly to the queue of deliveries at
+ * once, others to the queue of events, where a worker does the same. Resolves once Redis has everything it
+ * needs. Repeating it is harmless.
  *
- * @param version of the account's endpoints, if it was read since the events came in.
+ * @param version of the account's endpoints, if it was read since the events arrived.
  */
 export async function dispatchEvents(
   context: DispatchEventsContext,
@@ -49,7 +49,7 @@ export async function dispatchEvents(
   ]);
 }
 
-// From the first event that is too much on, so that an account's events stay in the order in which they came.
+// Split at the first event that is too much, so that an account's events keep their order.
 async function divide(
   context: RouteEventContext,
   events: readonly AcceptedEvent[],
@@ -91,7 +91,7 @@ async function enqueue(
   }
 }
 
-/** What it takes to ask the filters: how many characters they have, as far as that says it. */
+/** The cost of evaluating the filters: their length in characters, as far as that tells it. */
 function filteringOf(
   { type, body, endpointIds }: AcceptedEvent,
   subscriptions: AccountSubscriptions,
@@ -104,20 +104,21 @@ export interface RouteEventContext {
   readonly routingTurns: Turns;
 }
 
-/** An event, with those that it goes to. */
+/** An event with its receivers. */
 interface RoutedEvent {
   readonly event: AcceptedEvent;
   readonly receivers: readonly Subscriber[];
 }
 
-// So long nothing else has a turn, but for a single filter, and parsing the data.
+// Other work waits for this long at most, apart from a single filter, and parsing the data.
 const SLICE_MS = 5;
 
 /**
- * Find who an event goes to: those of its account that asked for its type and whose filter lets its data pass, or those
- * that it is aimed at, whatever they asked for. The data are parsed only if an endpoint has a filter, and once.
+ * Find the receivers of an event: the account's subscribers of its type whose filter lets its data pass, or
+ * the endpoints that it is aimed at, whatever they subscribe to. The data are parsed only if an endpoint has
+ * a filter, and once.
  *
- * Where many have one, others have their turn in between; then the events are routed one after the other.
+ * Where many have a filter, other work runs in between; then the events are routed one after the other.
  */
 export async function routeEvent(
   { routingTurns }: RouteEventContext,
@@ -147,7 +148,7 @@ function passesOf({ body }: AcceptedEvent, { compiled }: AccountSubscriptions): 
   return ({ filter }) => filter === undefined || compiled(filter).matches(data);
 }
 
-/** Adds those from `start` on that pass to `receivers`, until its time is over. Gives where to go on. */
+/** Add those from `start` on that pass to `receivers`, until the time is over. Gives where to go on. */
 function takeSlice(
   subscribers: readonly Subscriber[],
   start: number,
@@ -163,11 +164,11 @@ function takeSlice(
   return at;
 }
 
-/** Some of those that an event goes to: nearly always all of them. */
+/** Some of an event's receivers: nearly always all of them. */
 interface Portion extends RoutedEvent {
-  /** The event is stored with these. */
+  /** The event is stored with this portion. */
   readonly isFirst: boolean;
-  /** With these it is complete: how many there are altogether. */
+  /** The event is complete with this portion: the total number of receivers. */
   readonly total: number | undefined;
 }
 
@@ -176,7 +177,7 @@ export interface FanOutContext {
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
-  /** Of the Redis that all of these have. */
+  /** On the Redis of all of these. */
   readonly inOrder: InOrder;
   readonly fanOutTurns: Turns;
   /** Absent: traces are not wanted. */
@@ -189,11 +190,11 @@ export interface FanOutContext {
 const CHUNK = 50;
 
 /**
- * Make a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:
- * every step is harmless when repeated.
+ * Make a delivery of each event for each of its receivers. It may be run again, completely or after it broke
+ * off anywhere: every step is harmless when repeated.
  *
- * The event is stored before there is a job that needs it, and a job is on the queue before any list tells of its
- * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
+ * The event is stored before a job exists that needs it, and a job is on the queue before any list shows its
+ * delivery. So an interrupted run leaves no delivery that looks pending and is never sent.
  */
 export async function fanOutEvents(context: FanOutContext, routed: readonly RoutedEvent[]): Promise<void> {
   const { fanOutTurns, beginSpan, clock, emit } = context;
@@ -263,7 +264,7 @@ function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
   }));
 }
 
-/** Small ones go together. */
+/** Small portions go together. */
 function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[] {
   const batches: Portion[][] = [];
   let size = Number.POSITIVE_INFINITY;
@@ -284,14 +285,17 @@ function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
   return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
 }
 
-/** An event on its way further. */
+/** An event with its span, on its way to the next step. */
 interface TracedEvent {
   readonly event: AcceptedEvent;
   /** Absent where traces are not wanted. */
   readonly span?: Span;
 }
 
-/** Begin a step of an event's way, if traces are wanted. What comes after it is, in the event's trace, below it. */
+/**
+ * Begin a step in the processing of an event, if traces are wanted. In the event's trace, later steps are
+ * below it.
+ */
 function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan | undefined, startedAt: number): TracedEvent {
   if (beginSpan === undefined) return { event };
   const span = beginSpan({ parent: event.trace, startedAt });

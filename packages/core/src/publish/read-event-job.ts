@@ -11,7 +11,7 @@ import { tooDeep, type ValidateEventContext, validateEvent } from './accept-even
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;
-  /** Which door it came in by. */
+  /** The way that it came in by. */
   readonly source: 'http' | 'queue';
 }
 
@@ -21,11 +21,11 @@ export interface ReadEventJobContext extends ValidateEventContext, LookUpEndpoin
 }
 
 /**
- * Read the event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
- * API would have done.
+ * Read the event in a job: as the API sealed it, or as a producer pushed it. A producer's event is checked
+ * just as the API would have done.
  *
- * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event, `quota_exceeded` when its account
- *   stores as much as it may: not for what the API has accepted.
+ * @throws AppError `invalid_request` or `payload_too_large` when it is not a valid event, `quota_exceeded`
+ *   when its account stores as much as it may: never for events that the API has accepted.
  */
 export async function readEventJob(context: ReadEventJobContext, job: EventJob): Promise<ReadEvent> {
   const accepted = acceptedEventSchema.safeParse(job.data);
@@ -34,7 +34,7 @@ export async function readEventJob(context: ReadEventJobContext, job: EventJob):
     : { event: await readPublished(context, job), source: 'queue' };
 }
 
-// The API has looked for the endpoints. One that was deleted since then gets nothing, as at any other time.
+// The API has looked up the endpoints. One that was deleted since then gets nothing, as at any other time.
 function readAccepted(
   { name }: EventJob,
   { id, account_id, body, accepted_at, webhook_ids, trace }: z.output<typeof acceptedEventSchema>,
@@ -60,7 +60,7 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
     accountId,
     type,
     body,
-    // By a producer's clock that is ahead, all that came before would soon count as too old to be kept.
+    // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
     acceptedAt: Math.min(publishedAt(job), context.clock()),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
@@ -77,22 +77,23 @@ function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
   return parsed.data;
 }
 
-// BullMQ has parsed it, so this is as close to what the producer wrote as there is.
+// BullMQ has parsed it, so this is the closest available to the producer's text.
 function textOf(data: unknown): string {
   try {
     return JSON.stringify(data) ?? '';
   } catch (error) {
-    // What was parsed from JSON can't be written again for one reason only: the stack is too short for its depth.
+    // Data parsed from JSON can't be serialised again for one reason only: the stack is too short for its
+    // depth.
     throw tooDeep(error);
   }
 }
 
-// A job that is processed twice must give the same event, so its id comes from what the job has for itself.
+// A job that is processed twice must give the same event, so its id comes from the job's own data.
 function idOfJob(job: EventJob): EventId {
   return derivedId(EVENT_ID_PREFIX, publishedAt(job), `${job.id}:${job.timestamp}`) as EventId;
 }
 
-// What was put off for longer than events are kept would be too old for that from the first moment.
+// An event that was delayed for longer than the retention would be too old from the first moment.
 function publishedAt({ timestamp, delay = 0 }: EventJob): number {
   return timestamp + delay;
 }

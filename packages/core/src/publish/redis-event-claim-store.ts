@@ -5,11 +5,12 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 
 /**
- * - `open`: the id is this content's, and no request has yet said that its event is queued. Queue it: the one that
- *   claimed it first may be at it, or may have died before.
- * - `queued`: the id is this content's, and its event is on its way.
- * - `taken`: the id is other content's.
- * - `stored`: no client claimed it, but there is an event by this id, pushed by a producer straight onto the queue.
+ * - `open`: the id belongs to this content, and no request has yet said that its event is queued. Queue it:
+ *   the first request with this claim may be doing it, or may have died before.
+ * - `queued`: the id belongs to this content, and its event is dispatched.
+ * - `taken`: the id belongs to other content.
+ * - `stored`: no client claimed it, but an event with this id exists, pushed by a producer straight onto the
+ *   queue.
  */
 export type EventClaim =
   | { readonly state: 'open' | 'queued'; readonly acceptedAt: number }
@@ -27,19 +28,19 @@ const CLAIM = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return {'open', ARGV[2]}`);
 
-// Never makes a claim anew, which would stay for ever.
+// Never creates a claim again: that one would stay for ever.
 const MARK_QUEUED = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
   return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
 
-/** Which event ids clients have chosen, and for what. */
+/** The event ids that clients have chosen, and the content of each. */
 export class EventClaimStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
   ) {}
 
-  /** Takes the id for the content with this digest, unless it is taken already. */
+  /** Claim the id for the content with this digest, unless it is taken already. */
   async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
     const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
     const reply = (await CLAIM(this.redis, claimKeys, [digest, now, this.retentionMs])) as
@@ -50,7 +51,7 @@ export class EventClaimStore {
     return { state, acceptedAt: Number(reply[1]) };
   }
 
-  /** Whether this is the first to say so. */
+  /** Give whether this call is the first to mark it. */
   async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
     return (await MARK_QUEUED(this.redis, [keys.eventClaim(accountId, id)], [])) === 1;
   }

@@ -4,14 +4,17 @@ import { ANSWER_BYTES } from '../domain/usage';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** What a request with an Idempotency-Key is known by. */
+/** Identifies a request with an Idempotency-Key. */
 export interface Slot {
   readonly accountId: AccountId;
   /** A digest of the key and of where it was used. */
   readonly name: string;
 }
 
-/** What is made under a claim is made from these, so that a retry that takes it over makes the same. */
+/**
+ * Ids and times of new objects come from these, so that a retry that takes the claim over makes the same
+ * objects.
+ */
 export interface Claim {
   readonly seed: string;
   /** When it was claimed first. Milliseconds since the Unix epoch. */
@@ -19,9 +22,9 @@ export interface Claim {
 }
 
 /**
- * - `claimed`: the request is yours, be it the first time or after one that broke off.
- * - `running`: another request is at it.
- * - `answered`: it was answered, with this.
+ * - `claimed`: the caller has the request, for the first time or after one that broke off.
+ * - `running`: another request is being processed.
+ * - `answered`: it has this response.
  * - `other`: the key was used for another request.
  */
 export type ClaimResult =
@@ -33,8 +36,8 @@ export type ClaimResult =
 export const KEPT_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * How long a request may take before a retry may take it over. Each of its steps fails within two seconds when Redis
- * does not answer. Should one take longer all the same, both make the same thing, which is made once.
+ * After this time a retry may take a request over. Each step of a request fails within two seconds when Redis
+ * does not respond. If one takes longer all the same, both make the same object, which is created once.
  */
 const LEASE_MS = 10_000;
 
@@ -54,7 +57,7 @@ const CLAIM = defineScript(`
 
 type Reply = ['claimed', string, string] | ['answered', string] | ['running' | 'other'];
 
-/** Remembers which requests were made under an Idempotency-Key, and how they were answered. */
+/** Remembers the requests with an Idempotency-Key, and their responses. */
 export class IdempotencyStore {
   readonly #keyOf = ({ accountId, name }: Slot) => keys.idempotency(accountId, name);
 
@@ -63,7 +66,7 @@ export class IdempotencyStore {
     private readonly onStored: (accountId: AccountId, bytes: number) => void = () => {},
   ) {}
 
-  /** @param seed for what is made, if this is the first claim. */
+  /** @param seed for new objects, if this is the first claim. */
   async claim(slot: Slot, fingerprint: string, seed: string, now: number): Promise<ClaimResult> {
     const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
     const reply = (await CLAIM(this.redis, [this.#keyOf(slot)], args)) as Reply;
@@ -78,21 +81,21 @@ export class IdempotencyStore {
     }
   }
 
-  /** The first answer stays. */
+  /** The first response stays. */
   async answer(slot: Slot, answer: string): Promise<void> {
     const key = this.#keyOf(slot);
     await this.redis.multi().hsetnx(key, 'answer', answer).pexpire(key, KEPT_MS).exec();
     this.onStored(slot.accountId, ANSWER_BYTES + answer.length);
   }
 
-  /** Lets the next one try at once. The seed stays: something may have been made. */
+  /** Let the next request try at once. The seed stays: an object may have been made. */
   async release(slot: Slot): Promise<void> {
     const key = this.#keyOf(slot);
     await this.redis.multi().hset(key, 'leased_until', '0').pexpire(key, KEPT_MS).exec();
     this.onStored(slot.accountId, ANSWER_BYTES);
   }
 
-  /** Only for a claim under which nothing was made: the next one is the first. */
+  /** Only for a claim without a made object: the next one is the first. */
   async forget(slot: Slot): Promise<void> {
     await this.redis.unlink(this.#keyOf(slot));
   }

@@ -22,18 +22,18 @@ export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointCo
 export interface TestEndpointInput {
   readonly accountId: AccountId;
   readonly ref: EndpointRef;
-  /** Left out: the first one in the catalogue that the endpoint asked for. */
+  /** Absent: the first type in the catalogue that the endpoint subscribes to. */
   readonly type?: string | undefined;
   readonly requestId: string;
-  /** Where the request is in a trace, if it is in one. */
+  /** The request's position in a trace, if it has one. */
   readonly trace?: TraceContext | undefined;
   readonly receivedAt: number;
   readonly newId: NewId;
 }
 
 /**
- * Send an endpoint alone the catalogue's example of a type, whether it asked for that type or not: an event like any
- * other, aimed at it.
+ * Send the catalogue's example of a type to one endpoint, whether it subscribes to that type or not: a normal
+ * event, aimed at it.
  *
  * @throws AppError `not_found`; `invalid_request` for an unknown type.
  */
@@ -46,7 +46,7 @@ export async function testEndpoint(
   const { name: type, example: data } = await chooseType(context, endpoint, input.type);
   const eventId = newId(EVENT_ID_PREFIX) as EventId;
   const delivery = { eventId, endpointId: endpoint.id };
-  // On record before there is anything to be sent, so that its first attempt knows what it is for.
+  // Recorded before anything can be sent, so that the first attempt knows its purpose.
   await context.deliveryStore.append(delivery, {
     kind: 'requested',
     requestId: eventId,
@@ -72,7 +72,7 @@ async function chooseType(
   wanted: string | undefined,
 ): Promise<EventTypeView> {
   if (wanted !== undefined) return await readType(context, wanted);
-  // By `*`, since that matches none of the service's own.
+  // Through `*`, since that matches no operational event.
   const types = (await listEventTypes(context)).filter(({ name }) => matchesType(EVERY_EVENT, name));
   const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
   return asked ?? (await readEventType(context, keywordQuickWin.name));
