@@ -22,8 +22,9 @@ const MARGIN_MS = 5_000;
 const FIND_HOLDER_EVERY_MS = 2_000;
 
 /**
- * Sends deliveries to listeners: hands each over to the process that has the listener's connection, and waits for what the
- * listener says of it. As long as the listener has heard nothing of it by then, nothing was sent, and no attempt is used.
+ * Sends deliveries to listeners: hands each over to the process that has the listener's connection, and waits
+ * for what the listener says of it. As long as the listener has heard nothing of it by then, nothing was
+ * sent, and no attempt is used.
  */
 export class HandOver {
   readonly #underWay = new Map<string, Settle>();

@@ -19,8 +19,8 @@ export interface HandedRequest {
 }
 
 /**
- * What processes tell each other of listeners: a worker hands over a request, the process that has the stream gives its
- * result back, and any process passes on to that one what a listener has said.
+ * What processes tell each other of listeners: a worker hands over a request, the process that has the stream
+ * gives its result back, and any process passes on to that one what a listener has said.
  */
 export type ListenerMessage =
   | { readonly kind: 'request'; readonly request: HandedRequest }

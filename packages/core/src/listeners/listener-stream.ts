@@ -41,7 +41,9 @@ interface HandedOver {
   readonly at: number;
 }
 
-/** A listener that says nothing for so long is taken for gone; it gives a sign of life three times as often. */
+/**
+ * A listener that says nothing for so long is taken for gone; it gives a sign of life three times as often.
+ */
 export const SILENCE_MS = 15_000;
 // A listener keeps the time-out by itself; so much later it should have said so.
 const ANSWER_MARGIN_MS = 2_000;
@@ -58,8 +60,9 @@ const WHY: Readonly<Record<EndReason, string>> = {
 };
 
 /**
- * One listener that is connected. Holds no more than workers have handed over and wait for, of which a bounded number is
- * under way. When it ends, workers hear of whatever has no answer that it was not sent: it will be once more.
+ * One listener that is connected. Holds no more than workers have handed over and wait for, of which a
+ * bounded number is under way. When it ends, workers hear of all that has no answer that it was not sent: it
+ * will be once more.
  */
 export class ListenerStream {
   readonly id: string;

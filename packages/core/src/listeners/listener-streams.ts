@@ -31,7 +31,7 @@ export interface StreamOptions {
   readonly parallel: number;
   /** How long it may be connected. Milliseconds. */
   readonly maxMs: number;
-  /** Whether the client may still listen. Asked every two seconds; throws while nobody knows. */
+  /** Whether the client may still listen. Asked every two seconds; throws while that cannot be checked. */
   readonly isAllowed: () => Promise<boolean>;
 }
 
@@ -50,8 +50,8 @@ export class ListenerStreams {
   }
 
   /**
-   * Connects a listener, and gives all that it is told until either side ends it. A stream that it has already, here or
-   * at another process, ends.
+   * Connects a listener, and gives all that it is told until either side ends it. A stream that it has
+   * already, here or at another process, ends.
    *
    * @throws AppError `not_found` when the account has no such listener, or it is gone.
    */
@@ -105,8 +105,8 @@ export class ListenerStreams {
   }
 
   /**
-   * Ends them all: listeners connect again, to other processes. Each is let go of before its answer ends, for which the HTTP
-   * server waits.
+   * Ends them all: listeners connect again, to other processes. Each is let go of before its answer ends, for
+   * which the HTTP server waits.
    */
   stop(): void {
     this.#isStopped = true;
@@ -153,7 +153,7 @@ export class ListenerStreams {
       await listenerStore.letGo(endpointId, this.#holderOf(stream));
       await disconnectListener(this.context, address, id);
     } catch (error) {
-      // Whoever looks after listeners finds it later.
+      // `WatchListeners` finds it later.
       emit({ name: 'task.failed', task: 'disconnect listener', error });
     }
   }

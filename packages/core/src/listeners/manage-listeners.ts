@@ -58,7 +58,9 @@ export interface NewListener
   > {
   /** Names it within its account. One that is there keeps the secret that it has. */
   readonly name: string;
-  /** It also gets what was published since then, and it has no delivery of. Milliseconds since the Unix epoch. */
+  /**
+   * It also gets what was published since then, and it has no delivery of. Milliseconds since the Unix epoch.
+   */
   readonly since?: number | undefined;
 }
 
@@ -71,15 +73,16 @@ const CLOCK_SKEW_MS = 60_000;
 const READ_REPLAY_EVERY_MS = 300;
 
 /**
- * Make the account's listener of this name, or have it go on where it was. It gets nothing before it is connected.
+ * Make the account's listener of this name, or have it go on where it was. It gets nothing before it is
+ * connected.
  *
- * A listener is an endpoint whose deliveries are taken by somebody who connects. It is **connected** (enabled), **lost**
- * (disabled: its deliveries are held), after a minute without a connection **asleep** (it gets no events any more, and
- * clients do not find it), and a day later removed. One that comes back goes on where it was: what is held flows, and a
- * replay brings what it missed while it was asleep.
+ * A listener is an endpoint whose deliveries are taken by somebody who connects. It is **connected**
+ * (enabled), **lost** (disabled: its deliveries are held), after a minute without a connection **asleep** (it
+ * gets no events any more, and clients do not find it), and a day later removed. One that comes back goes on
+ * where it was: what is held flows, and a replay brings what it missed while it was asleep.
  *
- * @throws AppError `conflict` when a webhook that is no listener has the name, `limit_reached`, `replays_running` when
- *   there is something to bring and no replay may begin, `invalid_request`.
+ * @throws AppError `conflict` when a webhook that is no listener has the name, `limit_reached`,
+ *   `replays_running` when there is something to bring and no replay may begin, `invalid_request`.
  */
 export async function createListener(
   context: CreateListenerContext,

@@ -25,9 +25,9 @@ const AFTER_FAULT_MS = 500;
 const KEPT_MS = 60_000;
 
 /**
- * Messages from process to process, over lists in Redis: any process can write to any other, in a Cluster as well. Reading
- * takes a connection of its own, which there is only while somebody expects something. A message may be lost together with
- * either process; whoever waits for an answer waits with a bound.
+ * Messages from process to process, over lists in Redis: any process can write to any other, in a Cluster as
+ * well. Reading takes a connection of its own, which there is only while somebody expects something. A
+ * message may be lost together with either process; those who wait for an answer wait with a bound.
  */
 export class RedisMailbox {
   /** Stands for this process among all others. */

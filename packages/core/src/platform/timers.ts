@@ -9,7 +9,10 @@ export async function answerWithin<Answer>(
   return isSettled ? await asked.catch(() => undefined) : undefined;
 }
 
-/** Resolves when the work has come to its end, be it well or not, or when its time is over. Gives whether it has. */
+/**
+ * Resolves when the work has come to its end, be it well or not, or when its time is over. Gives whether it
+ * has.
+ */
 export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeIsOver = new Promise<false>((resolve) => {
@@ -25,8 +28,8 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
 }
 
 /**
- * Runs a piece of work at wake-ups: one timer, and never two runs at the same time. The work must not reject. It asks for
- * its next wake-up itself.
+ * Runs a piece of work at wake-ups: one timer, and never two runs at the same time. The work must not reject.
+ * It asks for its next wake-up itself.
  */
 export class WakeUpTimer {
   #timer: NodeJS.Timeout | undefined;
@@ -53,8 +56,8 @@ export class WakeUpTimer {
   }
 
   /**
-   * Runs the work at once, or right after the run that is under way, in place of the wake-up that was set. Those who ask
-   * during a run share the next one. Also runs after `stop`, such as for what is left.
+   * Runs the work at once, or right after the run that is under way, in place of the wake-up that was set.
+   * Those who ask during a run share the next one. Also runs after `stop`, such as for what is left.
    */
   async runNow(): Promise<void> {
     this.#clear();
@@ -124,8 +127,8 @@ export function repeatUntilDone(action: () => Promise<void>): Repetition {
 }
 
 /**
- * What was read is good for a while, for all who ask: however many they are, it is read once. What could not be read is not
- * kept.
+ * What was read is good for a while, for all who ask: however many they are, it is read once. What could not
+ * be read is not kept.
  *
  * @param now milliseconds, of a clock that never jumps.
  */

@@ -12,9 +12,14 @@ export interface ChangeFeedOptions {
   readonly emit: Emit;
 }
 
-/** So long it goes by what it knows of who is watched: so long after an account began to be watched every change is told. */
+/**
+ * So long it goes by what it knows of who is watched: so long after an account began to be watched every
+ * change is told.
+ */
 export const KNOWN_FOR_MS = 2_000;
-/** An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it. */
+/**
+ * An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it.
+ */
 export const API_GATHER_MS = 10;
 export const WORKER_GATHER_MS = 50;
 
@@ -25,9 +30,10 @@ const MOST_UNDECIDED = 1_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Writes what this process changes, for those who watch: a listener to its signals. It asks who is watched when something
- * has happened, once in two seconds at most; then a signal of an account that nobody watches costs a look into a map. What
- * was not written for whatever reason is told by a `reset`, as far as this process lives: lists and records are the truth.
+ * Writes what this process changes, for those who watch: a listener to its signals. It asks who is watched
+ * when something has happened, once in two seconds at most; then a signal of an account that nobody watches
+ * costs a look into a map. What was not written for whatever reason is told by a `reset`, as far as this
+ * process lives: lists and records are the truth.
  */
 export class ChangeFeed {
   /** Of the accounts that are watched. */
@@ -146,8 +152,8 @@ const SECOND_MS = 1_000;
 const RESET: Change = { kind: 'reset' };
 
 /**
- * The changes of one account that are still to be written. It holds a bounded number: what is too much is left out, and a
- * `reset` after it says so, once a second at most.
+ * The changes of one account that are still to be written. It holds a bounded number: what is too much is
+ * left out, and a `reset` after it says so, once a second at most.
  */
 export class Backlog {
   #changes: Change[] = [];
@@ -216,7 +222,7 @@ const toldNames = [
 ] as const;
 const told: ReadonlySet<Signal['name']> = new Set(toldNames);
 
-/** A signal that tells whoever watches its account of a change. */
+/** A signal of a change, which those who watch its account are told. */
 export type ToldSignal = SignalNamed<(typeof toldNames)[number]> & { readonly accountId: AccountId };
 
 export function isTold(signal: Signal): signal is ToldSignal {

@@ -20,7 +20,7 @@ export interface ChangeReaderOptions {
   readonly onEnd: () => void;
 }
 
-/** What waits when it ends so is told to nobody. */
+/** After these ends, what waits is told to nobody. */
 const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
   'too_slow',
   'lost',
@@ -31,7 +31,10 @@ const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
 /** So many messages may wait for a reader: more than are kept of an account. */
 export const MOST_WAITING = 1_500;
 
-/** Somebody who follows an account's changes. Whoever takes them too slowly is told that it is over, and nothing else. */
+/**
+ * A client that follows an account's changes. One that takes them too slowly is told that it is over, and
+ * nothing else.
+ */
 export class ChangeReader {
   readonly after: string | undefined;
   /** The cursor of what it has heard of last; `undefined` before it is ready. */

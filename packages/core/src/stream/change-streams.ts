@@ -8,7 +8,7 @@ import { KNOWN_FOR_MS } from './change-feed';
 import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
 import type { ChangeStore } from './redis-change-store';
 
-export interface ChangeStreamsDeps {
+export interface ChangeStreamsContext {
   readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
   readonly emit: Emit;
 }
@@ -16,7 +16,7 @@ export interface ChangeStreamsDeps {
 export interface StreamOptions extends Omit<ChangeReaderOptions, 'onEnd'> {
   /** How long it may last. Milliseconds. */
   readonly maxMs: number;
-  /** Whether the client may still follow. Asked every two seconds; throws while nobody knows. */
+  /** Whether the client may still follow. Asked every two seconds; throws while that cannot be checked. */
   readonly isAllowed: () => Promise<boolean>;
 }
 
@@ -38,12 +38,13 @@ export class ChangeStreams {
   #renewedAt = 0;
   #isStopped = false;
 
-  constructor(private readonly deps: ChangeStreamsDeps) {}
+  constructor(private readonly context: ChangeStreamsContext) {}
 
   /**
    * All that changes of what an account has, from when it says `ready` until it ends.
    *
-   * @throws AppError `rate_limited` when this process has as many streams as it may, `storage_unavailable` when it stops.
+   * @throws AppError `rate_limited` when this process has as many streams as it may, `storage_unavailable`
+   *   when it stops.
    */
   async *open(
     accountId: AccountId,
@@ -87,7 +88,7 @@ export class ChangeStreams {
     this.#count += 1;
     const account =
       this.#accounts.get(accountId) ??
-      new WatchedAccount({ accountId, changeStore: this.deps.changeStore, clock: steadyClock });
+      new WatchedAccount({ accountId, changeStore: this.context.changeStore, clock: steadyClock });
     this.#accounts.set(accountId, account);
     const reader = new ChangeReader(options);
     account.add(reader);
@@ -96,7 +97,7 @@ export class ChangeStreams {
   }
 
   #remove(accountId: AccountId, reader: ChangeReader): void {
-    const { emit } = this.deps;
+    const { emit } = this.context;
     this.#count -= 1;
     const account = this.#accounts.get(accountId);
     account?.remove(reader);
@@ -111,7 +112,7 @@ export class ChangeStreams {
     const accounts = [...this.#accounts.values()];
     const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
     const failed = steps.find((step) => step.status === 'rejected');
-    if (failed) this.deps.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
+    if (failed) this.context.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
     if (this.#accounts.size > 0) this.#timer.wakeUpIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
   }
 }
@@ -124,9 +125,9 @@ export interface WatchedAccountOptions {
 }
 
 /**
- * An account whose changes somebody follows at this process. Its changes are read once for all of its readers. From when it
- * begins to be watched until every process knows of that, changes may be missing, so readers are told nothing; it begins
- * anew whenever the cursor is gone that it had read to.
+ * An account whose changes somebody follows at this process. Its changes are read once for all of its
+ * readers. From when it begins to be watched until every process knows of that, changes may be missing, so
+ * readers are told nothing; it begins anew whenever the cursor is gone that it had read to.
  */
 export class WatchedAccount {
   readonly #readers = new Set<ChangeReader>();
@@ -190,7 +191,7 @@ export class WatchedAccount {
     for (const reader of this.#readers) if (reader.isReady) this.#behind.add(reader);
   }
 
-  /** Who comes back goes on at once if all is there that came meanwhile. */
+  /** A reader that comes back goes on at once if all is there that came meanwhile. */
   async #welcome(reader: ChangeReader): Promise<void> {
     const cursor = this.#cursor;
     if (cursor === undefined) return;

@@ -29,8 +29,8 @@ const READ_AT_ONCE = KEPT_CHANGES + 200;
 const FIELD = 'change';
 const BEGUN = 'begun';
 
-// By Redis' own clock, the same for all who watch. KEYS: watched accounts. ARGV: account, for how long. Gives 1 if nobody has
-// watched it before.
+// By Redis' own clock, the same for all who watch. KEYS: watched accounts. ARGV: account, for how long. Gives
+// 1 if nobody has watched it before.
 const WATCH = defineScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,8 +40,9 @@ const WATCH = defineScript(`
   return is_new`);
 
 /**
- * Which accounts somebody watches, and what has changed there lately. The changes of an account are a stream in Redis that
- * is there only while it is watched: nobody else can make it, so that what nobody reads is stored by nobody.
+ * Which accounts somebody watches, and what has changed there lately. The changes of an account are a stream
+ * in Redis that is there only while it is watched: nobody else can make it, so that what nobody reads is
+ * stored by nobody.
  */
 export class ChangeStore {
   constructor(private readonly redis: RedisClient) {}
@@ -120,7 +121,10 @@ export const endpointChanges = [
 ] as const;
 export const replayChanges = ['progress', 'ended'] as const;
 
-/** What a change says of a delivery. What it does not know is absent. Times are in milliseconds since the Unix epoch. */
+/**
+ * What a change says of a delivery. What it does not know is absent. Times are in milliseconds since the Unix
+ * epoch.
+ */
 const changedDeliverySchema = z.object({
   eventId: eventIdSchema,
   endpointId: endpointIdSchema,
