@@ -1,3 +1,4 @@
+import { eventIdSchema } from '@hookferry/core/domain/event';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
 
@@ -93,3 +94,6 @@ export const isInOrder: [(range: SentRange) => boolean, { path: string[]; messag
   ({ since, until }) => since === undefined || until === undefined || since <= until,
   { path: ['until'], message: 'must not be before "since"' },
 ];
+
+/** The cursor at the end of a page of a list in the order of events. */
+export const eventCursorSchema = z.object({ createdAt: z.number(), eventId: eventIdSchema });

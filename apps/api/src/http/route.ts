@@ -16,6 +16,8 @@ export interface RequestShape {
   readonly body?: z.ZodType | ((context: ApiContext) => z.ZodType);
   /** The documented body, where the route checks more closely than `body`. */
   readonly describedBody?: z.ZodType;
+  /** A body that the route takes as it stands, for the description. */
+  readonly example?: unknown;
   /**
    * The body has events, whose `data` is the client's own: it may have many values, and is delivered as it
    * was written, whatever its members.
@@ -115,7 +117,7 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   /** It stores data of the account, which must have room: an event, or anything else. */
   readonly stores?: 'event' | 'other';
   readonly responses: Readonly<Partial<Record<SuccessStatus, DeclaredResponse>>>;
-  /** Errors of its own, beside those that follow from the rest: see `problem-responses.ts`. */
+  /** Errors of its own, beside those that follow from the rest: see `openapi/operation.ts`. */
   readonly problems?: readonly ErrorCode[];
   /** Any request of it may take much processor time: one at a time runs, and accounts take turns. */
   readonly isHeavy?: true;

@@ -14,7 +14,7 @@ export const createAccount = defineRoute({
   path: '/v1/accounts',
   scope: 'admin',
   operatorOnly: true,
-  request: { body: accounts.newAccountSchema },
+  request: { body: accounts.newAccountSchema, example: { name: 'Example Ltd' } },
   creates: true,
   responses: {
     201: { description: 'The account.', schema: accounts.accountViewSchema },
@@ -123,7 +123,11 @@ export const updateAccount = defineRoute({
   path: '/v1/accounts/:id',
   scope: 'admin',
   operatorOnly: true,
-  request: { params: z.object({ id: accountIdSchema }), body: accounts.accountPatchSchema },
+  request: {
+    params: z.object({ id: accountIdSchema }),
+    body: accounts.accountPatchSchema,
+    example: { weight: 2 },
+  },
   responses: {
     200: { description: 'The account.', schema: accounts.accountViewSchema },
   },

@@ -14,7 +14,10 @@ export const createApiKey = defineRoute({
   method: 'post',
   path: '/v1/api-keys',
   scope: 'admin',
-  request: { body: ({ clock }) => apiKeys.newApiKeySchema(clock) },
+  request: {
+    body: ({ clock }) => apiKeys.newApiKeySchema(clock),
+    example: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
+  },
   creates: true,
   stores: 'other',
   responses: {

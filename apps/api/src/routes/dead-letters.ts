@@ -3,7 +3,8 @@ import * as deadLetters from '@hookferry/core/replays/manage-dead-letters';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
-import { deadLetterParams } from './params';
+
+const deadLetterParams = z.object({ id: deadLetterIdSchema });
 
 const cursorSchema = z.object({ failedAt: z.number(), id: deadLetterIdSchema });
 

@@ -1,19 +1,29 @@
 import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
+import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import * as history from '@hookferry/core/history/read-deliveries';
 import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
-import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery, wholeNumberSchema } from '../http/page';
+import {
+  eventCursorSchema,
+  isInOrder,
+  pageOf,
+  pageQuery,
+  presentPage,
+  timeRangeQuery,
+  wholeNumberSchema,
+} from '../http/page';
 import { defineRoute } from '../http/route';
-import { deliveryParams, eventCursorSchema, eventParams, webhookParams } from './params';
 import {
   deliverySchema,
   deliveryWithAttemptsSchema,
   presentDelivery,
   presentDeliveryWithAttempts,
 } from './present-delivery';
+
+const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
 /** The query parameters that filter deliveries by their standing. */
 const standingQuery = {
@@ -77,7 +87,7 @@ export const listEventDeliveries = defineRoute({
   method: 'get',
   path: '/v1/events/:id/deliveries',
   scope: 'deliveries:read',
-  request: { params: eventParams, query: ofEventQuerySchema },
+  request: { params: z.object({ id: eventIdSchema }), query: ofEventQuerySchema },
   responses: {
     200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
   },
@@ -110,7 +120,7 @@ export const listWebhookDeliveries = defineRoute({
   method: 'get',
   path: '/v1/webhooks/:id/deliveries',
   scope: 'deliveries:read',
-  request: { params: webhookParams, query: ofWebhookQuerySchema },
+  request: { params: z.object({ id: endpointRefSchema }), query: ofWebhookQuerySchema },
   responses: {
     200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
   },

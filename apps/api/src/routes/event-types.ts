@@ -57,6 +57,16 @@ export const putEventType = defineRoute({
   request: {
     params: z.object({ name: z.string().meta(EVENT_TYPE_NAME_FORM) }),
     body: eventTypeInputSchema,
+    example: {
+      description: 'An invoice was paid.',
+      schema: {
+        type: 'object',
+        properties: { id: { type: 'string' }, amount: { type: 'number' } },
+        required: ['id'],
+        additionalProperties: false,
+      },
+      example: { id: 'inv_1', amount: 10 },
+    },
   },
   maxBodyBytes: MAX_BODY_BYTES,
   responses: {

@@ -1,5 +1,6 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import { type AcceptedEvent, EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
+import { catalogue } from '@hookferry/core/event-types/built-in';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import {
@@ -19,10 +20,11 @@ import {
 } from '@hookferry/core/publish/accept-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
-import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery } from '../http/page';
+import { eventCursorSchema, isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery } from '../http/page';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
-import { eventCursorSchema, eventParams } from './params';
+
+const eventParams = z.object({ id: eventIdSchema });
 
 /** An event as clients publish it. The catalogue decides the form of `data`. */
 const publishedEventSchema = z
@@ -38,6 +40,11 @@ const acceptedSchema = z
   .object({ id: z.string(), type: z.string(), created_at: timeSchema })
   .meta({ id: 'AcceptedEvent' });
 
+const [firstExample, ...otherExamples] = catalogue.map(({ name, example }) => ({
+  type: name,
+  data: example,
+}));
+
 /** 202 is sent only after Redis has the event; 200 when it had it before, under the client's id. */
 export const publishEvent = defineRoute({
   operationId: 'publishEvent',
@@ -45,7 +52,7 @@ export const publishEvent = defineRoute({
   method: 'post',
   path: '/v1/events',
   scope: 'events:write',
-  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'] },
+  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
   creates: true,
   stores: 'event',
   responses: {
@@ -126,6 +133,7 @@ export const publishBatch = defineRoute({
     describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
     hasEventData: true,
     dataAt: ['events', EACH, 'data'],
+    example: { events: [{ ...firstExample, id: 'quick-win-4711' }, ...otherExamples] },
   },
   maxBodyBytes: MAX_BODY_BYTES,
   creates: true,

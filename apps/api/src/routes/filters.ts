@@ -10,6 +10,7 @@ import {
   type TrySource,
   tryFilter as tryOut,
 } from '@hookferry/core/endpoints/filters/try-filter';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
@@ -90,7 +91,11 @@ export const tryFilter = defineRoute({
   method: 'post',
   path: '/v1/filters/try',
   scope: 'webhooks:read',
-  request: { body: bodySchema, hasEventData: true },
+  request: {
+    body: bodySchema,
+    hasEventData: true,
+    example: { filter: { position: { lte: 10 } }, event_type: keywordQuickWin.name },
+  },
   responses: {
     200: { description: 'What passes, and why or why not.', schema: triedSchema },
   },

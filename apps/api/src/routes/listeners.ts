@@ -1,4 +1,4 @@
-import { newestSecret } from '@hookferry/core/domain/endpoint';
+import { endpointIdSchema, newestSecret } from '@hookferry/core/domain/endpoint';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
@@ -7,9 +7,10 @@ import { z } from 'zod';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema, sentTimeSchema } from '../http/page';
 import { defineRoute } from '../http/route';
-import { listenerParams } from './params';
 import { presentWebhook, webhookSchema } from './present-webhook';
 import { secretViewSchema } from './webhooks';
+
+const listenerParams = z.object({ id: endpointIdSchema });
 
 const NAME_FORM = 'must be 1 to 63 of a-z 0-9 - and begin and end with a letter or digit';
 
@@ -34,7 +35,7 @@ export const createListener = defineRoute({
   path: '/v1/listeners',
   scope: 'webhooks:write',
   handlesSecret: true,
-  request: { body: bodySchema },
+  request: { body: bodySchema, example: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' } },
   stores: 'other',
   responses: {
     200: {
@@ -198,7 +199,11 @@ export const answerListener = defineRoute({
   method: 'post',
   path: '/v1/listeners/:id/answers',
   scope: 'webhooks:write',
-  request: { params: listenerParams, body: responseSchema },
+  request: {
+    params: listenerParams,
+    body: responseSchema,
+    example: { stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11', answers: [{ exchange: '1', status: 204 }] },
+  },
   responses: { 204: { description: 'They were passed on.' } },
   problems: ['conflict'],
   async handle({ apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } }, context) {

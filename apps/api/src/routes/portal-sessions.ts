@@ -28,7 +28,16 @@ export const createPortalSession = defineRoute({
   method: 'post',
   path: '/v1/portal-sessions',
   scope: 'portal:write',
-  request: { body: newPortalSessionSchema, mayLackBody: true },
+  request: {
+    body: newPortalSessionSchema,
+    mayLackBody: true,
+    example: {
+      expires_in: 3_600,
+      capabilities: ['read', 'endpoints', 'resend'],
+      return_url: 'https://app.example.com/settings/webhooks',
+      theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },
+    },
+  },
   creates: true,
   stores: 'other',
   responses: {
@@ -148,7 +157,10 @@ export const exchangePortalCode = defineRoute({
   method: 'post',
   path: '/v1/portal-sessions/exchange',
   scope: 'none',
-  request: { body: bodySchema },
+  request: {
+    body: bodySchema,
+    example: { code: 'whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk' },
+  },
   maxBodyBytes: MAX_BODY_BYTES,
   responses: {
     200: {

@@ -1,9 +1,11 @@
+import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import {
   DEFAULT_RATE,
   MAX_RATE,
   REPLAY_ID_PREFIX,
   type Replay,
   type ReplayId,
+  replayIdSchema,
   replayModes,
   replayStatuses,
 } from '@hookferry/core/domain/replay';
@@ -14,7 +16,10 @@ import * as replays from '@hookferry/core/replays/manage-replays';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage, sentTimeSchema } from '../http/page';
 import { defineRoute } from '../http/route';
-import { replayParams, webhookParams } from './params';
+
+const replayParams = z.object({ id: replayIdSchema });
+
+const webhookParams = z.object({ id: endpointRefSchema });
 
 const replaySchema = z
   .object({
@@ -57,7 +62,11 @@ export const createReplay = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/replays',
   scope: 'deliveries:write',
-  request: { params: webhookParams, body: bodySchema },
+  request: {
+    params: webhookParams,
+    body: bodySchema,
+    example: { since: '2026-01-01T00:00:00Z', mode: 'failed', rate: 50 },
+  },
   creates: true,
   stores: 'other',
   problems: ['replays_running'],

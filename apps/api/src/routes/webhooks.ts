@@ -4,6 +4,7 @@ import {
   ENDPOINT_ID_PREFIX,
   type EndpointId,
   endpointIdSchema,
+  endpointRefSchema,
   endpointStatusSchema,
   newestSecret,
 } from '@hookferry/core/domain/endpoint';
@@ -21,14 +22,16 @@ import {
   updateEndpoint,
 } from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { versionsOf } from '../http/send-reply';
-import { webhookParams } from './params';
 import { healthSchema, presentHealth, presentWebhook, tagOf, webhookSchema } from './present-webhook';
+
+const webhookParams = z.object({ id: endpointRefSchema });
 
 /** The form of a webhook's secret in the few responses that show it. */
 export const secretViewSchema = z
@@ -43,7 +46,14 @@ export const createWebhook = defineRoute({
   method: 'post',
   path: '/v1/webhooks',
   scope: 'webhooks:write',
-  request: { body: ({ urlRules }) => newEndpointSchema(urlRules) },
+  request: {
+    body: ({ urlRules }) => newEndpointSchema(urlRules),
+    example: {
+      url: 'https://example.com/webhooks',
+      events: ['keyword.*', 'brief.created'],
+      description: 'Keywords for the dashboard',
+    },
+  },
   creates: true,
   stores: 'other',
   responses: {
@@ -133,7 +143,11 @@ export const updateWebhook = defineRoute({
   method: 'patch',
   path: '/v1/webhooks/:id',
   scope: 'webhooks:write',
-  request: { params: webhookParams, body: ({ urlRules }) => endpointPatchSchema(urlRules) },
+  request: {
+    params: webhookParams,
+    body: ({ urlRules }) => endpointPatchSchema(urlRules),
+    example: { events: ['*'], rate_limit: 50, description: null },
+  },
   responses: {
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
@@ -214,6 +228,7 @@ export const testWebhook = defineRoute({
     params: webhookParams,
     body: bodySchema,
     mayLackBody: true,
+    example: { type: keywordQuickWin.name },
   },
   creates: true,
   stores: 'event',
@@ -269,7 +284,12 @@ export const rotateWebhookSecret = defineRoute({
   path: '/v1/webhooks/:id/rotate-secret',
   scope: 'webhooks:write',
   handlesSecret: true,
-  request: { params: webhookParams, body: secretRotationSchema, mayLackBody: true },
+  request: {
+    params: webhookParams,
+    body: secretRotationSchema,
+    mayLackBody: true,
+    example: { overlap_seconds: 86_400 },
+  },
   creates: true,
   responses: {
     200: {

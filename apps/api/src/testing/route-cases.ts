@@ -25,7 +25,8 @@ import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
-import { requestExamples } from '../openapi/operation';
+import { answerListener } from '../routes/listeners';
+import { exchangePortalCode } from '../routes/portal-sessions';
 
 /** What an id in a route's path can belong to. */
 export type Resource =
@@ -79,7 +80,7 @@ const CUSTOM_TYPE = {
 };
 
 /** What the listener is connected by that each account has. */
-const LISTENER_STREAM = (requestExamples.answerListener as { readonly stream: string }).stream;
+const LISTENER_STREAM = (answerListener.request.example as { readonly stream: string }).stream;
 
 /** Every route of the API, in the order of `routes/index.ts`. */
 export const routeCases: readonly RouteCase[] = [
@@ -282,7 +283,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/portal-sessions/exchange',
     scope: 'none',
-    body: requestExamples.exchangePortalCode as NonNullable<RouteCase['body']>,
+    body: exchangePortalCode.request.example as NonNullable<RouteCase['body']>,
     status: 401,
     maxBodyBytes: 1_024,
   },
