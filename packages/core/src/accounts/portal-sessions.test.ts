@@ -16,7 +16,7 @@ import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { newPortalCode, newPortalToken } from './api-keys';
-import { authenticate } from './authenticate';
+import { authenticate as authenticateBy } from './authenticate';
 import {
   createPortalSession,
   exchangeCode,
@@ -75,7 +75,7 @@ async function setUp(maker: Maker = {}) {
     apiKeyStore,
     sessions,
     exchange: (code: string) => exchangeCode(deps, code),
-    authenticate: (token: string) => authenticate(deps, `Bearer ${token}`),
+    authenticate: (token: string) => authenticateBy(deps, `Bearer ${token}`),
     move: (ms: number) => void (now += ms),
     async create(input: Readonly<Record<string, unknown>> = {}) {
       const code = newPortalCode(newId, (count) => Buffer.alloc(count, 7));
