@@ -1,5 +1,6 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import { endpointSettings, type Setting } from '@hookferry/core/domain/endpoint-settings';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import type { Environment } from '@hookferry/core/platform/settings';
@@ -84,6 +85,20 @@ describe('POST /v1/webhooks', () => {
     expect(patched).not.toHaveProperty('rate_limit');
     expect(patched).not.toHaveProperty('max_concurrency');
   });
+
+  it.each(Object.entries<Setting>(endpointSettings))(
+    'takes %s, shows it as it was said, and removes it by a patch',
+    async (name, setting) => {
+      const value = sampleOf(setting);
+      const { headers, body } = await call('post', '/v1/webhooks', { ...minimal, [name]: value });
+      expect(body).toMatchObject({ [name]: value });
+      const { location = '' } = headers;
+      const { body: kept } = await call('patch', location, { metadata: { a: 'b' } });
+      expect(kept).toMatchObject({ [name]: value });
+      const { body: patched } = await call('patch', location, { [name]: null });
+      expect(patched[name]).toBe(setting.kind === 'choice' ? setting.choices[0] : undefined);
+    },
+  );
 
   it('registers one that is disabled at first', async () => {
     const { status, headers, body } = await call('post', '/v1/webhooks', { ...minimal, status: 'disabled' });
@@ -520,3 +535,18 @@ it('lists by status and by the type that was asked for', async () => {
   const { body } = await call('get', '/v1/webhooks?event_type=brief.created&limit=1');
   expect(await idsOf(`event_type=brief.created&limit=1&cursor=${body.next_cursor}`)).toEqual([briefs]);
 });
+
+function sampleOf(setting: Setting) {
+  switch (setting.kind) {
+    case 'number':
+      return setting.most;
+    case 'text':
+      return 'ours';
+    case 'choice':
+      return setting.choices.at(-1);
+    case 'delays':
+      return ['5s', '5m', '1h'];
+    case 'uid':
+      return 'sampled';
+  }
+}
