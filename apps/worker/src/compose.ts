@@ -41,16 +41,16 @@ export interface WorkerProcess {
   readonly emit: Emit;
   /** The port of its ops server, which differs from the configured one if that is 0. */
   readonly port: number;
-  /** Stands for this process on record, and is in its log. */
+  /** Names this process in records and in its log. */
   readonly workerId: string;
-  /** In the order in which they are to be stopped. */
+  /** In the order in which they must stop. */
   readonly parts: readonly Stoppable[];
 }
 
-// Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
+// Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
-/** Builds and starts the worker, whether Redis answers yet or not. */
+/** Build and start the worker, whether Redis responds yet or not. */
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
@@ -126,7 +126,7 @@ export async function composeWorker(
 
   const port = await opsServer.start();
   for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
-  // Without Redis it asks again until there is one.
+  // Without Redis it tries again until there is one.
   void shards.start((current) => servedShards.serve(current));
 
   return {
@@ -135,10 +135,10 @@ export async function composeWorker(
     port,
     parts: [
       { name: 'readiness', stop: async () => void (isStopping = true) },
-      // What comes to its end now takes nothing any more, whatever waits.
+      // Parts that stop from here on take no more jobs, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
       { name: 'consumers', stop: () => stopAll([servedShards, ...consumers]) },
-      // These let go what consumers take, or bring it to where they take it from.
+      // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'worker report', stop: () => reporter.stop() },
@@ -156,10 +156,10 @@ async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<voi
   await Promise.all(parts.map((part) => part.stop()));
 }
 
-// Several gauges show what one reading says.
+// One reading serves several gauges.
 const LOADS_KEPT_MS = 1_000;
 
-/** Show what the worker and its Redis are like, whenever metrics are asked for. */
+/** Show the state of the worker and its Redis whenever metrics are requested. */
 function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
   const { redis, workerId, quota, standings, heldCounts, openBreakers, clock } = context;
   const { slots, concurrency, archiveStream } = context;

@@ -102,7 +102,7 @@ const settings = z.object({
     ),
 });
 
-/** With what docs/configuration.md says of each. */
+/** With their descriptions in docs/configuration.md. */
 export const workerSettings = settings
   .refine(isProtected, UNPROTECTED)
   .refine(({ WORKER_SHARDS = [], QUEUE_SHARDS }) => WORKER_SHARDS.every((shard) => shard < QUEUE_SHARDS), {
@@ -123,7 +123,7 @@ export const workerSettings = settings
     message: 'needs traces: set OTEL_EXPORTER_OTLP_ENDPOINT too',
   });
 
-// Attempts that all take as long as they may are no stall.
+// Attempts that all use their whole time-out are no stall.
 const DEFAULT_STALL_TIMEOUT_MS = 60_000;
 const ATTEMPTS_BEFORE_STALL = 2;
 

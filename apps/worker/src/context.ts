@@ -49,11 +49,11 @@ import { SharedCapacity } from './consumers/bullmq-worker';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
 
-/** What the process has before it opens anything in Redis. */
+/** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
   readonly config: WorkerConfig;
   readonly redis: RedisClient;
-  /** How connections to Redis are made, for those that block. */
+  /** Options of connections to Redis, for those that block. */
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly shards: ShardsInForce;
   readonly workerId: string;
@@ -64,15 +64,15 @@ export interface ProcessContext {
 }
 
 /**
- * Everything that the worker's consumers and use cases work with. Each function names the few members that it
+ * Everything that the worker's consumers and use cases need. Each function names the few members that it
  * uses.
  */
 export type WorkerContext = ReturnType<typeof openContext>['context'];
 
 /**
- * Open all that the worker keeps in Redis and on queues, over a connection that stands. Nothing is started.
- * `recorders` have something to write still when the process stops; `connections` are what they, and
- * consumers, need until then. Both are in the order in which they are to be stopped.
+ * Open all stores and queues of the worker, over an open connection. Nothing is started. `recorders` still
+ * write when the process stops; they and the consumers need `connections` until then. Both are in the order
+ * in which they must stop.
  */
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
@@ -156,7 +156,7 @@ export function openContext(process: ProcessContext) {
   return { context, servedShards, archiver: archive?.archiver, recorders, connections };
 }
 
-/** Accounts, endpoints, events and deliveries, with what counts the bytes that they take up. */
+/** Accounts, endpoints, events and deliveries, with the recorder of their usage. */
 function openRecords({ config, redis, clock, emit }: ProcessContext) {
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   const usageStore = new UsageStore(redis);
@@ -197,8 +197,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
   return { records, usageRecorders };
 }
 
-// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the
-// disabling.
+// A forgotten last success counts as none: it must stay as long as it prevents the disabling.
 function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
   return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
 }
@@ -209,20 +208,20 @@ function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig):
     : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
 }
 
-// One endpoint may hold a quarter of the slots, and all of them while no other endpoint wants any.
+// One endpoint may use a quarter of the slots, and all of them while no other endpoint needs any.
 const ENDPOINT_SHARE = 4;
-// Several times what a healthy receiver takes to respond.
+// Several times the response time of a healthy receiver.
 const PERMIT_PATIENCE_MS = 100;
-// Endpoints that nothing is known of yet may hold half of the slots together.
+// Unknown endpoints together may use half of the slots.
 const UNKNOWN_SHARE = 2;
-// So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before
-// they are felt.
+// This many slow slots for each quick one: sixteen busy endpoints may begin to hang at once before others
+// notice.
 const SLOW_FACTOR = 4;
 
 type AdmissionContext = Pick<ProcessContext, 'config'> &
   Omit<ConstructorParameters<typeof Releaser>[0], 'concurrency'>;
 
-/** What lets attempts begin, and releases those that are held. */
+/** Open the parts that admit attempts, and release held deliveries. */
 function openAdmission(context: AdmissionContext) {
   const { WORKER_CONCURRENCY: quick, SLOW_LANE_CONCURRENCY: slow = quick * SLOW_FACTOR } = context.config;
   const deliveryCapacity = new SharedCapacity(quick);
@@ -245,14 +244,14 @@ function openAdmission(context: AdmissionContext) {
   return { deliveryCapacity, slots, concurrency, releaser };
 }
 
-// One statement for all of them: more at once would save little, and hold up the process while they are put
-// together.
+// One statement for all of them: more at once would save little, and block the process while it builds the
+// statement.
 const MAX_ARCHIVE_BATCH = 500;
 const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
-// Several times as long as the archiver waits for something to come.
+// Several times as long as the archiver waits for new entries.
 const ARCHIVE_SILENCE_MS = 10_000;
 
-/** What takes attempts to the archive, if there is one. */
+/** Open the archiver, if there is an archive. */
 function openArchive({ config, connection, workerId, clock, emit }: ProcessContext) {
   if (config.ARCHIVE_DATABASE_URL === undefined) return undefined;
   const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
@@ -272,7 +271,7 @@ function openArchive({ config, connection, workerId, clock, emit }: ProcessConte
   return { archiver, parts };
 }
 
-// An attempt takes as much memory as the response that is kept of it.
+// An attempt takes as much memory as its kept response.
 function archiveBatchOf({ RESPONSE_BYTES_KEPT }: WorkerConfig): number {
   const fitting = Math.floor(ARCHIVE_BATCH_BYTES / Math.max(RESPONSE_BYTES_KEPT, 1));
   return Math.min(MAX_ARCHIVE_BATCH, Math.max(fitting, 1));

@@ -18,7 +18,7 @@ interface TransportContext {
   readonly emit: Emit;
 }
 
-/** Open what sends deliveries: to receivers, or to clients that listen for them. */
+/** Open the transport of deliveries: to receivers, or to connected listeners. */
 export function openTransport(context: TransportContext) {
   const toReceivers = openGot(context);
   const { handOver, mailbox } = openHandOver(context);
@@ -50,7 +50,7 @@ function openHandOver({ config, redis, connection, emit }: TransportContext) {
   return { handOver, mailbox };
 }
 
-/** To allowed addresses only, straight or through the proxy. */
+/** To allowed addresses only, directly or through the proxy. */
 function openGot({ config, emit }: TransportContext): GotTransport {
   const addressPolicy = new AddressPolicy({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,

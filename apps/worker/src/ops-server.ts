@@ -72,7 +72,7 @@ export class OpsServer {
   }
 }
 
-// Not by URL, which throws at some of what a client can send, such as "//".
+// Without URL, which throws at some input of clients, such as "//".
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? url;
 }

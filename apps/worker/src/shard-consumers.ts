@@ -13,15 +13,13 @@ export type ShardContext = EventWorkerContext & DeliveryConsumerContext;
 export interface WatchedQueue {
   readonly queue: WorkedQueue;
   readonly shard: QueueShard;
-  /** Counts up whenever this worker begins a job of the queue in this shard, or comes to the end of one. */
+  /** Counts up whenever this worker begins or ends a job of the queue in this shard. */
   steps(): number;
 }
 
 /** Takes the events and deliveries of one shard. */
 class ShardConsumers {
-  /**
-   * Those that it is expected to take something from whenever something waits there: their jobs are short.
-   */
+  /** The queues that it must take jobs from whenever some wait: their jobs are short. */
   readonly watched: readonly WatchedQueue[];
   readonly #consumers: readonly { start(): void; stop(): Promise<void> }[];
 
@@ -48,15 +46,15 @@ class ShardConsumers {
 }
 
 /**
- * Takes jobs from the shards in force, or from those of them that this worker is to serve, and from those
- * that are being given up, which every worker serves.
+ * Takes jobs from the shards in force, or from those of them that this worker is configured to serve. Every
+ * worker also serves the shards that are being given up.
  */
 export class ServedShards {
   readonly #consumers = new Map<string, ShardConsumers>();
   readonly #stopping = new Set<Promise<void>>();
   #isStopped = false;
 
-  /** @param only the numbers of those that it is to serve; all unless given. */
+  /** @param only the numbers of the shards to serve; absent: all. */
   constructor(
     private readonly context: ShardContext,
     private readonly only: readonly number[] | undefined,
@@ -71,10 +69,7 @@ export class ServedShards {
     return [...this.#consumers.values()].flatMap(({ watched }) => watched);
   }
 
-  /**
-   * Begins with those that are new, and stops with those that are gone. @returns all that it takes jobs from
-   * now.
-   */
+  /** Start new shards, and stop those that are gone. @returns all shards that it takes jobs from now. */
   serve(shards: ShardsInForce): readonly QueueShard[] {
     if (this.#isStopped) return [];
     const inForce = shards.inForce().filter((_shard, i) => this.only?.includes(i) ?? true);

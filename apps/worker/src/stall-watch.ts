@@ -10,25 +10,25 @@ export interface StallWatchContext {
   readonly servedShards: Pick<ServedShards, 'watched'>;
   readonly standings: Pick<QueueStandings, 'hasWaiting'>;
   readonly redis: Pick<RedisClient, 'set'>;
-  /** For how long a worker may do nothing while jobs wait. Milliseconds. */
+  /** How long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
   readonly emit: Emit;
 }
 
 interface Standstill {
   readonly steps: number;
-  /** How many checks in a row have found jobs that wait, and nothing done since the one before. */
+  /** How many checks in a row have found waiting jobs, and no step since the check before. */
   readonly checks: number;
 }
 
-// Counted in checks and not by the clock: a process that was stopped itself has checked nothing meanwhile.
+// Counted in checks and not by the clock: a process that was itself stopped has checked nothing meanwhile.
 const CHECKS = 4;
 const PATIENCE_MS = 1_000;
 const WRITE_CHECK_MS = 1_000;
 
 /**
- * Finds out when this worker takes nothing although jobs wait: then it is of no use, and a new one in its
- * place may be. It is not to blame while Redis is away or takes no writes, and keeps what it has until then.
+ * Detects that this worker takes no jobs although some wait: then it is useless, and a new one in its place
+ * may help. It is not to blame while Redis is away or refuses writes, and keeps its last result until then.
  */
 export class StallWatch {
   readonly #standstills = new WeakMap<WatchedQueue, Standstill>();

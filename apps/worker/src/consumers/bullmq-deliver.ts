@@ -26,18 +26,21 @@ export type DeliveryConsumerContext = OpenWorkerContext &
   DeliverContext & {
     readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'work'>;
     readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
-    /** Of all shards together. */
+    /** Over all shards together. */
     readonly deliveryCapacity: SharedCapacity;
-    /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
+    /** How long `stop` lets running attempts finish. Milliseconds. */
     readonly stopDeadlineMs: number;
   };
 
-// Before the lock is over, so that a request is on its way while the job is ours still.
+// Before the lock ends, so that a request leaves while this process still owns the job.
 const LOCK_MARGIN_MS = 500;
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE_DELAY_MS = 1_000;
 
-/** Takes a shard's deliveries off their queue, one attempt a run, and tells BullMQ when to run a job again. */
+/**
+ * Takes a shard's deliveries off their queue, one attempt for each run, and tells BullMQ when to run a job
+ * again.
+ */
 export class DeliveryConsumer {
   readonly #dueDeliveries: DueDeliveries;
   readonly #worker: BullmqWorker<DeliveryJob>;
@@ -51,7 +54,7 @@ export class DeliveryConsumer {
     this.#worker = openWorker<DeliveryJob>(
       context,
       { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs },
-      // With a third parameter, BullMQ tells it when the job is cancelled.
+      // With a third parameter, BullMQ reports here when the job is cancelled.
       (job, token, abortSignal) => this.#process(job, token, abortSignal ?? new AbortController().signal),
     );
   }
@@ -65,7 +68,7 @@ export class DeliveryConsumer {
     this.#dueDeliveries.start();
   }
 
-  /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
+  /** Take no more jobs; let running attempts finish, and put them back after the deadline. */
   async stop(): Promise<void> {
     await Promise.all([this.#worker.stop(), this.#dueDeliveries.stop()]);
   }
@@ -91,7 +94,7 @@ export class DeliveryConsumer {
     }
   }
 
-  // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no attempt.
+  // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
   async #attempt(job: Job<DeliveryJob>, run: DeliveryRun, abortSignal: AbortSignal): Promise<DeliverResult> {
     const { placement, emit } = this.context;
     try {
@@ -111,7 +114,7 @@ export class DeliveryConsumer {
   }
 }
 
-// Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people.
+// Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
 function readRun(job: Job<DeliveryJob>, lockDurationMs: number): DeliveryRun {
   const parts = parseDeliveryId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);

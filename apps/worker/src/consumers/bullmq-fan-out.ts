@@ -35,7 +35,7 @@ export interface EventWorkerContext
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
-  /** Of all shards together. */
+  /** Over all shards together. */
   readonly eventCapacity: SharedCapacity;
 }
 
@@ -43,8 +43,8 @@ export interface EventWorkerContext
 export const FAN_OUT_CONCURRENCY = 32;
 
 /**
- * Open what takes a shard's events off the queue: to the dead letters with what is invalid, to the fan-out with
- * all else. Those of an erased account are dropped: nothing of it is to be stored again.
+ * Open the worker of a shard's events: invalid ones go to the dead letters, all others to the fan-out. Events
+ * of an erased account are dropped: none of its data must be stored again.
  */
 export function openEventWorker(context: EventWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
   const { redis, eventCapacity: capacity, emit } = context;
@@ -107,7 +107,7 @@ async function readOrError(context: EventWorkerContext, job: EventJob): Promise<
 async function fanOut(context: EventWorkerContext, { event, source }: ReadEvent): Promise<void> {
   const subscriptions = await context.subscriptions.current(event.accountId);
   await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
-  // The API has announced its own.
+  // The API has announced its own events.
   if (source === 'http') return;
   context.emit({
     name: 'event.accepted',
@@ -126,7 +126,7 @@ async function reject(
 ): Promise<void> {
   const reason = describeRefusal(error.message, error.validationErrors);
   const displaced = await deadLetters.keep(job, error).catch((failure: unknown) => {
-    // What is nested too deeply to be written again stays where it is written already, among the failed.
+    // Data that are nested too deeply to be written again stay in the failed job.
     throw failure instanceof RangeError ? new UnrecoverableError(reason) : failure;
   });
   emit({ name: 'event.rejected', jobId: job.id, code: error.code, reason });

@@ -14,27 +14,27 @@ export interface OpenWorkerContext {
 export interface OpenWorkerOptions {
   readonly queue: string;
   readonly shard: QueueShard;
-  /** Jobs under way at the same time, those of other workers with the same one included. */
+  /** Jobs running at the same time, including those of other workers with the same capacity. */
   readonly capacity: SharedCapacity;
-  /** How often it looks for jobs whose lock is over: so much later at most it has them. Milliseconds. */
+  /** How often it looks for jobs with an expired lock: it has them later by at most this. Milliseconds. */
   readonly stalledCheckMs?: number;
   readonly stopDeadlineMs?: number;
 }
 
-// So a dead worker's jobs are taken over a quarter of the lock's time after it is over, at most.
+// A dead worker's jobs are taken over at most a quarter of the lock's time after its end.
 const STALLED_CHECKS_PER_LOCK = 4;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
-// What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy
-// that is out of order for as long as events are kept (14 days, a start every 5 seconds) does.
+// Ends a job that kills each worker that takes it. More starts than retries can add up to, and than a broken
+// proxy causes in the whole retention (14 days, a start every 5 seconds).
 const MAX_STARTS = 300_000;
-// So often an idle worker asks although nothing has woken it, and a second later it takes a connection that
-// says nothing for dead.
+// An idle worker asks this often although nothing has woken it. A second later it takes a silent connection
+// for dead.
 const ASK_AFTER_S = 10;
-// BullMQ waits so long before it tries again what a broken connection has kept it from.
+// BullMQ waits this long before it repeats a command that a broken connection has stopped.
 const RETRY_DELAY_MS = 500;
 
-/** Open what takes a queue's jobs in a shard. It takes none before it is started. */
+/** Open a worker of a queue in a shard. It takes no jobs before it is started. */
 export function openWorker<Data>(
   { redis, lockDurationMs, emit }: OpenWorkerContext,
   { queue, shard, capacity, stalledCheckMs, stopDeadlineMs }: OpenWorkerOptions,
@@ -52,14 +52,14 @@ export function openWorker<Data>(
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
     runRetryDelay: RETRY_DELAY_MS,
-    // What became of a job is on our own record; a job that failed nonetheless is kept, to be looked into.
+    // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
     settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
   });
   worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
   worker.on('failed', (job, error) => {
     if (error instanceof RetryLater) return;
-    // BullMQ knows by then when it finished, unless it runs it again.
+    // BullMQ has set the time of its end by then, unless it runs it again.
     emit({
       name: 'job.failed',
       queue,
@@ -71,13 +71,13 @@ export function openWorker<Data>(
   return worker;
 }
 
-// For an error of ours that got here unforeseen, such as a reply that Redis should not give.
+// For an unexpected error of this code, such as a reply that Redis should not give.
 const UNFORESEEN_DELAY_MS = 5_000;
 
-/** How a failed attempt tells BullMQ's backoff when to run the job again. */
+/** Tells BullMQ's backoff when to run a failed job again. */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
-  // BullMQ stores the stack with the job. This is no fault, and a pending delivery is to be small.
+  // BullMQ stores the stack with the job. This is no error, and a pending delivery must stay small.
   override readonly stack = '';
 
   constructor(

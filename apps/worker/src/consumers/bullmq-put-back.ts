@@ -9,7 +9,7 @@ import { DelayedError, ErrorCode, type Job, UnrecoverableError, WaitingError } f
 
 const FIRST = 1;
 
-// What BullMQ says of a job that is not ours any more.
+// BullMQ's errors for a job that this worker has lost.
 const NOT_OURS: readonly unknown[] = [
   ErrorCode.JobLockMismatch,
   ErrorCode.JobLockNotExist,
@@ -18,9 +18,9 @@ const NOT_OURS: readonly unknown[] = [
 ];
 
 /**
- * Delays a job without counting an attempt. One that another worker has taken over meanwhile stays as it is.
+ * Delay a job without counting an attempt. A job that another worker has taken over meanwhile stays as it is.
  *
- * @throws DelayedError always, which tells BullMQ that the job is not at its end.
+ * @throws DelayedError always, which tells BullMQ that the job has not ended.
  */
 export async function delayJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
   await unlessLost(job.moveToDelayed(systemClock() + delayMs, token));
@@ -28,12 +28,12 @@ export async function delayJob(job: Job, token: string | undefined, delayMs: num
 }
 
 /**
- * Puts a job back, to be taken next. One that another worker has taken over meanwhile stays as it is.
+ * Put a job back, to be taken next. A job that another worker has taken over meanwhile stays as it is.
  *
- * @throws WaitingError always, which tells BullMQ that the job is not at its end.
+ * @throws WaitingError always, which tells BullMQ that the job has not ended.
  */
 export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
-  // With its priority it would be where it was when it came, and that may be far behind by now.
+  // Its priority would return it to its original position, which may be far behind by now.
   if (job.priority > 0) await unlessLost(job.changePriority({ priority: FIRST }));
   await unlessLost(job.moveToWait(token));
   throw new WaitingError();
@@ -48,12 +48,12 @@ async function unlessLost(move: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Puts a job back whose work is done in steps, once one is done.
+ * Put a job with several steps back after one of them.
  *
- * BullMQ counts each step as a start. Work of many steps would look like a job that kills each worker that
- * takes it, so the count begins anew with each step that came to its end.
+ * BullMQ counts each step as a start. A job of many steps would look like one that kills each worker that
+ * takes it, so the count starts again with each finished step.
  *
- * @throws DelayedError always, which tells BullMQ that the job is not at its end.
+ * @throws DelayedError always, which tells BullMQ that the job has not ended.
  */
 export async function putBackForNextStep(
   job: Job,
@@ -68,11 +68,11 @@ export async function putBackForNextStep(
 const SOON_MS = 1_000;
 
 /**
- * Does a job's work; when that breaks off, for Redis could not take all of it, puts the job back for a
- * second, whatever the job's own options say about attempts.
+ * Do a job's work. When Redis could not accept all of it, put the job back for a second, whatever the job's
+ * own options say about attempts.
  *
- * @throws UnrecoverableError when the work does: no later run would go better. DelayedError when the job
- *   is put back.
+ * @throws UnrecoverableError when the work does: no later run would succeed. DelayedError when the job is put
+ *   back.
  */
 export async function orTryAgainSoon<Result>(
   work: () => Promise<Result>,
@@ -95,9 +95,9 @@ const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 600_000;
 
 /**
- * Delays a job whose data this process can't read. It uses up no attempt, and waits longer each time.
+ * Delay a job whose data this process can't read. It uses no attempt, and waits longer each time.
  *
- * @throws DelayedError when it has delayed the job, which tells BullMQ that the job is not at its end.
+ * @throws DelayedError when it has delayed the job, which tells BullMQ that the job has not ended.
  */
 export async function delayTooNew(job: Job, token: string | undefined, emit: Emit): Promise<void> {
   const version = versionOfJob(job.data);
@@ -107,8 +107,8 @@ export async function delayTooNew(job: Job, token: string | undefined, emit: Emi
 }
 
 /**
- * How long a job waits whose endpoint's secrets can't be read. An operator has to bring the key or mend the
- * record, and until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a number:
- * this makes a week of them.
+ * How long a job waits while its endpoint's secrets can't be read. An operator has to provide the key or
+ * repair the record. Until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a
+ * number: this makes them last a week.
  */
 export const UNREADABLE_SECRET_DELAY_MS = 60_000;

@@ -12,7 +12,7 @@ export type ReplayWorkerContext = OpenWorkerContext & StepReplayContext;
 
 const REPLAY_CONCURRENCY = 8;
 
-/** Open what takes replays off their queue. */
+/** Open the worker of replays. */
 export function openReplayWorker(context: ReplayWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
   const options = { queue: REPLAYS_QUEUE, shard, concurrency: REPLAY_CONCURRENCY };
   return openStepwiseWorker(context, options, async (job) => {
@@ -26,7 +26,7 @@ export type ErasureWorkerContext = OpenWorkerContext & StepErasureContext;
 
 const ERASURE_CONCURRENCY = 2;
 
-/** Open what takes accounts that are being erased off their queue. */
+/** Open the worker of accounts that are being erased. */
 export function openErasureWorker(
   context: ErasureWorkerContext,
   shard: QueueShard,
@@ -48,7 +48,10 @@ interface StepwiseWorkerOptions {
   readonly concurrency: number;
 }
 
-/** Open what does one step of a job's work a run, and puts the job back until the next one. None is urgent. */
+/**
+ * Open a worker that does one step of a job for each run, and puts the job back for the next one. None is
+ * urgent.
+ */
 export function openStepwiseWorker<Data>(
   context: OpenWorkerContext,
   { queue, shard, concurrency }: StepwiseWorkerOptions,

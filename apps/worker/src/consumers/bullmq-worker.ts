@@ -9,16 +9,16 @@ import { z } from 'zod';
 export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** How many jobs may be under way, those of other workers with the same one included. */
+  /** How many jobs may run, including those of other workers with the same capacity. */
   readonly capacity: SharedCapacity;
-  /** How long `stop` waits for jobs under way before it cancels them. Milliseconds; unless given, for ever. */
+  /** How long `stop` waits for running jobs before it cancels them. Milliseconds; absent: for ever. */
   readonly stopDeadlineMs?: number | undefined;
 }
 
-// BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. A worker that has
-// sent something then and can't record it would lose its job to another one, which sends it again. KEYS:
-// stalled. ARGV: what the keys of jobs begin with, for how long, then the id and the token of each. Gives the
-// ids of those that are not ours any more.
+// BullMQ's own script sets each lock again, which Redis refuses while it is out of memory. A worker that has
+// sent a request then and can't record it would lose its job to another one, which sends it again. KEYS:
+// stalled. ARGV: prefix of the jobs' keys, for how long, then the id and the token of each. Gives the ids of
+// the jobs that this worker has lost.
 const EXTEND_LOCKS = defineScript(`
   local lost = {}
   for i = 3, #ARGV, 2 do
@@ -31,8 +31,8 @@ const EXTEND_LOCKS = defineScript(`
   end
   return lost`);
 
-// Takes the marker away that wakes workers if nothing waits: then it gives when the next delayed job is due,
-// or 0. KEYS: wait, prioritized, delayed, marker.
+// Removes the marker that wakes workers if nothing waits: then it gives when the next delayed job is due, or
+// 0. KEYS: wait, prioritized, delayed, marker.
 const REST_WHEN_DRAINED = defineScript(`
   if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return false end
   redis.call('ZREM', KEYS[4], '0')
@@ -45,30 +45,31 @@ const lostSchema = z.array(z.string());
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
 
-// Above the ten seconds that BullMQ waits to be woken, and the one after which it makes a connection anew.
+// Longer than the ten seconds that BullMQ waits for a wake-up, and the second after which it replaces a
+// connection.
 const WOKEN_WITHIN_MS = 15_000;
 
-// Far longer than what was fetched takes from Redis' answer to the processor.
+// Far longer than a fetched job takes from Redis' reply to the processor.
 const ARRIVAL_MS = 500;
 
-/** What BullMQ 6.7 keeps to itself of its main loop. */
+/** Private members of BullMQ 6.7's main loop. */
 interface MainLoop {
-  /** The loop looks how many jobs it may take when one ends, or when something is added here. */
+  /** The loop checks how many jobs it may take when one ends, or when a promise is added here. */
   readonly mainLoopQueue?: { add(nothing: Promise<void>): void } | null;
-  /** Set while it waits to be woken. */
+  /** Set while it waits for a wake-up. */
   readonly waiting: Promise<number> | null;
-  /** Nothing waits: it waits to be woken before it fetches again, or until `blockUntil`. */
+  /** Nothing waits: it waits for a wake-up, or until `blockUntil`, before it fetches again. */
   drained: boolean;
   /** When the next delayed job is due; 0 if there is none. Unix time in milliseconds. */
   blockUntil: number;
-  /** Resolves when it is woken, or has waited for long enough, with the next `blockUntil`. */
+  /** Resolves at a wake-up, or after the longest wait, with the next `blockUntil`. */
   waitForJob(blockUntil: number): Promise<number>;
 }
 
 /**
- * A worker that keeps what it has: a job stays its own for as long as the process lives and reaches Redis;
- * what was fetched for it over a connection that broke is given back at once; a job that fails for good stays
- * to be looked into, and one that is done goes, whatever its options say.
+ * A worker that never loses its jobs. A job belongs to it as long as the process lives and reaches Redis.
+ * Jobs that were fetched over a connection that broke are given back at once. A job that fails for good is
+ * kept for people, and a finished one is removed, whatever its options say.
  */
 export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   readonly #redis: RedisClient;
@@ -76,10 +77,10 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   readonly #underWay = new Set<string>();
   readonly #capacity: SharedCapacity;
   readonly #stopDeadlineMs: number | undefined;
-  /** How many jobs are at work at the same time. */
+  /** How many jobs are running. */
   #running = 0;
   #steps = 0;
-  /** Jobs that were given back, with the token of their fetch: BullMQ may hand them over all the same. */
+  /** Jobs that were given back, with the token of their fetch: BullMQ may still hand them over. */
   readonly #givenBack = new Set<string>();
 
   constructor(
@@ -102,7 +103,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     void this.run();
   }
 
-  /** Takes no more jobs, and lets those under way come to their end; after the deadline it cancels them. */
+  /** Take no more jobs, and let running ones finish; cancel them after the deadline. */
   async stop(): Promise<void> {
     const deadline = this.#stopDeadlineMs && setTimeout(() => this.cancelAllJobs(), this.#stopDeadlineMs);
     await this.close();
@@ -117,7 +118,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     return !this.#mainLoop.drained;
   }
 
-  /** Counts up whenever a job is begun, or comes to its end. */
+  /** Counts up whenever a job begins or ends. */
   get steps(): number {
     return this.#steps;
   }
@@ -129,8 +130,8 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   /**
-   * What a job's end brings along begins at once: BullMQ's loop would come to it when it is done with
-   * fetching others. While the loop waits to be woken there is nothing that could be brought along.
+   * A job that was fetched at another job's end begins at once: BullMQ's loop would start it only after
+   * fetching others. While the loop waits for a wake-up no job can be fetched in this way.
    */
   override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
@@ -148,8 +149,8 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   /**
-   * By itself BullMQ learns that nothing more waits from a fetch that comes back empty, and wakes somebody
-   * for each job that it fetches: three round trips for a job that comes alone.
+   * BullMQ itself learns from an empty fetch that no more jobs wait, and wakes a worker for each job that it
+   * fetches: three round trips for a job that comes alone.
    */
   protected override async moveToActive(token: string, name?: string): Promise<Job<Data>> {
     const rest = this.#restWhenDrained();
@@ -181,7 +182,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     signal?: AbortSignal,
   ): Promise<unknown> {
     const jobId = job.id ?? '';
-    // Another worker may be at it: this one leaves it alone, and takes the next one.
+    // Another worker may be running it: this one leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
     this.#underWay.add(jobId);
     this.#steps += 1;
@@ -196,14 +197,14 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   protected override createJob(json: JobJson, jobId: string): Job<Data> {
     const job = this.#read(json, jobId);
     job.opts.backoff ??= OUR_BACKOFF;
-    // Producers set these for queues of their own. Here the one would take away what nobody has seen; the
-    // other would leave what was done, with its payload, where no retention and no erasure looks for it.
+    // Producers set these for queues of their own. Here the first would remove jobs that nobody has seen; the
+    // second would leave finished jobs, with their payload, where no retention and no erasure looks for it.
     if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
     if (job.opts.removeOnComplete !== undefined) delete job.opts.removeOnComplete;
     return job;
   }
 
-  // By itself BullMQ would drop such a job, find it again when its lock has expired, for ever.
+  // BullMQ itself would drop such a job, find it again when its lock has expired, and so on for ever.
   #read(json: JobJson, jobId: string): Job<Data> {
     try {
       return super.createJob(json, jobId);
@@ -214,16 +215,16 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     }
   }
 
-  // BullMQ's loop fetches all that it may take, one round trip after the other, before it begins with one.
+  // BullMQ's loop fetches all jobs that it may take, one round trip after the other, before it begins with
+  // one.
   #fetchOneAhead(): void {
     this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity.limitOf(this)), 1);
   }
 
   /**
-   * BullMQ makes a connection anew that has waited for too long: it closes it, waits for its end without a
-   * bound, and opens it again. `connect()` comes to an end and the connection comes back, but a client that
-   * breaks just before it is closed may never say that it has ended. What fetches next waits for Redis as
-   * long as it takes.
+   * BullMQ replaces a connection that has waited for too long: it closes it, waits for its end without a
+   * bound, and opens it again. `connect()` finishes and the connection comes back, but a client that breaks
+   * just before it is closed may never report its end. The next fetch waits for Redis as long as it takes.
    */
   #neverWaitInVain(): void {
     const loop = this.#mainLoop;
@@ -236,16 +237,16 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     return this as unknown as MainLoop;
   }
 
-  /** When the next delayed job is due, or 0; `undefined` if there is something to fetch, or not known. */
+  /** When the next delayed job is due, or 0; `undefined` if a job can be fetched, or that is not known. */
   async #restWhenDrained(): Promise<number | undefined> {
-    // Behind the fetch that goes out in this turn of the event loop.
+    // After the fetch that goes out in this turn of the event loop.
     await immediate();
     const { wait: waiting, prioritized, delayed, marker } = this.#keys;
     try {
       const nextDueAt = await REST_WHEN_DRAINED(this.#redis, [waiting, prioritized, delayed, marker], []);
       return nextDueAt === null ? undefined : Number(nextDueAt);
     } catch {
-      // The fetch fails too, or the next one, and tells why.
+      // The fetch fails too, or the next one, and reports the reason.
       return undefined;
     }
   }
@@ -257,20 +258,22 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   };
 
   /**
-   * Redis may have made a job ours in a response that a broken connection has swallowed. No other worker
-   * would have it before its lock has expired.
+   * Redis may have given this worker a job in a reply that a broken connection has lost. No other worker
+   * would get it before its lock has expired.
    */
   async #giveLostBack(): Promise<void> {
     const suspects = await this.#fetchedElsewhere();
     if (suspects.size === 0) return;
-    // A response of the new connection may be on its way still.
+    // A reply on the new connection may still be on its way.
     await wait(ARRIVAL_MS);
     for (const [jobId, token] of await this.#fetchedElsewhere()) {
       if (suspects.get(jobId) === token && !this.closing) await this.#giveBack(jobId, token);
     }
   }
 
-  /** Jobs that are ours according to Redis, and that we know nothing of, with the tokens of their fetch. */
+  /**
+   * Jobs that Redis has given to this worker and that it knows nothing of, with the tokens of their fetch.
+   */
   async #fetchedElsewhere(): Promise<ReadonlyMap<string, string>> {
     const active = await this.#redis.lrange(this.#keys.active, 0, -1);
     const unknown = active.filter((jobId) => !this.#underWay.has(jobId));
@@ -287,7 +290,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     this.#givenBack.add(givenBackKey(jobId, token));
     const job = await Job.fromId<Data>(this, jobId);
     await job?.moveToWait(token);
-    // BullMQ wakes nobody for a job with a priority that is put back.
+    // BullMQ wakes no worker for a job with a priority that is put back.
     await this.#redis.zadd(this.#keys.marker, 0, '0');
   }
 }
@@ -296,20 +299,20 @@ function givenBackKey(jobId: string, token: string): string {
   return `${token} ${jobId}`;
 }
 
-/** One of those that take jobs by the same capacity. */
+/** A user of a shared capacity. */
 export interface Sharer {
-  /** Its jobs that are under way. */
+  /** The number of its running jobs. */
   readonly taken: number;
-  /** Whether there may be more for it to take. */
+  /** Whether more jobs may wait for it. */
   readonly wantsMore: boolean;
-  /** To be called when others may have left it room. */
+  /** Called when others may have left it room. */
   takeMore(): void;
 }
 
 /**
- * How many jobs may be under way in this process, whichever of several queues they are from. What one does
- * not use is the others'; of what is short, each that wants more has an equal part. One at least each may
- * always have, so that there can be more by as many as there are queues, less one.
+ * How many jobs may run in this process, over several queues. Capacity that one queue does not use goes to
+ * the others. When it is short, all that want more have an equal part. Each may always have at least one, so
+ * the total can exceed the capacity by the number of queues, less one.
  */
 export class SharedCapacity {
   readonly #sharers = new Set<Sharer>();
@@ -325,13 +328,13 @@ export class SharedCapacity {
     this.tellOthers(sharer);
   }
 
-  /** How many there may be from now on. */
+  /** Set how many may run from now on. */
   setCapacity(capacity: number): void {
     this.capacity = capacity;
     for (const sharer of this.#sharers) sharer.takeMore();
   }
 
-  /** How many jobs of one may be under way, as things stand. */
+  /** How many jobs of one sharer may run at present. */
   limitOf(sharer: Sharer): number {
     const others = [...this.#sharers].filter((one) => one !== sharer);
     const share = Math.floor(this.capacity / (1 + others.filter(({ wantsMore }) => wantsMore).length));
@@ -342,7 +345,7 @@ export class SharedCapacity {
     return Math.max(this.capacity - kept, 1);
   }
 
-  /** That one has fewer jobs under way than before, or no more to take. */
+  /** Call it when a sharer has fewer running jobs than before, or no more to take. */
   tellOthers(sharer: Sharer): void {
     for (const other of this.#sharers) if (other !== sharer) other.takeMore();
   }

@@ -8,11 +8,11 @@ export interface TestQueues extends TestRedis {
   /** For a worker on them, over a connection of its own: while there are no jobs, it blocks. */
   readonly context: OpenWorkerContext;
   readonly shard: QueueShard;
-  /** What the worker announces. */
+  /** The worker's signals. */
   readonly signals: SignalRecord;
 }
 
-/** Queues of a test's own, in an empty database. */
+/** Queues for one test, in an empty database. */
 export async function openTestQueues(): Promise<TestQueues> {
   const database = await openTestRedis();
   const signals = recordSignals();
