@@ -17,14 +17,14 @@ export function createApp(context: ApiContext): Express {
   const { config, probes, inspectedQueues, emit } = context;
   const app = express();
   app.disable('x-powered-by');
-  // An ETag would cost a hash of every answer, and nothing here is cached by clients.
+  // An ETag would cost a hash of every response, and clients cache nothing here.
   app.disable('etag');
-  // Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges.
+  // The proxies whose `X-Forwarded-For` is trusted: a number of hops, or address ranges.
   app.set('trust proxy', config.TRUST_PROXY);
   app.use(beginRequests(context));
   app.use(securityHeaders);
   app.use(refuseBadHead);
-  // Before the log: probes come every few seconds and say nothing about how the API is used.
+  // Before the log: probes come every few seconds and say nothing about the use of the API.
   mountProbes(app, probes);
   app.use(announceRequests(context));
   if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
@@ -38,16 +38,16 @@ export function createApp(context: ApiContext): Express {
   return app;
 }
 
-/** For answers that are data: a browser that is led to one may load, run and frame nothing. */
+/** For responses with data: a browser that is led to one may load, run and frame nothing. */
 export const securityHeaders = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
     directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
   },
   xFrameOptions: { action: 'deny' },
-  // What else lives below this host's name is not ours to decide.
+  // Other services below this host's name are not this product's to decide about.
   strictTransportSecurity: { includeSubDomains: false },
-  // What they are about, pages and browsers of long ago, is not here; each would go out with each answer.
+  // These concern pages and old browsers, which are not served here; each would go out with each response.
   originAgentCluster: false,
   xDnsPrefetchControl: false,
   xDownloadOptions: false,
@@ -55,15 +55,15 @@ export const securityHeaders = helmet({
   xXssProtection: false,
 });
 
-// Longer than any id or cursor of ours, shorter than what proxies let through.
+// Longer than any id or cursor, shorter than proxies allow.
 const MAX_URL_LENGTH = 8 * 1024;
-// Node passes over the headers beyond its `maxHeadersCount` in silence, so they are counted below it.
+// Node silently ignores headers beyond its `maxHeadersCount`, so they are counted below it.
 const MAX_HEADERS = 100;
 
-/** Before anything else looks at them. The size of all headers together is the HTTP server's to limit. */
+/** Before any other check. The HTTP server limits the size of all headers together. */
 export const refuseBadHead: RequestHandler = (request, _response, next) => {
   const { url, rawHeaders, headers, httpVersion } = request;
-  // RFC 9112, 3.2. Node would do the same, without a word of why.
+  // RFC 9112, 3.2. Node would do the same, without an explanation.
   if (headers.host === undefined && httpVersion !== '1.0') {
     throw new AppError('malformed_request', 'The header "Host" is missing.');
   }

@@ -32,13 +32,11 @@ export interface Api {
   readonly emit: Emit;
   /** The port that it listens on, which differs from the configured one if that is 0. */
   readonly port: number;
-  /** In the order in which they are to be stopped. */
+  /** In the order in which they must stop. */
   readonly parts: readonly Stoppable[];
 }
 
-/**
- * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away.
- */
+/** Build the API, and start it once Redis replies: earlier clients would be refused. */
 export async function composeApi(
   config: ApiConfig,
   listeners: readonly SignalListener[],
@@ -132,7 +130,7 @@ export async function composeApi(
   };
 }
 
-// A process that listens to its own machine alone is being tried out, or has a proxy that passes on a host of its own.
+// A process that listens to its own machine only is a trial, or has a proxy that passes on a host of its own.
 const OWN_MACHINE = /^(?:localhost|127\..*|::1)$/;
 
 function warnOfAnyHost({ PORTAL, PUBLIC_URL, API_HOST }: ApiConfig, emit: Emit): void {

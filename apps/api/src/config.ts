@@ -52,7 +52,8 @@ export const portalSettings = {
     ),
 };
 
-// Not `null`, which a browser calls itself what has no origin, nor anything that a policy would read as more than one.
+// Not `null`, a browser's name for a page without an origin, nor anything that a policy would read as several
+// origins.
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, origin, pathname, search, hash, username } = new URL(text);
@@ -60,7 +61,7 @@ function isOrigin(text: string): boolean {
   return /^https?:$/.test(protocol) && isWhole && /^[a-z]+:\/\/[\w.:[\]-]+$/.test(origin);
 }
 
-/** With what docs/configuration.md says of each. */
+/** With their descriptions in docs/configuration.md. */
 export const apiSettings = z
   .object({
     ...commonSettings,

@@ -60,7 +60,7 @@ import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import type { Drain, ProbeOptions } from './http/probes';
 
-/** What the process has before it opens anything in Redis. */
+/** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
   readonly config: ApiConfig;
   readonly redis: RedisClient;
@@ -75,12 +75,12 @@ export interface ProcessContext {
   readonly emit: Emit;
 }
 
-/** Everything that the API's routes and use cases work with. Each function names the few members that it uses. */
+/** Everything that the API's routes and use cases need. Each function names the few members that it uses. */
 export type ApiContext = ReturnType<typeof openContext>['context'];
 
 /**
- * Opens all that the API keeps in Redis and on queues. `streams` are responses that go on until they are stopped, so they
- * stop before the HTTP server; `parts` stop after it. Both are in the order in which they are to be stopped.
+ * Open all stores and queues of the API. `streams` are responses that go on until they are stopped, so they
+ * stop before the HTTP server; `parts` stop after it. Both are in the order in which they must stop.
  */
 export function openContext(process: ProcessContext) {
   const { stores, parts } = openStores(process);
@@ -126,7 +126,7 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const parts: readonly Stoppable[] = [
     { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
     { name: 'operational events', stop: () => operationalEvents.stop() },
-    // These two have something to write still when a process stops.
+    // These two still write when a process stops.
     { name: 'event releaser', stop: () => eventReleaser.stop() },
     { name: 'usage recorder', stop: () => usageRecorder.stop() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
@@ -204,7 +204,7 @@ function urlRulesOf(config: ApiConfig) {
 
 type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
 
-/** The use cases that are objects still, and what else has a state in memory. */
+/** The parts with a state in memory. */
 function openUseCases(stores: StoresContext) {
   const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
   const context = stores;

@@ -84,7 +84,7 @@ function pathsOf(routes: readonly Route[], components: Components): Json {
   return paths;
 }
 
-/** The requests that endpoints receive: one entry for each built-in event type. */
+/** The requests to endpoints: one entry for each built-in event type. */
 function describeDeliveries(components: Components): Json {
   return Object.fromEntries(
     catalogue.map((eventType) => [eventType.name, { post: describeDelivery(eventType, components) }]),
@@ -119,7 +119,7 @@ function inPascalCase(name: string): string {
   return name.replace(/(?:^|[._])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** What each delivery carries. `X-Service-Signature` is the default of a name that operators can change. */
+/** The headers of each delivery. `X-Service-Signature` is the default of a name that operators can change. */
 const deliveryHeaders = {
   WebhookId: header('webhook-id', "The event's id, the same on every attempt: by it duplicates are known."),
   WebhookTimestamp: header('webhook-timestamp', 'When this attempt was made, in Unix seconds.', '1614265330'),

@@ -1,7 +1,9 @@
 import { endpointSettings, type Setting } from '@hookferry/core/domain/endpoint-settings';
 import type { Json } from './operation';
 
-/** What members and parameters mean that have no description of their own, by name: it is the same wherever they are. */
+/**
+ * The descriptions of members and parameters without one of their own, by name: it is the same everywhere.
+ */
 const BY_NAME: Readonly<Record<string, string>> = {
   ...describeSettings(),
   aborted: 'Those that ended because the receiver answered 410.',

@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 
-/** What OpenAPI calls a route. */
+/** A route as an OpenAPI operation. */
 export function describeRoute(route: Route, components: Components): Json {
   const { operationId, summary, request, responses } = route;
   return {
@@ -124,14 +124,14 @@ function typeOf({ isLines, isEvents }: DeclaredResponse): string {
   return isLines ? NDJSON_TYPE : 'application/json';
 }
 
-/** What can become of a request to any route: it needs a good key or code, a known query and the store. */
+/** The possible errors of any route: it needs a valid key or code, a known query and the store. */
 const OF_ALL: readonly ErrorCode[] = [
   'unauthenticated',
   'invalid_request',
   'rate_limited',
   'storage_unavailable',
 ];
-/** Of one that needs a key: that has scopes, and an account. */
+/** Of a route with a key, which has scopes and an account. */
 const OF_KEY: readonly ErrorCode[] = ['insufficient_scope', 'operator_only', 'not_found'];
 const OF_BODY: readonly ErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type'];
 const OF_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
@@ -145,7 +145,7 @@ const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds until it makes sense to ask again.', schema: { type: 'integer' } },
 };
 
-/** The errors that a route can answer, by status. They follow from what it is and from those that it names. */
+/** A route's errors, by status. They follow from its properties and from the errors that it names. */
 function problemResponses(route: Route): Record<string, Json> {
   const codes = [...new Set(codesOf(route))];
   const statuses = [...new Set(codes.map(statusOf))].sort((a, b) => a - b);
@@ -159,7 +159,7 @@ function problemResponses(route: Route): Record<string, Json> {
   return { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Problem' } };
 }
 
-/** For what can befall any request, such as a fault of ours. */
+/** For errors of any request, such as a failure of the service. */
 export const anyProblem = { description: 'Any other error.', ...problemContent() };
 
 function codesOf({ scope, request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
@@ -191,17 +191,17 @@ export type Json = Readonly<Record<string, unknown>>;
 export class Components {
   readonly schemas: Record<string, unknown> = {};
 
-  /** What a client may send. Where the schema transforms, this is its state before. */
+  /** The schema of input. Where the schema transforms, this is its form before. */
   ofRequest(schema: z.ZodType): Json {
     return this.#convert(schema, 'input');
   }
 
-  /** What is answered. */
+  /** The schema of output. */
   ofResponse(schema: z.ZodType): Json {
     return this.#convert(schema, 'output');
   }
 
-  // Inside of another one, also a schema with a name of its own becomes a reference.
+  // Inside of another one, a schema with a name of its own becomes a reference too.
   #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
     const converted = z.toJSONSchema(z.object({ schema }), { io, override: simplify });
     const { $defs = {}, properties } = pointIntoComponents(converted);
@@ -210,8 +210,8 @@ export class Components {
   }
 }
 
-// zod's pattern of a time is 200 characters long and says no more than the format; `readOnly` would mean that a client
-// must not send it, and not that nobody changes it.
+// zod's pattern of a time is 200 characters long and says no more than the format; `readOnly` would mean that
+// a client must not send it, and not that nobody changes it.
 function simplify({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   delete jsonSchema.readOnly;

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { attemptOutcomes } from '../domain/attempt';
 import { disabledReasons } from '../domain/endpoint';
 
-/** What is published under a name, and what receivers can rely on. */
+/** An event type: its name, and the form of its data. */
 export interface EventType<Name extends string = string, Data extends z.ZodType = z.ZodType> {
-  /** Dotted, lower case: `<noun>.<what happened>`. */
+  /** Dotted, lower case: `<noun>.<past participle>`. */
   readonly name: Name;
-  /** Raised by this service itself, and delivered only to endpoints that ask for it by more than `*`. */
+  /** Raised by this service itself, and delivered only to endpoints that subscribe to it by more than `*`. */
   readonly isOperational?: true;
   readonly description: string;
   readonly data: Data;
@@ -20,8 +20,8 @@ function defineEventType<const Name extends string, Data extends z.ZodType>(
 }
 
 /**
- * A number without a fraction, as large as it likes: what is delivered is the text that came in, so an id or a count
- * beyond 2^53 is neither rounded nor refused.
+ * A number without a fraction, of any size: the received text is delivered, so an id or a count beyond 2^53
+ * is neither rounded nor refused.
  */
 function wholeNumber({ min }: { readonly min: number }) {
   return z
@@ -153,10 +153,13 @@ const webhookRecovered = defineEventType({
   },
 });
 
-/** What clients and producers publish. To add a type, write its file beside this one and name it here. */
+/**
+ * The types that clients and producers publish. To add a type, write its file beside this one and name it
+ * here.
+ */
 export const publishableTypes = [keywordQuickWin, briefCreated, importCompleted] as const;
 
-/** What this service itself tells an account about its webhooks, and nobody else can publish. */
+/** The types that this service raises itself about an account's webhooks. Clients can't publish them. */
 export const operationalTypes = [
   webhookDisabled,
   webhookFailing,
@@ -164,13 +167,13 @@ export const operationalTypes = [
   deliveryExhausted,
 ] as const;
 
-/** Every event type there is. */
+/** Every built-in event type. */
 export const catalogue = [...publishableTypes, ...operationalTypes] as const;
 
 type Publishable = (typeof publishableTypes)[number];
 export type KnownEventType = Publishable['name'];
 
-/** What a producer passes as `data` for a type. */
+/** The `data` that a producer passes for a type. */
 export type EventData<Name extends KnownEventType> = z.input<Extract<Publishable, { name: Name }>['data']>;
 
 export const eventTypeNames: readonly string[] = catalogue.map(({ name }) => name);

@@ -5,14 +5,14 @@ import { RE2JS } from 're2js';
 import { AppError, jsonPointer, shorten, type ValidationError } from '../platform/app-error';
 import { schemaFaultOf, UnusableRegExp } from './schema-fault';
 
-/** What is wrong with an event's `data`; nothing, if nothing is. */
+/** Give the validation errors of an event's `data`. */
 export type CheckData = (data: unknown) => readonly ValidationError[];
 
 /**
- * Makes a check out of a JSON Schema (2020-12). It refers to itself at most: nothing is fetched. Whatever the schema is like,
- * a check ends soon: data that would take too long are refused.
+ * Compile a JSON Schema (2020-12) into a check. It may refer only to itself: nothing is fetched. Any check
+ * ends soon, whatever the schema: data that would take too long are refused.
  *
- * @throws AppError `invalid_request` when it is no schema that can be relied on; an unknown keyword is a fault too.
+ * @throws AppError `invalid_request` when it is not a reliable schema; an unknown keyword is an error too.
  */
 export function compileDataSchema(schema: AnySchema): CheckData {
   const workMeter = createWorkMeter();
@@ -28,7 +28,7 @@ export function compileDataSchema(schema: AnySchema): CheckData {
   ajv.removeKeyword('uniqueItems').addKeyword(createUniqueItems(workMeter));
   meterWork(ajv, schema, workMeter);
   const validate = compile(ajv, schema);
-  // The first fault ends a check.
+  // The first error ends a check.
   return (data) => {
     workMeter.begin();
     try {
@@ -68,7 +68,7 @@ function toFault({
   };
 }
 
-// Where ajv's own words are about the object around the member that we point to.
+// Messages where ajv's own describe the object around the member that the pointer names.
 const WORDS: Readonly<Record<string, string>> = {
   required: 'is required',
   additionalProperties: 'is not a known member',
@@ -79,22 +79,25 @@ function shortenParts(pointer: string): string {
   return pointer.split('/').map(shorten).join('/');
 }
 
-// ajv points to the object around a member that is missing, or that should not be there.
+// ajv points to the object around a missing or forbidden member.
 function memberOf(params: Readonly<Record<string, unknown>>): string {
   const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
   return typeof member === 'string' ? jsonPointer([member]) : '';
 }
 
-/** For each character, beside what the size of the expression adds: it is slow, and 200,000 characters are a quarter second. */
+/**
+ * For each character, beside the expression's own size: it is slow, and 200,000 characters take a quarter of
+ * a second.
+ */
 const UNITS_A_CHARACTER = 4;
 const INSTRUCTIONS_A_UNIT = 8;
 
 /**
- * Regular expressions whose time grows with the length of a text and no faster, whatever both are like: JavaScript's own
- * would let one payload keep a process busy for years. They know no looking around and no references to what was matched
- * before, which JSON Schema advises against anyway.
+ * Regular expressions in linear time, for any text and any expression: JavaScript's own would let one payload
+ * keep a process busy for years. They know neither lookaround nor back-references, which JSON Schema advises
+ * against anyway.
  *
- * @throws Error for what is none, or would take more memory than is reasonable.
+ * @throws Error for an invalid expression, or one that would take too much memory.
  */
 function createLinearRegExp({ spend }: Pick<WorkMeter, 'spend'>): RegExpEngine {
   const engine = (pattern: string) => {
@@ -105,11 +108,11 @@ function createLinearRegExp({ spend }: Pick<WorkMeter, 'spend'>): RegExpEngine {
         spend(1 + text.length * unitsACharacter);
         return compiled.matcher(text).find();
       },
-      // By this ajv tells one from another.
+      // ajv tells one from another by this.
       toString: () => pattern,
     };
   };
-  // For checks that are written to a file, which none of ours is.
+  // For checks that are written to a file, which this product never does.
   return Object.assign(engine, { code: 'linearRegExp' });
 }
 
@@ -124,7 +127,7 @@ function compileRegExp(pattern: string): RE2JS {
 const ITEM_CHARACTERS_A_UNIT = 4;
 
 /**
- * JSON Schema's `uniqueItems` by one look at each item. ajv's own compares each with each: an array that is within the
+ * JSON Schema's `uniqueItems` in linear time. ajv's own compares each item with each: an array within the
  * limits of an event could keep a process busy for a minute.
  */
 function createUniqueItems({ spend }: Pick<WorkMeter, 'spend'>): FuncKeywordDefinition {
@@ -145,7 +148,7 @@ function areUnique(items: readonly unknown[]): boolean {
   return new Set(items.map((item) => JSON.stringify(inOrder(item)))).size === items.length;
 }
 
-// Objects with the same members are the same, in whichever order these are written.
+// Objects with the same members are equal, in any order of the members.
 function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
@@ -156,30 +159,32 @@ function inOrder(value: unknown): unknown {
 const SCHEME = /^(?:https?|ftp):\/\//i;
 
 /**
- * The format `url`: an absolute URL of the web. ajv-formats' own takes time that grows with the square of the length of a
- * text, seconds for one within the limits of an event; it also refuses addresses of private networks, which this takes.
+ * The format `url`: an absolute URL of the web. ajv-formats' own takes time that grows with the square of the
+ * length of a text, seconds for one within the limits of an event. It also refuses addresses of private
+ * networks, which this accepts.
  */
 function isUrl(text: string): boolean {
   return SCHEME.test(text) && !/\s/.test(text) && URL.canParse(text);
 }
 
 /**
- * How much work a check of one event's data may be. A unit is about what a short schema costs for one value, or a few
- * characters of a text: all of it takes one or two tenths of a second at worst, and what people write a few thousand units.
+ * The most work of a check of one event's data. A unit is about the cost of a short schema for one value, or
+ * of a few characters of a text: all units together take one or two tenths of a second at worst. Usual
+ * schemas need a few thousand units.
  */
 const MOST_WORK = 1_000_000;
-/** A part of a schema of so many characters counts as one unit for each value that it is for. */
+/** A part of a schema of this many characters counts as one unit for each value that it applies to. */
 const SCHEMA_CHARACTERS_A_UNIT = 64;
-/** A function is called for it. */
+/** Each reference calls a function. */
 const UNITS_A_REFERENCE = 4;
-/** Formats go once over a text; lengths are counted much faster. */
+/** Formats scan a text once; lengths are counted much faster. */
 const LENGTH_CHARACTERS_A_UNIT = 16;
 
 /** Counts the work of a check. */
 export interface WorkMeter {
-  /** Before each check. */
+  /** Call it before each check. */
   begin(): void;
-  /** @throws TooMuchWork when it is more than a check may be. */
+  /** @throws TooMuchWork when it exceeds the bound of a check. */
   spend(units: number): void;
 }
 
@@ -200,7 +205,7 @@ function createWorkMeter(): WorkMeter {
   };
 }
 
-// What goes over all members or items with a part of the schema.
+// Keywords that apply a part of the schema to all members or items.
 const LOOPS = [
   'items',
   'contains',
@@ -213,9 +218,9 @@ const LOOPS = [
 const REFERENCES = ['$ref', '$dynamicRef'];
 
 /**
- * Lets all that can make a check long count its work as it goes: references, which can lead to the same part again and
- * again and, in the branches of an `anyOf`, twice as often with each level; loops; and what looks at each character of a
- * text. All else is done once for each place in the schema, which has a bound.
+ * Meter all keywords that can make a check long: references, which can reach the same part repeatedly and, in
+ * the branches of an `anyOf`, twice as often with each level; loops; and keywords that read each character of
+ * a text. All others run once for each position in the schema, which has a bound.
  */
 function meterWork(ajv: Ajv2020, schema: unknown, { spend }: WorkMeter): void {
   for (const name of LOOPS) {
@@ -242,7 +247,7 @@ function meterWork(ajv: Ajv2020, schema: unknown, { spend }: WorkMeter): void {
   meter(ajv, 'format', () => (data) => spend(1 + lengthOf(data)));
 }
 
-/** The rule stays in its place among the others: what is looked at last must be. */
+/** The rule keeps its position among the others: the rule that runs last must stay last. */
 function meter(ajv: Ajv2020, name: string, workOf: (cxt: KeywordCxt) => (data: unknown) => void): void {
   const rule = ajv.RULES.all[name];
   if (typeof rule !== 'object' || !('code' in rule.definition)) {
@@ -270,7 +275,7 @@ function lengthOf(data: unknown): number {
   return typeof data === 'string' ? data.length : 0;
 }
 
-/** What a reference leads to; the whole schema, if that is not plain to see. */
+/** The target of a reference; the whole schema, if that is not obvious. */
 function targetOf(schema: unknown, reference: unknown): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#/')) return schema;
   const parts = decodeURIComponent(reference.slice('#/'.length)).split('/');

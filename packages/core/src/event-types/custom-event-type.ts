@@ -5,14 +5,14 @@ import { textSchema } from '../platform/zod-words';
 /** Longer schemas are refused: they are compiled in every process. */
 const MAX_SCHEMA_CHARACTERS = 32 * 1024;
 
-/** Deeper data, schemas and examples are of no use to anybody, and exhaust the stack of what walks them. */
+/** Deeper data, schemas and examples have no use, and exhaust the stack of code that walks them. */
 export const MAX_DEPTH = 100;
 
 const shallowSchema = z
   .unknown()
   .refine((value) => isWithin(value, MAX_DEPTH), `is more than ${MAX_DEPTH} levels deep`);
 
-/** What an operator says of an event type. */
+/** An operator's input for an event type. */
 export const eventTypeInputSchema = z
   .strictObject({
     description: textSchema(1_000).min(1),
@@ -30,7 +30,7 @@ export const eventTypeInputSchema = z
       )
       .meta({ type: ['object', 'boolean'], additionalProperties: true }),
     example: shallowSchema.pipe(z.json()),
-    /** Still taken, but not to be used for anything new. */
+    /** Still accepted, but not for new uses. */
     deprecated: z.boolean().default(false),
   })
   .meta({ id: 'EventTypeInput' });

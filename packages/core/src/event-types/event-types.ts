@@ -25,14 +25,14 @@ export const eventTypeViewSchema = z
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
 
-/** The catalogue of event types: those that are built in, and those that operators added. */
+/** The catalogue of event types: the built-in ones, and those that operators added. */
 const builtInViews = catalogue.map(viewOfBuiltIn);
 
 export interface ListEventTypesContext {
   readonly eventTypeStore: Pick<EventTypeStore, 'list'>;
 }
 
-/** What is built in first, then by name. */
+/** Built-in types first, then by name. */
 export async function listEventTypes({
   eventTypeStore,
 }: ListEventTypesContext): Promise<readonly EventTypeView[]> {
@@ -61,10 +61,10 @@ export interface PutEventTypeContext {
 }
 
 /**
- * Add an event type, or replace one that was added; in force at once, everywhere.
+ * Add an event type, or replace one that was added. In force at once, everywhere.
  *
- * @throws AppError `conflict` for one that is built in, `invalid_request` when its name or its schema is none or its
- *   example is not as the schema asks, `limit_reached` when there are too many.
+ * @throws AppError `conflict` for a built-in one, `invalid_request` when its name or its schema is invalid or
+ *   its example does not match the schema, `limit_reached` when there are too many.
  */
 export async function putEventType(
   { eventTypeStore, clock }: PutEventTypeContext,
@@ -118,7 +118,7 @@ function viewOfCustom({
 
 const MOST_NAMED = 50;
 
-/** Names of event types for the text of an error: not more than anybody reads. */
+/** Names of event types for the text of an error: no more than people read. */
 export function listNames(names: readonly string[]): string {
   const named = names.slice(0, MOST_NAMED).join(', ');
   const others = names.length - MOST_NAMED;

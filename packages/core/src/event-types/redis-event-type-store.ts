@@ -13,7 +13,8 @@ export interface CompiledEventType extends CustomEventType {
 /** All are listed at once, and kept compiled in every process. */
 const MAX_TYPES = 1_000;
 
-// KEYS: event-types. ARGV: name, the new record without its version, the most types. The version goes on counting.
+// KEYS: event-types. ARGV: name, the new record without its version, the most types. The version keeps
+// counting.
 const REPLACE = defineScript(`
   local before = redis.call('HGET', KEYS[1], ARGV[1])
   if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
@@ -28,7 +29,10 @@ export class EventTypeStore {
 
   constructor(private readonly redis: RedisClient) {}
 
-  /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
+  /**
+   * Always read from Redis, so that a change is in force for whatever starts after it. Compiled once per
+   * change.
+   */
   async find(name: string): Promise<CompiledEventType | undefined> {
     const raw = await this.redis.hget(keys.eventTypes, name);
     return raw === null ? undefined : this.#cache.get(name, raw);
@@ -55,7 +59,7 @@ export class EventTypeStore {
     return parse(record);
   }
 
-  /** In force for whatever is published after it. One that is not there is no mistake. */
+  /** In force for events published after it. Removing an unknown type is no error. */
   async remove(name: string): Promise<void> {
     await this.redis.hdel(keys.eventTypes, name);
   }

@@ -4,7 +4,7 @@ import { nearestTo } from '../platform/zod-words';
 
 type Subschema = Readonly<Record<string, unknown>>;
 
-/** What ajv says of a fault, which member of a subschema it may be about, and what is said of it instead. */
+/** ajv's message, the members of a subschema that it may be about, and the message to use instead. */
 interface Wording {
   readonly said: RegExp;
   readonly isAt: (subschema: Subschema, name: string) => string | undefined;
@@ -52,7 +52,7 @@ const WORDINGS: readonly Wording[] = [
   },
 ];
 
-/** Of a regular expression that can't be used, with the text of it. */
+/** An unusable regular expression, with its text. */
 export class UnusableRegExp extends Error {
   constructor(
     readonly pattern: string,
@@ -62,7 +62,7 @@ export class UnusableRegExp extends Error {
   }
 }
 
-/** The first fault for which ajv would not take a schema, with a pointer below `/schema` to where it is. */
+/** The first error that makes ajv refuse a schema, with a pointer below `/schema` to its position. */
 export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): ValidationError {
   if (error instanceof UnusableRegExp) {
     return faultAt(schema, (subschema) => memberWithPattern(subschema, error.pattern), error.message);
@@ -76,7 +76,7 @@ export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): 
   return { pointer: '/schema', detail: message };
 }
 
-/** By the schema of schemas, which tells of one place in several ways: the first of them. */
+/** By the meta-schema, which reports one position in several ways: the first of them. */
 function faultByMeta(ajv: Ajv2020, schema: AnySchema): ValidationError {
   void ajv.validateSchema(schema);
   const [first] = ajv.errors ?? [];
@@ -108,9 +108,9 @@ function faultAt(schema: AnySchema, memberOf: MemberOf, detail: string): Validat
   return { pointer: jsonPointer(['schema', ...(find(schema, memberOf) ?? [])]), detail };
 }
 
-// Their values are data, in which any name may be.
+// Their values are data, which may contain any name.
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'example']);
-// Their members have names of the schema's author, and a schema each.
+// The schema's author chooses the names of their members, and each has a schema.
 const NAMED: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -119,7 +119,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'definitions',
 ]);
 
-/** The path to the first member, in the order of the text, that is meant. */
+/** The path to the first matching member, in the order of the text. */
 function find(value: unknown, memberOf: MemberOf, isNames = false): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const subschema = value as Subschema;

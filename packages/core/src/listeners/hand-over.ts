@@ -8,7 +8,7 @@ import type { RedisMailbox } from './redis-mailbox';
 export interface HandOverOptions {
   readonly listenerStore: Pick<ListenerStore, 'findHolder'>;
   readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
-  /** For requests that don't say their own. Milliseconds. */
+  /** For requests without a time-out of their own. Milliseconds. */
   readonly timeoutMs: number;
   /** How much of a response's body is kept. */
   readonly keptBytes: number;
@@ -22,9 +22,9 @@ const MARGIN_MS = 5_000;
 const FIND_HOLDER_EVERY_MS = 2_000;
 
 /**
- * Sends deliveries to listeners: hands each over to the process that has the listener's connection, and waits
- * for what the listener says of it. As long as the listener has heard nothing of it by then, nothing was
- * sent, and no attempt is used.
+ * Sends deliveries to listeners: hands each over to the process with the listener's connection, and waits for
+ * the listener's response. If the listener has received nothing by the time-out, nothing was sent, and no
+ * attempt is used.
  */
 export class HandOver {
   readonly #underWay = new Map<string, Settle>();

@@ -3,7 +3,7 @@ import { type AttemptTimings, keptHeaders } from '../domain/attempt';
 import type { EndpointId } from '../domain/endpoint';
 import type { SendResult, SentResult } from '../domain/transport';
 
-/** A delivery that a worker has handed over, and waits for the answer to. */
+/** A delivery that a worker has handed over. The worker waits for its response. */
 export interface HandedRequest {
   /** Names the exchange to the worker. */
   readonly id: string;
@@ -14,13 +14,13 @@ export interface HandedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly timeoutMs: number;
-  /** How much of the answer's body is kept. */
+  /** How much of the response's body is kept. */
   readonly keptBytes: number;
 }
 
 /**
- * What processes tell each other of listeners: a worker hands over a request, the process that has the stream
- * gives its result back, and any process passes on to that one what a listener has said.
+ * Messages between processes about listeners. A worker hands over a request, the process with the stream
+ * returns its result, and any process passes a listener's responses on to that process.
  */
 export type ListenerMessage =
   | { readonly kind: 'request'; readonly request: HandedRequest }
@@ -38,13 +38,13 @@ export function encodeMessage(message: ListenerMessage): string {
   return JSON.stringify(message);
 }
 
-/** `undefined` for what another version has written, and this one does not know. */
+/** Gives `undefined` for a message of another version that this one does not know. */
 export function decodeMessage(text: string): ListenerMessage | undefined {
   const message: unknown = JSON.parse(text);
   return kindSchema.safeParse(message).success ? (message as ListenerMessage) : undefined;
 }
 
-/** What can go wrong between a listener and the address that it forwards to. */
+/** The failures between a listener and the address that it forwards to. */
 export const forwardFailures = [
   'dns_error',
   'connect_refused',
@@ -57,12 +57,12 @@ export const forwardFailures = [
 ] as const;
 
 interface OfExchange {
-  /** Which delivery it is about, as the stream has named it. */
+  /** The delivery that it is about, as the stream has named it. */
   readonly exchange: string;
   readonly timings: AttemptTimings;
 }
 
-/** What a listener says of a delivery that was handed over to it. */
+/** A listener's response to a delivery that was handed over to it. */
 export type ListenerAnswer =
   | (OfExchange & {
       readonly kind: 'answered';
@@ -80,7 +80,7 @@ export type ListenerAnswer =
 
 const MAX_ERROR_LENGTH = 500;
 
-/** The same as what comes of a request that a worker sends by itself. */
+/** The same in the form of a worker's own request. */
 export function resultOf(answer: ListenerAnswer, keptBytes: number): SentResult {
   const { timings } = answer;
   if (answer.kind === 'failed') {

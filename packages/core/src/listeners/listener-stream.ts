@@ -4,12 +4,12 @@ import type { Clock } from '../platform/clock';
 import { recheckEnds } from '../platform/recheck';
 import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
 
-/** What a listener is told, one after the other. */
+/** The messages to a listener. */
 export type ListenerLine =
-  /** It is connected: what comes in from now on is handed over. */
+  /** It is connected: deliveries from now on are handed over. */
   | { readonly kind: 'ready'; readonly stream: string }
   | { readonly kind: 'delivery'; readonly exchange: string; readonly request: HandedRequest }
-  /** The stream is over; `replaced`: another one has taken its place, and it is no use to connect again. */
+  /** The stream is over; `replaced`: another one has taken over, and connecting again is useless. */
   | { readonly kind: 'end'; readonly reason: EndReason };
 
 export const endReasons = [
@@ -26,11 +26,11 @@ export type EndReason = (typeof endReasons)[number];
 export interface ListenerStreamOptions {
   readonly id: string;
   readonly address: EndpointAddress;
-  /** How many deliveries it may have under way. */
+  /** The most running deliveries. */
   readonly parallel: number;
-  /** Gives a worker the result of what it has handed over. */
+  /** Return the result of a handed-over delivery to its worker. */
   readonly reply: (request: HandedRequest, result: SendResult) => void;
-  /** Nothing is said after that. */
+  /** Nothing is sent after that. */
   readonly onEnd: () => void;
   /** One that never jumps. */
   readonly clock: Clock;
@@ -41,11 +41,9 @@ interface HandedOver {
   readonly at: number;
 }
 
-/**
- * A listener that says nothing for so long is taken for gone; it gives a sign of life three times as often.
- */
+/** A listener that is silent for this long counts as gone. It sends a sign of life three times as often. */
 export const SILENCE_MS = 15_000;
-// A listener keeps the time-out by itself; so much later it should have said so.
+// A listener observes the time-out itself. Its response must come within this time afterwards.
 const ANSWER_MARGIN_MS = 2_000;
 
 const WHY: Readonly<Record<EndReason, string>> = {
@@ -60,9 +58,9 @@ const WHY: Readonly<Record<EndReason, string>> = {
 };
 
 /**
- * One listener that is connected. Holds no more than workers have handed over and wait for, of which a
- * bounded number is under way. When it ends, workers hear of all that has no answer that it was not sent: it
- * will be once more.
+ * One connected listener. It holds only deliveries that workers have handed over and wait for, a bounded
+ * number of them running. When it ends, workers learn that all deliveries without a response were not sent:
+ * they will be sent once more.
  */
 export class ListenerStream {
   readonly id: string;
@@ -95,7 +93,7 @@ export class ListenerStream {
     this.#handOver();
   }
 
-  /** What the listener says; also that there is nothing to say is a sign of life. */
+  /** The listener's responses. An empty list is a sign of life too. */
   hear(answers: readonly ListenerAnswer[]): void {
     this.#heardAt = this.options.clock();
     for (const answer of answers) {
@@ -107,7 +105,7 @@ export class ListenerStream {
     this.#handOver();
   }
 
-  /** To be called now and then: ends a stream that is silent, and gives back what has waited for too long. */
+  /** Call it regularly: it ends a silent stream, and gives back deliveries that have waited for too long. */
   check(): void {
     const now = this.options.clock();
     if (now - this.#heardAt > SILENCE_MS) return this.end('silent');
@@ -124,13 +122,13 @@ export class ListenerStream {
       this.#refuse(request, WHY[reason]);
     }
     this.#underWay.clear();
-    // What it has not taken yet was just refused.
+    // The lines that it has not read were just refused.
     this.#lines.length = 0;
     this.#say({ kind: 'end', reason });
     this.options.onEnd();
   }
 
-  /** Everything that it is told, until it ends. */
+  /** All lines until the end. */
   async *lines(): AsyncGenerator<ListenerLine, void> {
     for (;;) {
       const line = this.#lines.shift();
@@ -143,7 +141,7 @@ export class ListenerStream {
     }
   }
 
-  // It has given a sign of life since its own time was over, and still says nothing of them.
+  // It has given a sign of life since the time-out, and still has no response to them.
   #giveUpUnanswered(): void {
     const now = this.options.clock();
     for (const [exchange, { request, at }] of this.#underWay) {

@@ -27,7 +27,7 @@ export interface ListenerStreamsContext extends ConnectListenerContext, CaughtUp
 }
 
 export interface StreamOptions {
-  /** How many deliveries may be under way. */
+  /** The most running deliveries. */
   readonly parallel: number;
   /** How long it may be connected. Milliseconds. */
   readonly maxMs: number;
@@ -36,7 +36,7 @@ export interface StreamOptions {
 }
 
 const CHECK_EVERY_MS = 2_000;
-// A client that does not read has so long to read that it is over.
+// A client that does not read has this long to read the end.
 const LAST_WORD_MS = 1_000;
 
 /** The listeners that are connected to this process. */
@@ -50,8 +50,8 @@ export class ListenerStreams {
   }
 
   /**
-   * Connects a listener, and gives all that it is told until either side ends it. A stream that it has
-   * already, here or at another process, ends.
+   * Connect a listener, and give its lines until either side ends it. A stream that it has already, here or
+   * at another process, ends.
    *
    * @throws AppError `not_found` when the account has no such listener, or it is gone.
    */
@@ -72,7 +72,7 @@ export class ListenerStreams {
     timers.push(setTimeout(() => stream.end('time_over'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
     try {
-      // It may have been told while it was on its way here.
+      // The abort may have come before the stream was ready.
       if (signal.aborted) stream.end('lost');
       if (this.#isStopped) stream.end('stopping');
       void this.#begin(stream);
@@ -87,7 +87,7 @@ export class ListenerStreams {
   }
 
   /**
-   * Passes on what a listener says to the process that it is connected to, be it this one or another.
+   * Pass a listener's responses on to the process that it is connected to, which may be this one.
    *
    * @throws AppError `not_found`, `conflict` when it is not connected by this stream.
    */
@@ -105,8 +105,8 @@ export class ListenerStreams {
   }
 
   /**
-   * Ends them all: listeners connect again, to other processes. Each is let go of before its answer ends, for
-   * which the HTTP server waits.
+   * End all streams: listeners connect again, to other processes. Each is released before its response ends,
+   * for which the HTTP server waits.
    */
   stop(): void {
     this.#isStopped = true;
@@ -126,7 +126,7 @@ export class ListenerStreams {
     return stream;
   }
 
-  // What is held is released last, when all is there that takes it.
+  // Release held deliveries last, when everything is ready to take them.
   async #begin(stream: ListenerStream): Promise<void> {
     const { emit } = this.context;
     const { address, id } = stream;
@@ -174,10 +174,11 @@ export class ListenerStreams {
       if (!(await isAwake(this.context, stream.address))) return stream.end('removed');
       if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
       const holder = await listenerStore.findHolder(endpointId);
-      // Nobody else's: this process could not reach Redis for so long that the listener was taken for lost.
+      // No other stream holds it: this process could not reach Redis for so long that the listener counted as
+      // lost.
       stream.end(holder === undefined ? 'lost' : 'replaced');
     } catch {
-      // As long as Redis is away nothing is handed over either.
+      // While Redis is away nothing is handed over either.
     }
   }
 
@@ -207,7 +208,7 @@ export class ListenerStreams {
     try {
       await this.context.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
     } catch (error) {
-      // The worker's wait has an end of its own.
+      // The worker's wait has a bound of its own.
       this.context.emit({ name: 'task.failed', task: 'answer for listener', error });
     }
   }

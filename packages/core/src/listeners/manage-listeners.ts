@@ -50,39 +50,38 @@ export interface CreateListenerContext
   readonly clock: Clock;
 }
 
-/** What a listener is to be like. */
+/** The input of a new listener. */
 export interface NewListener
   extends Pick<
     NewEndpoint,
     'events' | 'secret' | 'description' | 'ordering' | 'timeoutMs' | 'retrySchedule'
   > {
-  /** Names it within its account. One that is there keeps the secret that it has. */
+  /** Its name within its account. An existing one keeps its secret. */
   readonly name: string;
   /**
-   * It also gets what was published since then, and it has no delivery of. Milliseconds since the Unix epoch.
+   * It also gets events published since then that it has no delivery of. Milliseconds since the Unix epoch.
    */
   readonly since?: number | undefined;
 }
 
-/** How long one that was lost goes on getting events, which are held for it. */
+/** How long a lost listener still gets events, which are held for it. */
 export const LOST_MS = 60_000;
-/** How long one that is asleep can go on where it was. */
+/** How long a listener that is asleep can resume. */
 export const ASLEEP_MS = 24 * 3_600_000;
-// By clocks that are further ahead of ours than this nothing is accepted.
+// Nothing is accepted by clocks that are further ahead than this.
 const CLOCK_SKEW_MS = 60_000;
 const READ_REPLAY_EVERY_MS = 300;
 
 /**
- * Make the account's listener of this name, or have it go on where it was. It gets nothing before it is
- * connected.
+ * Make the account's listener of this name, or let it resume. It gets nothing before it is connected.
  *
- * A listener is an endpoint whose deliveries are taken by somebody who connects. It is **connected**
- * (enabled), **lost** (disabled: its deliveries are held), after a minute without a connection **asleep** (it
- * gets no events any more, and clients do not find it), and a day later removed. One that comes back goes on
- * where it was: what is held flows, and a replay brings what it missed while it was asleep.
+ * A listener is an endpoint with a connected client that takes its deliveries. It is **connected** (enabled),
+ * **lost** (disabled: its deliveries are held), after a minute without a connection **asleep** (it gets no
+ * events any more, and clients do not find it), and a day later removed. A listener that comes back resumes:
+ * held deliveries flow, and a replay sends the events that it missed while it was asleep.
  *
- * @throws AppError `conflict` when a webhook that is no listener has the name, `limit_reached`,
- *   `replays_running` when there is something to bring and no replay may begin, `invalid_request`.
+ * @throws AppError `conflict` when a webhook that is not a listener has the name, `limit_reached`,
+ *   `replays_running` when a replay is needed and none may begin, `invalid_request`.
  */
 export async function createListener(
   context: CreateListenerContext,
@@ -108,13 +107,14 @@ async function make(
   input: NewListener,
 ): Promise<Endpoint> {
   const { name, since: _since, ...rest } = input;
-  // Names under `.invalid` lead nowhere (RFC 2606): what does not know of listeners can send nothing there.
+  // Names under `.invalid` lead nowhere (RFC 2606): code that does not know of listeners can send nothing
+  // there.
   const url = `https://${name}.listener.invalid/`;
   const listener: Listener = { lostAt: context.clock() };
   return await createEndpoint(context, accountId, { ...rest, uid, url, status: 'disabled', listener });
 }
 
-// From here on it gets events again; what it missed stays noted until a replay is under way that brings it.
+// From here on it gets events again. The missed range stays noted until a replay of it is running.
 async function wake(
   context: ChangeListenerContext,
   address: EndpointAddress,
@@ -171,7 +171,7 @@ export interface FindListenerContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
 }
 
-/** Tell whether there is such a listener, and it is not asleep. */
+/** Whether such a listener exists, and is not asleep. */
 export async function isAwake(
   { endpointStore }: FindListenerContext,
   { accountId, endpointId }: EndpointAddress,
@@ -180,7 +180,7 @@ export async function isAwake(
   return endpoint?.listener !== undefined && !isAsleep(endpoint);
 }
 
-/** @throws AppError `not_found` when there is no such listener, or it has to be made anew first. */
+/** @throws AppError `not_found` when no such listener exists, or it has to be created again first. */
 export async function requireAwake(context: FindListenerContext, address: EndpointAddress): Promise<void> {
   if (!(await isAwake(context, address))) throw listenerNotFound();
 }
@@ -189,7 +189,7 @@ export interface CaughtUpContext extends FindListenerContext {
   readonly replayStore: Pick<ReplayStore, 'find'>;
 }
 
-/** Wait until one that goes in order has all that it missed; others need not wait. */
+/** Wait until a listener with strict order has everything that it missed; others need not wait. */
 export async function caughtUp(
   { endpointStore, replayStore }: CaughtUpContext,
   { accountId, endpointId }: EndpointAddress,
@@ -209,7 +209,7 @@ export interface ConnectListenerContext extends LoseListenerContext, EnableEndpo
   readonly clock: Clock;
 }
 
-/** What is held for it flows, to this stream. */
+/** Let its held deliveries flow to this stream. */
 export async function connectListener(
   context: ConnectListenerContext,
   address: EndpointAddress,
@@ -253,7 +253,7 @@ export interface WakeUpListenerContext extends LoseListenerContext, RemoveEndpoi
   readonly clock: Clock;
 }
 
-/** See to one whose time has come: its record alone tells what is due. */
+/** Handle one that is due: its record alone decides what to do. */
 export async function wakeUpListener(
   context: WakeUpListenerContext,
   address: EndpointAddress,
@@ -309,7 +309,7 @@ export interface WatchListenersContext extends WakeUpListenerContext {
 const WAKE_UP_EVERY_MS = 5_000;
 const WOKEN_UP_AT_ONCE = 100;
 
-/** Look after listeners whose time has come: whose process has died, and who were gone for too long. */
+/** Handles listeners that are due: their process has died, or they were gone for too long. */
 export class WatchListeners {
   readonly #timer = new WakeUpTimer(async () => {
     await this.runOnce();

@@ -4,14 +4,14 @@ import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** Where a listener's deliveries are to be handed over. */
+/** Where a listener's deliveries are handed over. */
 export interface Holder {
   /** The process that has the connection. */
   readonly process: string;
   readonly stream: string;
 }
 
-/** A process that gives no sign for so long has lost its listeners. */
+/** A process that gives no sign of life for this long has lost its listeners. */
 export const HOLD_MS = 15_000;
 
 // KEYS: listener. ARGV: the holder, for how long.
@@ -24,16 +24,16 @@ const LET_GO = defineScript(`
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
   return redis.call('DEL', KEYS[1])`);
 
-/** By which process each listener is connected, and which are to be looked after when. */
+/** The process that each listener is connected to, and when each is checked next. */
 export class ListenerStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** From now on the listener is connected by this stream, and by no other. */
+  /** Connect the listener by this stream, and by no other. */
   async hold(endpointId: EndpointId, holder: Holder): Promise<void> {
     await this.redis.set(keys.listener(endpointId), encode(holder), 'PX', HOLD_MS);
   }
 
-  /** Whether it still is. */
+  /** Give whether it still is. */
   async renew(endpointId: EndpointId, holder: Holder): Promise<boolean> {
     return (await RENEW(this.redis, [keys.listener(endpointId)], [encode(holder), HOLD_MS])) === 1;
   }
@@ -47,12 +47,12 @@ export class ListenerStore {
     return process !== undefined && stream !== undefined ? { process, stream } : undefined;
   }
 
-  /** It is to be looked after at that time, instead of any before. */
+  /** Check it at that time, instead of any earlier one. */
   async watch({ accountId, endpointId }: EndpointAddress, at: number): Promise<void> {
     await this.redis.zadd(keys.listeners, at, `${accountId}/${endpointId}`);
   }
 
-  /** Those whose time has come, the first ones first. */
+  /** The listeners that are due, the earliest first. */
   async listDue(now: number, limit: number): Promise<readonly EndpointAddress[]> {
     const members = await this.redis.zrange(
       keys.listeners,

@@ -6,7 +6,7 @@ import type { RedisClient } from '../platform/redis-connect';
 
 export interface RedisMailboxOptions {
   readonly redis: RedisClient;
-  /** Opens a connection for reading alone, since that waits. */
+  /** Open a connection only for reading, since that waits. */
   readonly connect: () => RedisClient;
   readonly emit: Emit;
 }
@@ -16,7 +16,7 @@ type OnMessage = (message: string) => void;
 const ADDRESS_BYTES = 9;
 const READ_PATIENCE_S = 2;
 const READ_AT_ONCE = 100;
-/** A connection for reading that is answered by nothing for so long is dead. */
+/** A reading connection without a reply for this long is dead. */
 export const MAILBOX_SILENCE_MS = 10_000;
 // A connection that was used a moment ago will be needed again.
 const IDLE_MS = 30_000;
@@ -26,11 +26,11 @@ const KEPT_MS = 60_000;
 
 /**
  * Messages from process to process, over lists in Redis: any process can write to any other, in a Cluster as
- * well. Reading takes a connection of its own, which there is only while somebody expects something. A
- * message may be lost together with either process; those who wait for an answer wait with a bound.
+ * well. Reading takes a connection of its own, which exists only while a message is expected. A message may
+ * be lost together with either process; callers that wait for a reply wait with a bound.
  */
 export class RedisMailbox {
-  /** Stands for this process among all others. */
+  /** The address of this process. */
   readonly address = randomBytes(ADDRESS_BYTES).toString('hex');
   #onMessage: OnMessage = () => {};
   #expected = 0;
@@ -40,12 +40,12 @@ export class RedisMailbox {
 
   constructor(private readonly options: RedisMailboxOptions) {}
 
-  /** Tells who gets what comes. */
+  /** Set the handler of messages. */
   deliverTo(onMessage: OnMessage): void {
     this.#onMessage = onMessage;
   }
 
-  /** Reads from now on, until what is returned is called. */
+  /** Read from now on, until the returned function is called. */
   expect(): () => void {
     this.#expected += 1;
     this.#reading ??= this.#read().finally(() => {

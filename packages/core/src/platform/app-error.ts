@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Everything that can be refused or go wrong in our own code, by its stable code. Callers and clients decide
- * by the code, never by the message. An error's HTTP status is in the API's `http/problem.ts`.
+ * Every refusal or failure of this product's code, by its stable code. Callers and clients decide by the
+ * code, never by the message. `http/problem.ts` of the API has each code's HTTP status.
  */
 export type ErrorCode =
   | 'malformed_json'
@@ -35,7 +35,7 @@ export type ErrorCode =
   | 'secret_unreadable'
   | 'internal_error';
 
-/** One fault in a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
+/** One error of a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
 export const validationErrorSchema = z
   .object({ pointer: z.string(), detail: z.string() })
   .meta({ id: 'Fault' });
@@ -43,7 +43,7 @@ export type ValidationError = Readonly<z.infer<typeof validationErrorSchema>>;
 
 export interface AppErrorOptions {
   readonly validationErrors?: readonly ValidationError[];
-  /** When it makes sense to try again, counted from now. */
+  /** When another try makes sense, counted from now. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
@@ -55,7 +55,7 @@ export class AppError extends Error {
 
   constructor(
     readonly code: ErrorCode,
-    /** Says what is wrong and, where there is something to do, what to do about it. Never holds a secret. */
+    /** Says what is wrong and, if possible, what to do about it. Never contains a secret. */
     detail: string,
     options: AppErrorOptions = {},
   ) {
@@ -65,7 +65,7 @@ export class AppError extends Error {
   }
 }
 
-/** A request that is well formed and can't be granted for what it says. */
+/** A well-formed request that can't be granted because of its content. */
 export function invalidRequest(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
   return new AppError('invalid_request', 'The request is not valid: see "errors".', {
     validationErrors,
@@ -73,7 +73,7 @@ export function invalidRequest(validationErrors: readonly ValidationError[], cau
   });
 }
 
-/** A path as a JSON Pointer (RFC 6901); of long names no more than the beginning. */
+/** A path as a JSON Pointer (RFC 6901), with long names cut. */
 export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${shorten(String(part)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
@@ -81,8 +81,8 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
 const NAME = '__proto__';
 
 /**
- * The members named `__proto__`, at every depth. JSON may have them, and JSON.parse makes them members like all others;
- * zod leaves them out of what it gives without a word, and whoever copied them would set the copy's prototype.
+ * The members named `__proto__`, at every depth. JSON may have them, and JSON.parse makes them normal
+ * members. zod drops them silently, and a copy of them would set the copy's prototype.
  */
 export function prototypeErrors(value: unknown, path: readonly PropertyKey[] = []): ValidationError[] {
   if (typeof value !== 'object' || value === null) return [];
@@ -92,11 +92,11 @@ export function prototypeErrors(value: unknown, path: readonly PropertyKey[] = [
   return [...own, ...Object.entries(value).flatMap(([name, each]) => prototypeErrors(each, [...path, name]))];
 }
 
-// Nobody reads more. An answer, and what is remembered of it for a day, would be ten times as long as a body that is made
-// of nothing but faults.
+// Nobody reads more. Otherwise a response, and its copy that is kept for a day, would be ten times as long as
+// a body full of errors.
 const MAX_VALIDATION_ERRORS = 100;
 
-/** zod's issues as faults with a JSON Pointer (RFC 6901) each, below `base`: the first hundred. */
+/** zod's issues as validation errors with a JSON Pointer (RFC 6901) each, below `base`: the first hundred. */
 export function validationErrorsOf(error: z.ZodError, base = ''): ValidationError[] {
   const some = error.issues.slice(0, MAX_VALIDATION_ERRORS);
   return some.flatMap((issue) => faultsOfIssue(issue, base)).slice(0, MAX_VALIDATION_ERRORS);
@@ -117,7 +117,7 @@ function faultsOfIssue(issue: z.core.$ZodIssue, base: string): ValidationError[]
 
 const MOST_CHARACTERS = 100;
 
-/** For what a client has sent and an error names: an answer is not to be as long as the longest name. */
+/** Shorten a client's text in an error: a response must not be as long as the longest name. */
 export function shorten(text: string): string {
   if (text.length <= MOST_CHARACTERS) return text;
   // Half of a surrogate pair is no text.

@@ -1,11 +1,11 @@
-/** The same in the same order, so many at a time; fewer only at the end. */
+/** The same items in the same order, in chunks of this size; only the last one may be smaller. */
 export function chunksOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
     items.slice(i * size, (i + 1) * size),
   );
 }
 
-/** The same in the same order, so many at a time; fewer only at the end. */
+/** The same items in the same order, in chunks of this size; only the last one may be smaller. */
 export async function* inBatches<Item>(
   items: AsyncIterable<Item>,
   size: number,
@@ -20,7 +20,9 @@ export async function* inBatches<Item>(
   if (batch.length > 0) yield batch;
 }
 
-/** Runs one piece of work after the other, in the order in which they come, whatever becomes of those before. */
+/**
+ * Runs pieces of work one after the other, in the order of their arrival, whether earlier ones fail or not.
+ */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -34,19 +36,22 @@ export class Turns {
 /** A part of a list, in the list's order. */
 export interface Batch<Entry, Cursor> {
   readonly entries: readonly Entry[];
-  /** Where the next part starts; none: that was the last one. */
+  /** The cursor of the next part; `undefined` after the last one. */
   readonly nextCursor: Cursor | undefined;
 }
 
 export interface ScanPageInput<Entry, Found, Cursor> {
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The cursor at the end of the page before. */
   readonly before: Cursor | undefined;
-  /** After so many entries, but no fewer than `limit`, the page ends, however few were shown: the next one goes on there. */
+  /**
+   * After this many entries, but no fewer than `limit`, the page ends, however few were shown: the next page
+   * goes on there.
+   */
   readonly mostScanned: number;
   readonly readBatch: (limit: number, before: Cursor | undefined) => Promise<Batch<Entry, Cursor>>;
   readonly cursorOf: (entry: Entry) => Cursor;
-  /** What an entry is shown as; `undefined`: it is left out. */
+  /** The shown form of an entry; `undefined`: it is left out. */
   readonly show: (entry: Entry) => Promise<Found | undefined>;
 }
 
@@ -55,18 +60,18 @@ export interface Page<Found, Cursor> {
   readonly nextCursor: Cursor | undefined;
 }
 
-// Together they cost 17 µs of processor time each, one by one 36 µs (measured with a million on record), so that a request
-// that finds nothing costs about as much as one that fills its page.
-/** Where a batch is read by one command. */
+// Together they cost 17 µs of processor time each, one by one 36 µs (measured with a million recorded), so a
+// request that finds nothing costs about as much as one that fills its page.
+/** Where one command reads a batch. */
 export const SCANNED_TOGETHER = 150;
 /** Where each entry takes a command of its own. */
 export const SCANNED_ONE_BY_ONE = 60;
 const LARGEST_BATCH = 250;
 const SMALLEST_BATCH = 10;
-// What an entry is shown by may be some ten kilobytes.
+// Showing an entry may read some ten kilobytes.
 const SHOWN_TOGETHER = 25;
 
-/** A page of those entries of a list that are to be shown: in bounded time, also where hardly any is. */
+/** Read a page of a list's entries that are shown: in bounded time, even where hardly any is shown. */
 export async function scanPage<Entry, Found, Cursor>({
   limit,
   before,
@@ -99,7 +104,8 @@ export async function scanPage<Entry, Found, Cursor>({
   return { found, nextCursor: cursor };
 }
 
-// As many as should have what is missing, going by those so far: of a batch all are prepared to be shown.
+// The size of a batch that should contain the missing entries, judged by the share so far: all entries of a
+// batch are prepared for showing.
 function nextSize(limit: number, found: number, scanned: number): number {
   const expected = Math.ceil(((limit - found) * scanned) / Math.max(found, 1));
   return Math.min(Math.max(expected, SMALLEST_BATCH), LARGEST_BATCH);

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
 
 interface LruOptions<V> {
-  /** Told of each entry that goes, for want of room or otherwise. */
+  /** Called with each entry that is removed, for want of room or otherwise. */
   readonly dispose?: (value: V) => void;
 }
 
 /**
- * A cache of so many entries at most, which takes memory as it fills. Told of the number as its `max`, the library
- * reserves room for all of them at once: 9 ms and 2 MB for 50,000, again for each cache and at each start.
+ * A cache of at most this many entries, which takes memory as it fills. With the number as its `max`, the
+ * library would reserve room for all of them at once: 9 ms and 2 MB for 50,000, again for each cache and at
+ * each start.
  */
 export function createLru<K extends string, V extends object | number | string | boolean>(
   maxEntries: number,
@@ -16,7 +17,7 @@ export function createLru<K extends string, V extends object | number | string |
   return new LRUCache<K, V>({ ...options, maxSize: maxEntries, sizeCalculation: () => 1 });
 }
 
-/** How many texts are remembered at most, or, of texts that may be long, about how much memory they take. */
+/** The most remembered texts or, for texts that may be long, about how much memory they may take. */
 export type CacheBound = { readonly entries: number } | { readonly bytes: number };
 
 interface Entry<T> {
@@ -24,16 +25,16 @@ interface Entry<T> {
   readonly parsed: T;
 }
 
-// Both the text and what was parsed from it, at two bytes a character each.
+// Both the text and its parsed form, at two bytes a character each.
 const BYTES_PER_CHARACTER = 4;
-// What an entry takes beside that.
+// The memory of an entry beside that.
 const ENTRY_BYTES = 200;
 
 /**
- * Remembers what a text was parsed into, per key, for as long as the text stays the same.
+ * Remembers the parsed form of a text, per key, as long as the text stays the same.
  *
  * Records are read from Redis each time they are used, so that a change is in force at once for whatever
- * starts after it. Reading is cheap; parsing and preparing is not, and this does it once per change.
+ * starts after it. Reading is cheap. Parsing and preparing is not, and this does it once per change.
  */
 export class ParsedCache<T> {
   readonly #entries: LRUCache<string, Entry<T>>;
@@ -61,18 +62,19 @@ function sizeOf({ raw }: Entry<unknown>, key: string): number {
   return ENTRY_BYTES + (key.length + raw.length) * BYTES_PER_CHARACTER;
 }
 
-/** A load that is under way, or about to be, and the version that it was asked for. */
+/** A load that is running or queued, and its version. */
 interface Loading<Value> {
   version: string;
   readonly done: Promise<Value>;
 }
 
 /**
- * Loads what there is of a key once for all who ask at the same time, and never twice at once. Whoever names a version has
- * seen it already: a load that was begun for the same one has it, any other one may have read before it was there. All who
- * came too late for the one that runs share the next, however many versions they name: each of those is there by then.
+ * Load the value of a key once for all concurrent callers, and never twice at once. A caller that names a
+ * version has seen it already: a load that began for the same version includes it, any other one may have
+ * read before it existed. All callers that came too late for the running load share the next one, however
+ * many versions they name: each of these exists by then.
  *
- * @param load is handed the version that was named last.
+ * @param load gets the version that was named last.
  */
 export function createLoadOnce<Key, Value>(load: (key: Key, version: string) => Promise<Value>) {
   const running = new Map<Key, Loading<Value>>();
@@ -96,7 +98,7 @@ export function createLoadOnce<Key, Value>(load: (key: Key, version: string) => 
   }
 
   function follow(key: Key, version: string, before: Promise<Value>): Promise<Value> {
-    // Who asked for that one is told of its failure.
+    // Callers of that load get its failure.
     const done = before.catch(() => {}).then(() => begin(key, take(key)?.version ?? version));
     next.set(key, { version, done });
     return done;

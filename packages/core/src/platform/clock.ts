@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The present, in milliseconds since the Unix epoch. Passed in, so that tests own the time. */
+/** The present, in milliseconds since the Unix epoch. Passed in, so that tests control the time. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
@@ -8,7 +8,7 @@ export const systemClock: Clock = () => Date.now();
 /** For spans of time within one process: it counts from an arbitrary moment, and never jumps. */
 export const steadyClock: Clock = () => performance.now();
 
-/** What `formatTime` gives. */
+/** The form of `formatTime`. */
 export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-01-31T12:00:00.000Z' });
 
 /** RFC 3339, UTC, with milliseconds: the form of every time in the API. */
@@ -16,7 +16,7 @@ export function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** The same of a time that there need not be. */
+/** The same for an optional time. */
 export function formatTimeOrNull(epochMs: number | undefined): string | null {
   return epochMs === undefined ? null : formatTime(epochMs);
 }

@@ -17,11 +17,11 @@ export function formatDuration(ms: number): string {
   return `${ms / unitMs}${unit}`;
 }
 
-/** A text that holds a duration; the value inside is in milliseconds. */
+/** A text with a duration; the parsed value is in milliseconds. */
 export const durationSchema = z.string().transform((text, context) => toMilliseconds(text, context));
 
 /**
- * A duration as clients send it: without white space around it, which settings may have. The values inside are in
+ * A duration from a client: without the surrounding white space that settings may have. Parsed values are in
  * milliseconds.
  */
 export const sentDurationSchema = z
@@ -29,7 +29,7 @@ export const sentDurationSchema = z
   .regex(DURATION, 'must be a duration such as 250ms, 15s, 5m, 2h or 3d')
   .pipe(durationSchema);
 
-/** The same, but not `0s`: for what would come to nothing. */
+/** The same, but not `0s`: for settings that 0 would make useless. */
 export const positiveDurationSchema = durationSchema.refine((ms) => ms > 0, 'must be more than 0s');
 
 /** A duration, or `never`. */
@@ -39,7 +39,7 @@ export const durationOrNeverSchema = z
     text.trim() === 'never' ? ('never' as const) : toMilliseconds(text, context, ', or never'),
   );
 
-/** Durations separated by commas, such as `5s,5m,30m`; the values inside are in milliseconds. */
+/** Durations separated by commas, such as `5s,5m,30m`; parsed values are in milliseconds. */
 export const durationListSchema = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -55,7 +55,7 @@ function toMilliseconds(text: string, context: z.RefinementCtx, orElse = ''): nu
   return z.NEVER;
 }
 
-/** How much of something may happen within a window of time. */
+/** The most of something within a window of time. */
 export interface Allowance {
   readonly count: number;
   readonly windowMs: number;
@@ -65,7 +65,7 @@ const SECOND_MS = 1_000;
 const MAX_COUNT = 1_000_000_000;
 const ALLOWANCE = /^(\d{1,10})\/(\w+)$/;
 
-/** `1000/1s`, `20/1m`: so many within so long, in whole seconds. `off` is no limit, `undefined` inside. */
+/** `1000/1s`, `20/1m`: a number in a time of whole seconds. `off` is no limit, parsed as `undefined`. */
 export const allowanceSchema = z.string().transform((text, context): Allowance | undefined => {
   if (text === 'off') return undefined;
   const [, count, duration] = ALLOWANCE.exec(text) ?? [];

@@ -4,7 +4,7 @@ import type { Clock } from './clock';
 /** Gives `<prefix>_<22 characters>`; later ids sort after earlier ones. */
 export type NewId = (prefix: string) => string;
 
-// Crockford's alphabet in lower case: sorts like the numbers it stands for, and has no look-alikes.
+// Crockford's alphabet in lower case: sorts like its numbers, and has no look-alikes.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 export const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
 const HALF_CHARACTERS = 6; // 2 × 30 random bits: two ids of one millisecond collide once in 10^17.
@@ -17,8 +17,9 @@ const STEP_RANGE = 2 ** 24;
 const POOL_NUMBERS = 1_024;
 
 /**
- * Ids that begin with the time, so that lists sort by them and neighbours in time are neighbours in Redis. Those of one
- * process sort in the order in which they were made, also within a millisecond and when the clock goes back.
+ * Ids that begin with the time, so that lists sort by them and neighbours in time are neighbours in Redis.
+ * The ids of one process sort in the order of their creation, also within a millisecond and when the clock
+ * goes back.
  */
 export function createNewId(clock: Clock): NewId {
   const nextRandom = createRandomNumbers();
@@ -47,13 +48,13 @@ export function createNewId(clock: Clock): NewId {
   };
 }
 
-/** Ids that look the same, and are the same ones each time they are made from the same seed, in the same order. */
+/** Ids of the same form. The same seed gives the same ids in the same order. */
 export function createSeededNewId(epochMs: number, seed: string): NewId {
   let count = 0;
   return (prefix) => derivedId(prefix, epochMs, `${seed}:${count++}`);
 }
 
-/** The id of what the source stands for: the same each time. */
+/** The id derived from a source: the same each time. */
 export function derivedId(prefix: string, epochMs: number, source: string): string {
   const digest = createHash('sha256').update(source).digest();
   return `${prefix}_${encodeTime(epochMs)}${encodeBytes(digest, RANDOM_CHARACTERS)}`;
@@ -91,14 +92,14 @@ function createRandomNumbers(): () => number {
   };
 }
 
-/** Gives as many bytes, which nobody can guess. */
+/** Give this many bytes that nobody can guess. */
 export type SecretBytes = (count: number) => Buffer;
 
 export const newSecretBytes: SecretBytes = (count) => randomBytes(count);
 
 /**
- * Bytes that nobody can guess who does not know `secret`, and that are the same ones each time they are made from the
- * same two, in the same order.
+ * Bytes that nobody can guess without `secret`. The same secret and seed give the same bytes in the same
+ * order.
  */
 export function createSeededSecretBytes(secret: string, seed: string): SecretBytes {
   let calls = 0;

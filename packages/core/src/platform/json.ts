@@ -1,4 +1,4 @@
-/** Of the characters that hold a JSON text together: the same as a byte of UTF-8 and as a code unit of a string. */
+/** Structural characters of JSON: the same as a byte of UTF-8 and as a code unit of a string. */
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const OPEN_ARRAY = 0x5b;
@@ -8,14 +8,14 @@ export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 
 /**
- * Finds parts of a JSON text as they stand there, byte for byte: what JSON.parse makes of a number or of a member
- * named twice is not what was written. Only for texts that JSON.parse has taken, so nothing is checked again.
+ * Find parts of a JSON text unchanged, byte for byte: JSON.parse changes some numbers and drops members named
+ * twice. Only for texts that JSON.parse has accepted, so nothing is checked again.
  */
 
-// Between values there is nothing but white space that has a code as low as this.
+// Between values there is only white space, with codes up to this one.
 const SPACE = 0x20;
 
-/** The text of a member of the object in `json`: of the last one by that name, which is the one JSON.parse keeps. */
+/** The text of a member of the object in `json`: of the last one of that name, which JSON.parse keeps. */
 export function textOfMember(json: string, name: string): string | undefined {
   let found: string | undefined;
   let at = skipSpace(json, 0);
@@ -32,7 +32,7 @@ export function textOfMember(json: string, name: string): string | undefined {
   return found;
 }
 
-/** How many arrays and objects lie within each other, at most. */
+/** The nesting of arrays and objects. */
 export function depthOf(json: string): number {
   let depth = 0;
   let deepest = 0;
@@ -53,7 +53,7 @@ function endOfValue(json: string, start: number): number {
     if (code === QUOTE) at = endOfString(json, at) - 1;
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth += 1;
     else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
-    // A number or a word goes on up to what can't be part of it.
+    // A number or a word ends at the first character that can't be part of it.
     else if (depth > 0 || !endsScalar(json, at + 1)) continue;
     if (depth === 0) return at + 1;
   }
@@ -85,7 +85,7 @@ function skipSpace(json: string, start: number): number {
   return at;
 }
 
-/** What a text says that need not be JSON: `undefined` then. */
+/** Parse a text; `undefined` if it is not JSON. */
 export function parsedOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,8 +1,8 @@
 import { answerWithin } from './timers';
 
-/** A client's connection, over which a response goes on and on. */
+/** A client's connection with a long-running response. */
 export interface Connection {
-  /** Aborts when it is closed, by either side. */
+  /** Aborts when either side closes it. */
   readonly signal: AbortSignal;
   close(): void;
 }

@@ -22,14 +22,14 @@ import { answerWithin } from './timers';
 
 export type RedisClient = Redis | Cluster;
 
-/** A connection that could not be made, or broke; it is made anew. */
+/** A connection could not be opened, or broke. It is opened again. */
 export interface RedisErrorSignal {
   readonly name: 'redis.error';
   readonly connection: string;
   readonly error: unknown;
 }
 
-/** A connection that had failed stands again. */
+/** A connection that had failed works again. */
 export interface RedisBackSignal {
   readonly name: 'redis.back';
   readonly connection: string;
@@ -37,8 +37,8 @@ export interface RedisBackSignal {
 }
 
 /**
- * - `answering`: for whoever waits for the answer (an HTTP request): fails within two seconds.
- * - `working`: for background work, which has nothing better to do than to wait until Redis is back.
+ * - `answering`: for callers that wait for the reply (an HTTP request): fails within two seconds.
+ * - `working`: for background work, which waits until Redis is back.
  */
 export type ConnectionRole = 'answering' | 'working';
 
@@ -48,25 +48,26 @@ export interface ConnectOptions {
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
   readonly emit: (signal: RedisErrorSignal | RedisBackSignal | RedisRevivedSignal) => void;
-  /** Where `/healthz` learns of it. */
+  /** Where `/healthz` reads its state. */
   readonly health?: ConnectionHealth;
   /**
-   * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
-   * wait on purpose: nobody else would ever notice.
+   * After this long without a reply to a command, the connection counts as dead and is replaced. For commands
+   * that wait on purpose: nothing else would ever notice.
    */
   readonly silenceMs?: number;
 }
 
 const COMMAND_TIMEOUT_MS = 1_500;
 const CONNECT_TIMEOUT_MS = 1_500;
-// One of them may be on the wrong side of what is cut. Each is a connection beside each of ours.
+// One of them may be on the wrong side of a network partition. Each adds a connection to each of the process'
+// own.
 const SENTINELS_HEARD = 3;
-// Nobody hangs up on a command that matters; a silent Redis must not hold up the end of a process.
+// No command that matters is cut off; a silent Redis must not hold up the end of a process.
 const DISCONNECT_TIMEOUT_MS = 200;
 
 /**
- * Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. The client, and each duplicate of
- * it, comes back by itself until it is closed.
+ * Connect to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. The client, and
+ * each duplicate of it, reconnects by itself until it is closed.
  */
 export function connectRedis(options: ConnectOptions): RedisClient {
   const client = createClient(parseRedisUrl(options.url), optionsFor(options), options);
@@ -90,7 +91,7 @@ function tellOfConnection(client: RedisClient, { name: connection, emit }: Conne
   });
 }
 
-/** Commands of one turn of the event loop go out by one system call, whoever asks for them. */
+/** Send all commands of one turn of the event loop by one system call. */
 function gatherWritesOf(node: Redis): void {
   node.on('connect', () => gatherWrites(node.stream));
 }
@@ -135,12 +136,12 @@ function createClient(
   }
 }
 
-// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+// Behind Sentinels ioredis ignores `tls` without these options.
 const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
 
 /**
- * A master that was cut off from its replicas goes on answering, and all that it is told after another one was promoted is
- * lost when it comes back: the Sentinels' word counts, not whether the connection stands.
+ * A master that was cut off from its replicas still replies, and all writes to it after another one was
+ * promoted are lost when it comes back: the Sentinels' word counts, not whether the connection works.
  */
 function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget, { kind: 'sentinel' }>) {
   return {
@@ -150,9 +151,9 @@ function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget,
     ...(tls ? TLS_EVERYWHERE : {}),
     failoverDetector: true,
     sentinelMaxConnections: SENTINELS_HEARD,
-    // One that is silent is passed over: by default ioredis waits for its answer without end.
+    // A silent one is skipped: by default ioredis waits for its reply endlessly.
     sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
-    // By default a minute: what the Sentinels announce meanwhile would go unheard.
+    // By default a minute: the Sentinels' announcements meanwhile would go unheard.
     sentinelReconnectStrategy: reconnectDelay,
   };
 }
@@ -164,7 +165,7 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     socketTimeout: silenceMs,
     retryStrategy: reconnectDelay,
-    // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.
+    // After a fail-over the old master replies READONLY: reconnect, to the new one, and repeat.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
   return role === 'answering'
@@ -172,24 +173,24 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     : { ...common, maxRetriesPerRequest: null };
 }
 
-// Below the second that Kubernetes gives a probe unless it is told otherwise.
+// Below the second of Kubernetes' default probe time-out.
 const PATIENCE_MS = 800;
 const ASK_AGAIN_MS = 100;
 
 /**
- * Whether Redis answers within 0.8 s: in a Cluster each of its masters, since what is accepted or delivered may need any of
- * them. Never rejects, and never waits longer.
+ * Whether Redis replies within 0.8 s: in a Cluster each of its masters, since accepting or delivering an
+ * event may need any of them. Never rejects, and never waits longer.
  */
 export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
   return async () => {
     const masters = redis instanceof Cluster ? redis.nodes('master') : [];
-    // Which masters there are is what it knew last: whether it finds the one of a key, this one tells.
+    // The masters are the last known ones. This command tells whether it finds the master of a key.
     const asked = [redis.exists(CLUSTER_QUEUE_PREFIX), ...masters.map((master) => master.ping())];
     return (await answerWithin(PATIENCE_MS, Promise.all<unknown>(asked))) !== undefined;
   };
 }
 
-/** Resolves once Redis answers, however long that takes. */
+/** Resolves once Redis replies, however long that takes. */
 export async function untilRedisAnswers(isAnswering: () => Promise<boolean>): Promise<void> {
   while (!(await isAnswering())) await wait(ASK_AGAIN_MS);
 }
@@ -200,14 +201,16 @@ export function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
   return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
 }
 
-// What Redis answers when it is there but can't serve: loading, out of memory, a replica that was told to
-// write, a cluster without a majority, too few replicas. All other replies (WRONGTYPE, ERR …) are our bugs.
+// Redis' replies when it is there but can't serve: loading, out of memory, a write to a replica, a cluster
+// without a majority, too few replicas. All other replies (WRONGTYPE, ERR …) are bugs of this product.
 const UNAVAILABLE_REPLIES =
   /^(LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY)\b/;
 
 type AsyncMethods<Store> = { [Name in keyof Store]: (...args: never[]) => Promise<unknown> };
 
-/** Gives the same store, whose methods throw `storage_unavailable` when Redis can't be reached or can't serve. */
+/**
+ * Give the same store, whose methods throw `storage_unavailable` when Redis can't be reached or can't serve.
+ */
 export function withStorageErrors<Store extends AsyncMethods<Store>>(store: Store): Store {
   const wrapped = Object.entries<(...args: never[]) => Promise<unknown>>(store).map(([name, method]) => [
     name,
@@ -217,8 +220,8 @@ export function withStorageErrors<Store extends AsyncMethods<Store>>(store: Stor
 }
 
 /**
- * Makes all methods of a store's class throw `storage_unavailable` when Redis can't be reached or can't serve. Call it once,
- * below the class. All methods must be async.
+ * Make all methods of a store's class throw `storage_unavailable` when Redis can't be reached or can't serve.
+ * Call it once, below the class. All methods must be async.
  */
 export function throwStorageErrors(store: { readonly prototype: object }): void {
   const { prototype } = store;

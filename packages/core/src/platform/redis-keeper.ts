@@ -9,11 +9,11 @@ import {
   SentinelConnector,
 } from 'ioredis';
 
-/** ioredis gave a connection up, or stood still with it, although nobody closed it: it is made anew. */
+/** ioredis gave a connection up, or stopped retrying, although nobody closed it: it is opened again. */
 export interface RedisRevivedSignal {
   readonly name: 'redis.revived';
   readonly connection: string;
-  /** Where ioredis had left it. */
+  /** Its state in ioredis. */
   readonly status: string;
 }
 
@@ -26,20 +26,20 @@ export interface BullmqWorkerOptions {
 }
 
 export interface BullmqWorkerPatience {
-  /** How long nothing may be under way before a connection is tried anew. */
+  /** The longest time without activity before a connection is tried again. */
   readonly idleMs: number;
-  /** How long one attempt may take, with all that is asked before the connection is ready. */
+  /** How long one attempt may take, with all commands before the connection is ready. */
   readonly attemptMs: number;
-  /** After how long in which nothing came of any attempt, no error either, a connection counts as stuck. */
+  /** After this long without any result of an attempt, not even an error, a connection counts as stuck. */
   readonly stuckMs: number;
 }
 
 const USUAL_PATIENCE: BullmqWorkerPatience = {
   // ioredis itself waits a second at most between two attempts.
   idleMs: 3_000,
-  // To connect takes 1.5 s at most, and so does a Sentinel's answer; each of them that fails is a sign of life.
+  // Connecting takes 1.5 s at most, and so does a Sentinel's reply; each failure of one is a sign of life.
   attemptMs: 10_000,
-  // Six attempts of ours without any effect: nothing that goes on here explains that.
+  // Six attempts of the keeper without any effect: no normal activity explains that.
   stuckMs: 60_000,
 };
 
@@ -52,7 +52,10 @@ interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {
   readonly redisOptions: ClientOptions;
 }
 
-/** What ioredis says when something comes of its trying. That it begins, as at our word, is no such sign. */
+/**
+ * ioredis' events when an attempt has a result. The start of an attempt is no such sign: the keeper itself
+ * may cause it.
+ */
 const SIGNS_OF_LIFE = [
   'connect',
   'ready',
@@ -63,12 +66,12 @@ const SIGNS_OF_LIFE = [
   'node error',
 ] as const;
 
-/** How long to wait before a connection is tried for the `times`th time. Milliseconds. */
+/** The wait before a connection is tried for the `times`th time. Milliseconds. */
 export function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
 }
 
-/** What `/healthz` asks: whether one of the process's connections is unusable, and nothing comes of trying. */
+/** For `/healthz`: whether one of the process's connections is unusable, and attempts have no result. */
 export class ConnectionHealth {
   readonly #keepers = new Set<ConnectionKeeper>();
 
@@ -80,7 +83,7 @@ export class ConnectionHealth {
     this.#keepers.delete(keeper);
   }
 
-  /** The name of one that is stuck. */
+  /** The name of a stuck connection. */
   get stuckConnection(): string | undefined {
     for (const keeper of this.#keepers) if (keeper.isStuck) return keeper.name;
     return undefined;
@@ -88,8 +91,8 @@ export class ConnectionHealth {
 }
 
 /**
- * Looks after one client: as long as nobody closes it, it comes back, wherever ioredis has left it. docs/reliability.md lists
- * the ways to get there.
+ * Keeps one client connected: as long as nobody closes it, it comes back, whatever state ioredis has left it
+ * in. docs/reliability.md lists the ways to get there.
  */
 class ConnectionKeeper {
   #client: Redis | Cluster | undefined;
@@ -97,7 +100,7 @@ class ConnectionKeeper {
   #isQuitting = false;
   #ends = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
+  /** Counted by timers of its own: a process that was stopped for a while has not been stuck. */
   #quietMs = 0;
 
   constructor(private readonly options: BullmqWorkerOptions) {}
@@ -133,14 +136,14 @@ class ConnectionKeeper {
     this.options.health?.remove(this);
   }
 
-  /** Closed, although ioredis may still connect for what waits. */
+  /** Closed, although ioredis may still connect for waiting commands. */
   noteQuitting(): void {
     this.noteClosed();
     this.#isQuitting = true;
   }
 
   noteOpened(): void {
-    // Until it has ended, it is ioredis that connects, not the owner.
+    // Until it has ended, ioredis connects, not the owner.
     if (this.#isQuitting && this.#client?.status !== 'end') return;
     this.#isQuitting = false;
     this.#isClosed = false;
@@ -176,7 +179,7 @@ class ConnectionKeeper {
   #reviveAfter(quietMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#revive(quietMs), quietMs);
-    // A process that has nothing else to do may end.
+    // A process without other work may end.
     this.#timer.unref();
   }
 
@@ -185,9 +188,10 @@ class ConnectionKeeper {
     if (!client || this.#isClosed || client.status === 'ready') return;
     this.#quietMs += quietMs;
     this.options.emit({ name: 'redis.revived', connection: this.name, status: client.status });
-    // An attempt that comes to no end is broken off: ioredis makes the next one.
+    // An endless attempt is broken off: ioredis makes the next one.
     if (isTrying(client.status)) client.disconnect(true);
-    // It fails when ioredis has begun by itself at this moment, or Redis is away, and is tried again either way.
+    // It fails when ioredis has begun by itself at this moment, or Redis is away. Either way it is tried
+    // again.
     else client.connect().catch(() => {});
     this.#wait();
   }
@@ -197,7 +201,10 @@ function isTrying(status: string | undefined): boolean {
   return status === 'connecting' || status === 'connect';
 }
 
-/** A client of one Redis, or of the master behind Sentinels, that ends only when it is closed; its duplicates too. */
+/**
+ * A client of one Redis, or of the master behind Sentinels, that ends only when it is closed; its duplicates
+ * too.
+ */
 export class KeptRedis extends Redis {
   // ioredis connects before it has one.
   declare private keeper: ConnectionKeeper | undefined;
@@ -251,7 +258,7 @@ export class KeptCluster extends Cluster {
     this.keeper.keep(this);
   }
 
-  /** Unlike ioredis' own it always comes to an end, also when the Cluster turns out not to be ready. */
+  /** Unlike ioredis' own it always settles, even when the Cluster turns out not to be ready. */
   override async connect(): Promise<void> {
     this.keeper?.noteOpened();
     let noteReady = () => {};
@@ -289,8 +296,8 @@ export class KeptCluster extends Cluster {
 }
 
 /**
- * Finds the master until it is found, or the client is closed. ioredis' own gives up when the Sentinels announce another
- * master while it asks them for the present one, and takes all with it that waits for the connection.
+ * Search for the master until it is found, or the client is closed. ioredis' own search gives up when the
+ * Sentinels announce another master during it, and fails all commands that wait for the connection.
  */
 function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['Connector']> {
   return class PatientConnector extends SentinelConnector {

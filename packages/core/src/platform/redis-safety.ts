@@ -1,18 +1,18 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis-connect';
 
-/** Redis is set up so that it may lose what was acknowledged, or is too old; all of it in one line. */
+/** Redis' settings may lose acknowledged data, or it is too old; all of it in one line. */
 export interface RedisUnsafeSignal {
   readonly name: 'redis.unsafe';
   readonly detail: string;
 }
 
-// For ZADD's LT and ZMSCORE; older ones answer with errors in the middle of the work.
+// For ZADD's LT and ZMSCORE; older versions fail in the middle of the work.
 const OLDEST = [6, 2] as const;
 
 /**
- * Looks, whenever a connection stands, whether Redis is as it has to be, and says once what is not: at the start, and after a
- * fail-over to a server that is set up otherwise.
+ * Check whenever a connection is ready whether Redis is set up as needed, and report once what is not: at the
+ * start, and after a fail-over to a server with other settings.
  */
 export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeSignal) => void): void {
   let said: string | undefined;
@@ -24,7 +24,7 @@ export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeS
   redis.on('ready', () => void look());
 }
 
-/** What is unsafe about Redis, in one line; of a Cluster, about any of its masters. Never rejects. */
+/** What is unsafe about Redis, in one line; for a Cluster, about any of its masters. Never rejects. */
 export async function describeUnsafe(redis: RedisClient): Promise<string | undefined> {
   const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
   const validationErrors = await Promise.all(nodes.map(faultsOfNode));
@@ -36,14 +36,14 @@ async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
   try {
     return validationErrorsIn(await redis.info());
   } catch (error) {
-    // What is away is told of by its connection, and looked at when that stands again.
+    // Its connection reports an absent server, which is checked when that is ready again.
     return isForbidden(error)
       ? ['Redis does not let this user ask INFO: its version, eviction and persistence were not checked.']
       : [];
   }
 }
 
-/** @param info what Redis says of itself. */
+/** @param info the text of Redis' INFO. */
 export function validationErrorsIn(info: string): readonly string[] {
   const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
   const version = read('redis_version');
@@ -65,7 +65,7 @@ function isTooOld(version: string | undefined): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-// The first word of Redis' answer is its code.
+// The first word of Redis' reply is its code.
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
 }

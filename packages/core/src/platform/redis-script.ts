@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-connect';
 
-/** What scripts are run on: Redis, or a batch that goes there later. */
+/** The target of a script: Redis, or a batch that goes there later. */
 export type ScriptTarget = RedisClient | ScriptBatch;
 
-/** Runs a script over keys that share one hash tag. Numbers are handed over as texts. */
+/** Run a script over keys that share one hash tag. Numbers are passed as texts. */
 export type RunScript = (
   target: ScriptTarget,
   keys: readonly string[],
@@ -17,7 +17,7 @@ interface Script {
   readonly digest: string;
 }
 
-/** A script that is called by its digest: its text goes over the wire only to a server that does not know it yet. */
+/** A script that is called by its digest: its text is sent only to a server that does not know it yet. */
 export function defineScript(text: string): RunScript {
   const digest = createHash('sha1').update(text).digest('hex');
   const script = { text, digest };
@@ -33,7 +33,7 @@ export function defineScript(text: string): RunScript {
   };
 }
 
-// The first word of Redis' answer is its code.
+// The first word of Redis' reply is its code.
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
@@ -47,9 +47,9 @@ interface Call {
 }
 
 /**
- * Calls of scripts that Redis makes as one, in their order: all of them take effect or, when it can't take them, none. Of
- * calls that fail for what they find there, those before have taken effect and those after have not. Not for a Cluster,
- * whose scripts see one node.
+ * Calls of scripts that Redis runs as one, in their order: all of them take effect or, when it can't accept
+ * them, none. If a call fails because of the data it finds, those before it have taken effect and those after
+ * it have not. Not for a Cluster, whose scripts see one node.
  */
 export class ScriptBatch {
   readonly #calls: Call[] = [];
@@ -61,7 +61,7 @@ export class ScriptBatch {
     return new Promise((resolve, reject) => this.#calls.push({ script, keys, args, resolve, reject }));
   }
 
-  /** Its calls fail when this does, all with the same error. */
+  /** If it fails, all its calls fail with the same error. */
   async sendTo(redis: RedisClient): Promise<void> {
     this.#isSent = true;
     const calls = this.#calls;
@@ -122,15 +122,18 @@ function joinedText(functions: string): string {
   return replies`;
 }
 
-/** Calls its scripts on what it is given, before it waits for anything. */
+/** Call its scripts on the target, before it waits for anything. */
 export type Step = (target: ScriptTarget) => Promise<unknown>;
 
-/** Takes steps one after the other: none takes effect unless all before it have, whenever and however it breaks off. */
+/**
+ * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
+ * breaks off.
+ */
 export type InOrder = (steps: readonly Step[]) => Promise<void>;
 
 /**
- * One server takes all steps as one script: nothing comes between them, neither a crash nor memory that runs out. In a
- * Cluster, where each node has its own keys, each step waits for those before.
+ * One server runs all steps as one script: nothing comes between them, neither a crash nor a lack of memory.
+ * In a Cluster, where each node has its own keys, each step waits for those before.
  */
 export function createInOrder(redis: RedisClient): InOrder {
   return redis instanceof Cluster ? oneByOne(redis) : asOne(redis);

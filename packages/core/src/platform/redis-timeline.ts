@@ -21,18 +21,18 @@ export interface ReadTimelineInput {
   readonly order: TimeOrder;
   readonly range?: TimeRange | undefined;
   readonly limit: number;
-  /** The last one of the part before. It need not be there any more. */
+  /** The last member of the part before. It may be gone by now. */
   readonly after?: Mark | undefined;
 }
 
-// Those of the mark's own millisecond come once more, and are passed over. They are few mostly; where they are not, the
-// next look is larger.
+// Members of the mark's own millisecond come once more, and are skipped. Usually they are few; where they are
+// not, the next read is larger.
 const PASSED_OVER = 8;
 const GROWTH = 4;
 
 /**
- * The next members of a sorted set of times, those of one millisecond by their id. A part is what one command has found,
- * so what comes or goes meanwhile shifts nothing: who is there all the time is shown once.
+ * The next members of a sorted set of times, those of one millisecond by their id. One command reads a part,
+ * so members that come or go meanwhile shift nothing: a member that stays is shown once.
  */
 export async function readTimeline(
   redis: RedisClient,
@@ -52,7 +52,7 @@ export async function readTimeline(
   }
 }
 
-// As Redis writes them: what begins with a parenthesis does not belong to it.
+// As Redis writes them: a bound that begins with a parenthesis is exclusive.
 function boundsOf(order: TimeOrder, range: TimeRange, after?: Mark): readonly [string, string] {
   const { since = -Infinity, until = Infinity } = range;
   const min = order === 'oldest_first' ? Math.max(since, after?.at ?? since) : since;
@@ -76,7 +76,7 @@ function comesAfter(mark: Mark, other: Mark, order: TimeOrder): boolean {
   return order === 'oldest_first' ? isLater : !isLater && !isSame;
 }
 
-/** Where a page ended: a member of the sorted set. */
+/** The cursor at the end of a page: a member of the sorted set. */
 export const newestFirstCursorSchema = z.string().regex(/^[0-9a-z]{10}[A-Za-z0-9_-]{1,64}$/);
 
 export interface MemberPage {
@@ -85,7 +85,7 @@ export interface MemberPage {
   readonly nextCursor: string | undefined;
 }
 
-/** What stands for an id in a sorted set whose scores are all 0: such members sort by time, then by id. */
+/** The member for an id in a sorted set whose scores are all 0: such members sort by time, then by id. */
 export function timedMember(createdAt: number, id: string): string {
   return encodeTime(createdAt) + id;
 }
@@ -94,7 +94,10 @@ export function idOfMember(member: string): string {
   return member.slice(TIME_CHARACTERS);
 }
 
-/** A page of a sorted set of timed members, or of our own ids. `before` is the `nextCursor` of the page before. */
+/**
+ * A page of a sorted set of timed members, or of the product's ids. `before` is the `nextCursor` of the page
+ * before.
+ */
 export async function readNewestFirst(
   redis: RedisClient,
   key: string,

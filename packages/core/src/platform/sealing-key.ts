@@ -8,9 +8,9 @@ import {
 } from 'node:crypto';
 import { z } from 'zod';
 
-/** A key that secrets are sealed under. A `KeyObject` shows its bytes to no log. */
+/** A key that secrets are sealed under. A `KeyObject` shows its bytes in no log. */
 export interface SealingKey {
-  /** Follows from the key, so that nobody has to name it: 8 hex digits. Says nothing about the key. */
+  /** Derived from the key, so that nobody has to name it: 8 hex digits. Says nothing about the key. */
   readonly id: string;
   readonly key: KeyObject;
 }
@@ -27,7 +27,7 @@ export const sealingKeysSchema = z
 
 function toSealingKey(text: string, context: z.RefinementCtx): SealingKey {
   const bytes = Buffer.from(text, 'base64');
-  // Node's decoder skips what is not base64; only a text that comes back the same was base64.
+  // Node's decoder skips characters that are not base64; only a text that round-trips was base64.
   if (bytes.length === KEY_BYTES && bytes.toString('base64') === text) {
     return { id: idOf(bytes), key: createSecretKey(bytes) };
   }
@@ -43,22 +43,25 @@ function idOf(bytes: Buffer): string {
 }
 
 const ALGORITHM = 'aes-256-gcm';
-// What NIST SP 800-38D asks of GCM with random nonces: good for 2^32 texts under one key.
+// NIST SP 800-38D requires this of GCM with random nonces: safe for 2^32 texts under one key.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Nonce, ciphertext and tag. `associated` is none of them, and has to be the same when it is decrypted. */
+/**
+ * Nonce, ciphertext and tag. The result does not contain `associated`, which has to be the same when it is
+ * decrypted.
+ */
 export function encrypt(text: string, key: KeyObject | Buffer, associated = ''): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(associated));
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @throws Error when the key or what is associated is another one, or the bytes were changed. */
+/** @throws Error when the key or `associated` differs, or the bytes were changed. */
 export function decrypt(bytes: Buffer, key: KeyObject | Buffer, associated = ''): string {
   const nonce = bytes.subarray(0, NONCE_BYTES);
   const ciphertext = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
-  // With the length of the tag said: one that is cut short would be easier to guess.
+  // With an explicit length of the tag: a truncated one would be easier to guess.
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(associated))
     .setAuthTag(bytes.subarray(-TAG_BYTES));

@@ -7,14 +7,14 @@ import { inWords } from './zod-words';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment holds a value that the process can't run with. The message has one line for each fault. */
+/** The environment has a value that the process can't run with. The message has one line for each error. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 /**
- * Reads a process's settings, once, at start-up. An empty variable counts as not set. `X_FILE` gives the path
- * of a file that holds the value of `X` (for secrets that are mounted as files).
+ * Read a process's settings, once, at start-up. An empty variable counts as not set. `X_FILE` gives the path
+ * of a file with the value of `X` (for secrets that are mounted as files).
  *
  * @throws ConfigError naming every wrong variable.
  */
@@ -59,7 +59,7 @@ function readSecretFile(name: string, path: string): Lookup {
   }
 }
 
-/** Many more than masters that one service can keep busy. Each costs an idle worker two connections. */
+/** Many more than the masters that one service can keep busy. Each costs an idle worker two connections. */
 export const MAX_SHARDS = 64;
 
 /** The settings that every process has; each process adds its own. */
@@ -101,8 +101,8 @@ export const commonSettings = {
     .min(1)
     .default(100_000)
     .describe("how many deliveries a webhook's list holds, and how many events an account's"),
-  // Enough for five million events of 1 KiB with a delivery each, and less than what the Redis of most installations can hold:
-  // so nobody meets it who does nothing unusual, and one account alone does not fill it.
+  // Enough for five million events of 1 KiB with a delivery each, and less than most installations' Redis can
+  // hold: so usual traffic never reaches it, and one account alone does not fill it.
   ACCOUNT_QUOTA_BYTES: z.coerce
     .number()
     .int()
@@ -124,12 +124,12 @@ export const maxEventBytesSchema = z.coerce
 
 export const portSchema = z.coerce.number().int().min(0).max(65_535);
 
-/** `true` or `false`, spelled out: anything else is a fault rather than a guess. */
+/** `true` or `false`, spelled out: any other value is an error rather than a guess. */
 export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 export const retryScheduleSchema = durationListSchema;
 
-/** How the API and the workers protect what is secret in the store. */
+/** How the API and the workers protect secrets in the store. */
 export const secretsSettings = {
   SECRETS_ENCRYPTION_KEY: sealingKeysSchema
     .default([])
@@ -139,7 +139,7 @@ export const secretsSettings = {
   INSECURE_UNENCRYPTED_SECRETS: flagSchema
     .default(false)
     .describe('to run without that key, and to store secrets as plain text'),
-  // Nothing depends on it. A text that is none of these is most likely a typing error, or another's convention.
+  // Nothing depends on it. Any other text is most likely a typing error, or another product's convention.
   NODE_ENV: z
     .enum(['development', 'test', 'production'])
     .optional()
@@ -174,11 +174,11 @@ export type SamplerName = (typeof samplers)[number];
 
 const PAIRS_FORM = 'must be name=value,name=value, with what is special in them percent-encoded';
 
-/** What OpenTelemetry has for headers and attributes: pairs with commas between them, percent-encoded. */
+/** OpenTelemetry's form for headers and attributes: pairs separated by commas, percent-encoded. */
 const pairsSchema = z.string().transform((text, context) => {
   const pairs: Record<string, string> = {};
   for (const pair of text.split(',')) {
-    // A value may have more of them: the end of what is in Base64.
+    // A value may have more of them, for example at the end of Base64.
     const equals = pair.indexOf('=');
     if (equals < 1) {
       context.addIssue({ code: 'custom', message: PAIRS_FORM });
@@ -189,7 +189,7 @@ const pairsSchema = z.string().transform((text, context) => {
   return pairs;
 });
 
-/** Whether and where traces are sent, by the names that OpenTelemetry has for it. */
+/** Whether and where traces are sent, by OpenTelemetry's own names. */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http: or https: URL, such as http://127.0.0.1:4318' })
@@ -228,7 +228,8 @@ export const tracingSettings = {
 
 export type TracingConfig = z.infer<z.ZodObject<typeof tracingSettings>>;
 
-// A value that is not well encoded stands for itself: many who write them don't know that they are encoded at all.
+// A value that is not encoded properly stands for itself: many authors don't know that values are encoded at
+// all.
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,6 +1,6 @@
 import { steadyClock } from './clock';
 
-/** What was asked for; `undefined` when that failed or took too long. */
+/** The result; `undefined` when the work failed or took too long. */
 export async function answerWithin<Answer>(
   patienceMs: number,
   asked: Promise<Answer>,
@@ -10,8 +10,8 @@ export async function answerWithin<Answer>(
 }
 
 /**
- * Resolves when the work has come to its end, be it well or not, or when its time is over. Gives whether it
- * has.
+ * Resolves when the work has ended, successfully or not, or when its time is over. Gives whether it has
+ * ended.
  */
 export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
@@ -35,18 +35,18 @@ export class WakeUpTimer {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #running: Promise<unknown> | undefined;
-  /** The run that follows the one under way. */
+  /** The run that follows the present one. */
   #next: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(private readonly work: () => Promise<unknown>) {}
 
-  /** Whether no run is under way, and none is to come. */
+  /** Whether no run is active or due. */
   get isIdle(): boolean {
     return this.#timer === undefined && this.#running === undefined;
   }
 
-  /** Runs the work after a delay in milliseconds, or sooner if an earlier wake-up is set already. */
+  /** Run the work after a delay in milliseconds, or sooner if an earlier wake-up is set already. */
   wakeUpIn(delayMs: number): void {
     const dueAt = steadyClock() + delayMs;
     if (this.#isStopped || dueAt >= this.#dueAt) return;
@@ -56,8 +56,8 @@ export class WakeUpTimer {
   }
 
   /**
-   * Runs the work at once, or right after the run that is under way, in place of the wake-up that was set.
-   * Those who ask during a run share the next one. Also runs after `stop`, such as for what is left.
+   * Run the work at once, or right after the present run, instead of the wake-up that was set. Callers during
+   * a run share the next one. Also works after `stop`, for example for remaining work.
    */
   async runNow(): Promise<void> {
     this.#clear();
@@ -67,7 +67,7 @@ export class WakeUpTimer {
     await (this.#next ?? this.#run());
   }
 
-  /** Takes back the wake-up, refuses further ones, and waits for the run that is under way. */
+  /** Cancel the wake-up, refuse further ones, and wait for the present run. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#clear();
@@ -94,12 +94,12 @@ const MAX_DELAY_MS = 2_000;
 
 export interface Repetition {
   isDone(): boolean;
-  /** Resolves when it was tried once, be it done or not. */
+  /** Resolves after the first try, successful or not. */
   readonly tried: Promise<void>;
   stop(): void;
 }
 
-/** Tries `action` at once and, for as long as it fails, again and again at growing intervals. */
+/** Try `action` at once and, as long as it fails, repeatedly at growing intervals. */
 export function repeatUntilDone(action: () => Promise<void>): Repetition {
   let done = false;
   let stopped = false;
@@ -110,7 +110,7 @@ export function repeatUntilDone(action: () => Promise<void>): Repetition {
       await action();
       done = true;
     } catch {
-      // Whatever `action` works with announces its own errors.
+      // The parts that `action` uses announce their own errors.
       if (!stopped) timer = setTimeout(() => void attempt(Math.min(delayMs * 2, MAX_DELAY_MS)), delayMs);
     }
   }

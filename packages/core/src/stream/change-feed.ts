@@ -6,58 +6,56 @@ import type { Change, ChangedDelivery, ChangeStore } from './redis-change-store'
 
 export interface ChangeFeedOptions {
   readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
-  /** For how long it gathers what happens together, for one trip to Redis. Milliseconds. */
+  /** How long changes are gathered, for one trip to Redis. Milliseconds. */
   readonly gatherMs: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 /**
- * So long it goes by what it knows of who is watched: so long after an account began to be watched every
- * change is told.
+ * The watched accounts are read again after this time: this long after an account began to be watched, every
+ * change is reported.
  */
 export const KNOWN_FOR_MS = 2_000;
-/**
- * An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it.
- */
+/** An API process reports sooner than a worker: a new delivery comes before its result. */
 export const API_GATHER_MS = 10;
 export const WORKER_GATHER_MS = 50;
 
 const AFTER_FAULT_MS = 500;
-// Signals that wait until it is known who is watched: as a rule for milliseconds.
+// Signals that wait until the watched accounts are known: usually for milliseconds.
 const MOST_UNDECIDED = 1_000;
 // Nothing depends on it.
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Writes what this process changes, for those who watch: a listener to its signals. It asks who is watched
- * when something has happened, once in two seconds at most; then a signal of an account that nobody watches
- * costs a look into a map. What was not written for whatever reason is told by a `reset`, as far as this
- * process lives: lists and records are the truth.
+ * Writes the changes that this process makes, for watched accounts, from its signals. It reads the watched
+ * accounts when something has happened, once in two seconds at most; then a signal of an unwatched account
+ * costs a map lookup. As long as this process lives, a `reset` reports changes that were not written: lists
+ * and records are the truth.
  */
 export class ChangeFeed {
-  /** Of the accounts that are watched. */
+  /** Of the watched accounts. */
   #backlogs: ReadonlyMap<AccountId, Backlog> = new Map();
   #askedAt = Number.NEGATIVE_INFINITY;
   #undecided: ToldSignal[] = [];
   #hasLeftOut = false;
-  /** Accounts that have something to write. */
+  /** Accounts with changes to write. */
   readonly #due = new Set<AccountId>();
-  // One at a time: what comes while it works is gathered, within bounds.
+  // One run at a time: changes during a run are gathered, within bounds.
   readonly #timer = new WakeUpTimer(() => this.#workAndGoOn());
 
   constructor(private readonly options: ChangeFeedOptions) {}
 
   readonly listen = (signal: Signal): void => {
     if (!isTold(signal)) return;
-    // In their order: none overtakes those that wait.
+    // In their order: none overtakes waiting ones.
     if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
     if (this.#undecided.length > 0) this.#workSoon();
   };
 
-  /** Writes what is left, unless Redis is away. */
+  /** Write the rest, unless Redis is away. */
   async stop(): Promise<void> {
     await settledWithin(
       STOP_PATIENCE_MS,
@@ -79,7 +77,7 @@ export class ChangeFeed {
     this.#workSoon();
   }
 
-  // What comes after a failure waits for the next try.
+  // Changes after a failure wait for the next try.
   #workSoon(): void {
     if (this.#timer.isIdle) this.#timer.wakeUpIn(this.options.gatherMs);
   }
@@ -90,7 +88,7 @@ export class ChangeFeed {
     this.#timer.wakeUpIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
   }
 
-  /** Gives whether Redis did what it was asked for. */
+  /** Give whether Redis did what it was asked for. */
   async #work(): Promise<boolean> {
     const isDecided = this.#undecided.length === 0 || (await this.#decide());
     const due = [...this.#due];
@@ -110,7 +108,7 @@ export class ChangeFeed {
     } catch (error) {
       emit({ name: 'task.failed', task: 'look at watched accounts', error });
     }
-    // An answer that took so long says nothing of what came last.
+    // A reply that took this long says nothing about the last signals.
     if (!this.#isKnown()) return false;
     const decided = this.#undecided;
     this.#undecided = [];
@@ -145,15 +143,15 @@ export class ChangeFeed {
   }
 }
 
-/** So many changes of an account may one process tell in a second. */
+/** The most changes of an account that one process reports in a second. */
 export const MOST_A_SECOND = 500;
 const SECOND_MS = 1_000;
 
 const RESET: Change = { kind: 'reset' };
 
 /**
- * The changes of one account that are still to be written. It holds a bounded number: what is too much is
- * left out, and a `reset` after it says so, once a second at most.
+ * The changes of one account that are still to be written. It holds a bounded number. Further ones are left
+ * out, and a `reset` after them says so, once a second at most.
  */
 export class Backlog {
   #changes: Change[] = [];
@@ -170,24 +168,24 @@ export class Backlog {
     this.#changes.push(...changes);
   }
 
-  /** It was too much for this second, of which nothing more is told. */
+  /** It was too much for this second: no more changes of it are reported. */
   overflow(): void {
     this.#room = 0;
     this.#isBehind = true;
   }
 
-  /** Something could not be written. */
+  /** A change could not be written. */
   miss(): void {
     this.#isBehind = true;
   }
 
-  /** What is to be written now. */
+  /** The changes to write now. */
   take(now: number): readonly Change[] {
     this.#refill(now);
     const taken = this.#changes;
     this.#changes = [];
     if (!this.#isBehind || this.#room === 0) return taken;
-    // Of what came before, whatever it was.
+    // This covers all earlier changes.
     this.#isBehind = false;
     this.#room -= 1;
     return [...taken, RESET];
@@ -222,14 +220,14 @@ const toldNames = [
 ] as const;
 const told: ReadonlySet<Signal['name']> = new Set(toldNames);
 
-/** A signal of a change, which those who watch its account are told. */
+/** A signal of a change, which followers of its account get. */
 export type ToldSignal = SignalNamed<(typeof toldNames)[number]> & { readonly accountId: AccountId };
 
 export function isTold(signal: Signal): signal is ToldSignal {
   return told.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
 }
 
-/** What goes to more than so many at once is not told one by one. */
+/** An event with more receivers than this is not reported one by one. */
 export const MOST_OF_ONE_EVENT = 200;
 
 /**
@@ -289,7 +287,7 @@ function createdBy({
   );
 }
 
-/** What became of the delivery is told by `ended`, or by its record: an attempt alone does not know it. */
+/** `ended`, or the delivery's record, has its result: an attempt alone does not know it. */
 function attempted(signal: SignalNamed<'delivery.attempted'>, now: number): ChangedDelivery {
   const { type, attempt, outcome, responseStatus = null, nextDelayMs } = signal;
   const next =

@@ -1,26 +1,26 @@
 import type { StreamEnd } from '../domain/signal';
 import { type Change, type ChangeEntry, endpointOf } from './redis-change-store';
 
-/** What somebody who follows the changes of an account is told, one after the other. */
+/** The messages to a follower of an account's changes. */
 export type StreamMessage =
   /** From here on nothing is missing. */
   | { readonly kind: 'ready'; readonly id: string }
   | { readonly kind: 'change'; readonly id: string; readonly change: Change }
   | { readonly kind: 'end'; readonly reason: EndReason };
 
-/** `lost`: the reader hung up, and is told nothing. */
+/** `lost`: the reader hung up, and gets nothing. */
 export type EndReason = StreamEnd | 'lost';
 
 export interface ChangeReaderOptions {
-  /** Only what concerns this endpoint, or all. */
+  /** Only changes about this endpoint, or all. */
   readonly endpointId: string | undefined;
-  /** After this cursor it goes on, where it was before. */
+  /** It resumes after this cursor. */
   readonly after: string | undefined;
-  /** Nothing is said after that. */
+  /** Nothing is sent after that. */
   readonly onEnd: () => void;
 }
 
-/** After these ends, what waits is told to nobody. */
+/** After these ends, waiting messages are dropped. */
 const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
   'too_slow',
   'lost',
@@ -28,16 +28,13 @@ const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
   'unverified',
 ];
 
-/** So many messages may wait for a reader: more than are kept of an account. */
+/** The most messages that wait for a reader: more than are kept of an account. */
 export const MOST_WAITING = 1_500;
 
-/**
- * A client that follows an account's changes. One that takes them too slowly is told that it is over, and
- * nothing else.
- */
+/** A client that follows an account's changes. A slow reader gets only the end. */
 export class ChangeReader {
   readonly after: string | undefined;
-  /** The cursor of what it has heard of last; `undefined` before it is ready. */
+  /** The cursor of its last message; `undefined` before it is ready. */
   #cursor: string | undefined;
   #messages: StreamMessage[] = [];
   #end: EndReason | undefined;
@@ -47,7 +44,7 @@ export class ChangeReader {
     this.after = options.after;
   }
 
-  /** Whether it was told that nothing is missing from there on. */
+  /** Whether it knows that nothing is missing from there on. */
   get isReady(): boolean {
     return this.#cursor !== undefined;
   }
@@ -56,19 +53,19 @@ export class ChangeReader {
     return this.#end;
   }
 
-  /** @param id where it goes on from. */
+  /** @param id the cursor that it resumes from. */
   begin(id: string): void {
     this.#cursor = id;
     this.#say({ kind: 'ready', id });
   }
 
-  /** What came before is not there any more. */
+  /** The changes before are gone. */
   reset(id: string): void {
     this.#cursor = id;
     this.#say({ kind: 'change', id, change: { kind: 'reset' } });
   }
 
-  /** Nothing is told twice. */
+  /** No change is sent twice. */
   offer({ id, change }: ChangeEntry): void {
     if (this.#cursor === undefined || !isLater(id, this.#cursor)) return;
     this.#cursor = id;
@@ -88,13 +85,13 @@ export class ChangeReader {
     this.options.onEnd();
   }
 
-  /** Everything that it is told, until it ends. */
+  /** All messages until the end. */
   async *messages(): AsyncGenerator<StreamMessage, void> {
     for (;;) {
       const messages = this.#messages;
       this.#messages = [];
       for (const message of messages) {
-        // What was taken is not sent yet.
+        // Messages that were taken are not sent yet.
         if (TELLS_NO_MORE.includes(this.#end) && message.kind !== 'end') continue;
         yield message;
         if (message.kind === 'end') return;

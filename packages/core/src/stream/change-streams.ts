@@ -22,15 +22,15 @@ export interface StreamOptions extends Omit<ChangeReaderOptions, 'onEnd'> {
 
 const READ_EVERY_MS = 200;
 const AFTER_FAULT_MS = 1_000;
-/** Several times before nobody watches the account any more. */
+/** Several times before the account stops being watched. */
 const RENEW_EVERY_MS = 20_000;
 const RETRY_AFTER_MS = 5_000;
-// A client that does not read has so long to read that it is over.
+// A client that does not read has this long to read the end.
 const LAST_WORD_MS = 1_000;
-/** Streams that a process has at the same time; each may have a queue. */
+/** The most concurrent streams of a process; each may have a queue. */
 const MOST_STREAMS = 500;
 
-/** Those who follow changes at this process. While nobody does, it asks Redis for nothing. */
+/** The followers of changes at this process. Without any, it sends Redis no commands. */
 export class ChangeStreams {
   readonly #accounts = new Map<AccountId, WatchedAccount>();
   #count = 0;
@@ -41,7 +41,7 @@ export class ChangeStreams {
   constructor(private readonly context: ChangeStreamsContext) {}
 
   /**
-   * All that changes of what an account has, from when it says `ready` until it ends.
+   * All changes of an account's data, from `ready` until the end.
    *
    * @throws AppError `rate_limited` when this process has as many streams as it may, `storage_unavailable`
    *   when it stops.
@@ -69,7 +69,7 @@ export class ChangeStreams {
     }
   }
 
-  /** Ends them all: readers connect again, to other processes. */
+  /** End all streams: readers connect again, to other processes. */
   stop(): void {
     this.#isStopped = true;
     void this.#timer.stop();
@@ -125,19 +125,19 @@ export interface WatchedAccountOptions {
 }
 
 /**
- * An account whose changes somebody follows at this process. Its changes are read once for all of its
- * readers. From when it begins to be watched until every process knows of that, changes may be missing, so
- * readers are told nothing; it begins anew whenever the cursor is gone that it had read to.
+ * An account with followers at this process. Its changes are read once for all of its readers. From the
+ * beginning until every process knows that it is watched, changes may be missing, so readers get nothing. It
+ * begins again whenever its last cursor is gone.
  */
 export class WatchedAccount {
   readonly #readers = new Set<ChangeReader>();
-  /** How far it has read; `undefined`: it is to begin. */
+  /** The cursor of its last read; `undefined`: it has to begin. */
   #cursor: string | undefined;
-  /** Whether what Redis has of it is not to be relied on. */
+  /** Whether Redis may lack some of its changes. */
   #isToBegin = false;
   /** From when on every process knows. */
   #knownAt = 0;
-  /** Those who were ready, and have missed something since. */
+  /** Readers that were ready, and have missed changes since. */
   readonly #behind = new Set<ChangeReader>();
 
   constructor(private readonly options: WatchedAccountOptions) {}
@@ -155,7 +155,7 @@ export class WatchedAccount {
     this.#behind.delete(reader);
   }
 
-  /** Reads what is new, and tells it. To be called again and again, once the last one has ended. */
+  /** Read new changes, and send them. Call it repeatedly, each time once the last call has ended. */
   async step(isRenewalDue: boolean): Promise<void> {
     if (isRenewalDue || this.#cursor === undefined) await this.#watch();
     if (this.#cursor !== undefined) await this.#readOn(this.#cursor);
@@ -166,7 +166,7 @@ export class WatchedAccount {
   async #watch(): Promise<void> {
     const { accountId, changeStore, clock } = this.options;
     const wasWatched = await changeStore.watch(accountId);
-    // Not by anybody: others did not write what has changed.
+    // The account was not watched: other processes did not write its changes.
     this.#isToBegin ||= !wasWatched;
     if (this.#cursor !== undefined && !this.#isToBegin) return await changeStore.keep(accountId);
     this.#loseTrack();
@@ -191,7 +191,7 @@ export class WatchedAccount {
     for (const reader of this.#readers) if (reader.isReady) this.#behind.add(reader);
   }
 
-  /** A reader that comes back goes on at once if all is there that came meanwhile. */
+  /** A returning reader resumes at once if all changes since its cursor are there. */
   async #welcome(reader: ChangeReader): Promise<void> {
     const cursor = this.#cursor;
     if (cursor === undefined) return;

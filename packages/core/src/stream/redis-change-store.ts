@@ -10,18 +10,18 @@ import { replayIdSchema } from '../domain/replay';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** A change, with the cursor that is right after it. Cursors of an account grow. */
+/** A change, with the cursor right after it. Cursors of an account grow. */
 export interface ChangeEntry {
   readonly id: string;
   /** `undefined`: of no concern to readers, or made by a later version. */
   readonly change: Change | undefined;
 }
 
-/** An account is watched for so long after somebody said so last, and its changes can be read again. */
+/** An account is watched for this long after the last renewal, and its changes can be read again. */
 const WATCHED_MS = 120_000;
-// Longer than the changes are kept: while they are there, every process writes to them.
+// Longer than the changes are kept: while they exist, every process writes to them.
 const LEASE_MARGIN_MS = 10_000;
-/** About so many changes are kept of each account. */
+/** About this many changes are kept of each account. */
 export const KEPT_CHANGES = 1_000;
 // Redis drops them by the hundred.
 const READ_AT_ONCE = KEPT_CHANGES + 200;
@@ -29,8 +29,8 @@ const READ_AT_ONCE = KEPT_CHANGES + 200;
 const FIELD = 'change';
 const BEGUN = 'begun';
 
-// By Redis' own clock, the same for all who watch. KEYS: watched accounts. ARGV: account, for how long. Gives
-// 1 if nobody has watched it before.
+// By Redis' own clock, the same for all. KEYS: watched accounts. ARGV: account, for how long. Gives 1 if the
+// account was not watched before.
 const WATCH = defineScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,29 +40,28 @@ const WATCH = defineScript(`
   return is_new`);
 
 /**
- * Which accounts somebody watches, and what has changed there lately. The changes of an account are a stream
- * in Redis that is there only while it is watched: nobody else can make it, so that what nobody reads is
- * stored by nobody.
+ * The watched accounts, and their recent changes. The changes of an account are a stream in Redis that exists
+ * only while the account is watched: appending does not create it, so changes without readers are not stored.
  */
 export class ChangeStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** Every account that is watched. One command. */
+  /** Every watched account. One command. */
   async readWatched(): Promise<readonly AccountId[]> {
     return (await this.redis.zrange(keys.watchedAccounts, '0', '-1')) as AccountId[];
   }
 
-  /** Says that it is watched from now on. @returns whether it was before. */
+  /** Watch the account from now on. @returns whether it was watched before. */
   async watch(account: AccountId): Promise<boolean> {
     return (await WATCH(this.redis, [keys.watchedAccounts], [account, WATCHED_MS + LEASE_MARGIN_MS])) === 0;
   }
 
-  /** Begins the changes of an account. @returns the cursor to read from. */
+  /** Begin the changes of an account. @returns the cursor to read from. */
   async begin(account: AccountId): Promise<string> {
     return cursorIn(await beginning(this.redis.multi().del(keys.changes(account)), account).exec());
   }
 
-  /** Goes on with the changes of an account, which others watch already. @returns the cursor to read from. */
+  /** Join the changes of an account that is watched already. @returns the cursor to read from. */
   async join(account: AccountId): Promise<string> {
     return cursorIn(await beginning(this.redis.multi(), account).exec());
   }
@@ -71,7 +70,7 @@ export class ChangeStore {
     await this.redis.pexpire(keys.changes(account), WATCHED_MS);
   }
 
-  /** Has no effect once nobody watches the account. */
+  /** Has no effect once the account is not watched any more. */
   async append(account: AccountId, changes: readonly Change[]): Promise<void> {
     const pipeline = this.redis.pipeline();
     for (const change of changes) {
@@ -82,9 +81,9 @@ export class ChangeStore {
   }
 
   /**
-   * What came after a cursor, in its order.
+   * The changes after a cursor, in their order.
    *
-   * @returns `undefined` when that cursor is not there any more: then nobody knows what came after it.
+   * @returns `undefined` when that cursor is gone: then the changes after it are unknown.
    */
   async readAfter(account: AccountId, cursor: string): Promise<readonly ChangeEntry[] | undefined> {
     const entries = await this.redis.xrange(keys.changes(account), cursor, '+', 'COUNT', READ_AT_ONCE);
@@ -122,8 +121,7 @@ export const endpointChanges = [
 export const replayChanges = ['progress', 'ended'] as const;
 
 /**
- * What a change says of a delivery. What it does not know is absent. Times are in milliseconds since the Unix
- * epoch.
+ * A change's facts about a delivery. Unknown ones are absent. Times are in milliseconds since the Unix epoch.
  */
 const changedDeliverySchema = z.object({
   eventId: eventIdSchema,
@@ -138,7 +136,7 @@ const changedDeliverySchema = z.object({
 });
 export type ChangedDelivery = Readonly<z.infer<typeof changedDeliverySchema>>;
 
-/** Something that has happened to what an account has. */
+/** A change of an account's data. */
 export const changeSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('delivery'),
@@ -152,7 +150,7 @@ export const changeSchema = z.discriminatedUnion('kind', [
     replayId: replayIdSchema,
     endpointId: endpointIdSchema,
   }),
-  /** Changes came before this that are not there: too many at once, or they could not be written. */
+  /** Earlier changes are missing: too many at once, or they could not be written. */
   z.object({ kind: z.literal('reset') }),
 ]);
 export type Change = Readonly<z.infer<typeof changeSchema>>;

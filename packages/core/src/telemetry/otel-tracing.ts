@@ -53,11 +53,11 @@ import type { SamplerName, TracingConfig } from '../platform/settings';
 import { settledWithin } from '../platform/timers';
 import { VERSION } from '../platform/version';
 
-// A few megabytes at most; what does not fit while the collector is away is lost.
+// A few megabytes at most; further spans are lost while the collector is away.
 const QUEUED_SPANS = 2_048;
 const BATCH_SPANS = 512;
 const BATCH_DELAY_MS = 1_000;
-// Within what a process has to stop once its parts have.
+// Within the time that a process has to stop after its parts.
 const STOP_PATIENCE_MS = 2_000;
 
 /** Which process is traced. */
@@ -65,21 +65,24 @@ export type TracedService = 'api' | 'worker';
 
 export interface Tracing {
   readonly beginSpan: BeginSpan;
-  /** Makes spans of the signals that tell of them. */
+  /** Make spans of signals. */
   readonly listen: SignalListener;
-  /** Sends what is left, as far as that goes within two seconds. */
+  /** Send the remaining spans, as far as possible within two seconds. */
   stop(): Promise<void>;
 }
 
 export interface TracingOptions {
   readonly service: TracedService;
-  /** Told when spans were lost, and why. */
+  /** Called when spans were lost, with the reason. */
   readonly onWarning: SignalListener;
 }
 
 type OtelConfig = TracingConfig & { readonly endpoint: string };
 
-/** Sends spans to a collector, in batches. When it does not take them, they are lost, and nothing else is disturbed. */
+/**
+ * Send spans to a collector, in batches. When it does not accept them, they are lost, and nothing else is
+ * affected.
+ */
 export function openOtelTracing(config: OtelConfig, { service, onWarning }: TracingOptions): Tracing {
   warnBy(onWarning);
   const resource = resourceOf(config, service);
@@ -116,7 +119,7 @@ function resourceOf(config: OtelConfig, service: TracedService): Resource {
   );
 }
 
-// Its exporter and its queue say nowhere else that something went wrong.
+// Its exporter and its queue report failures only here.
 function warnBy(onWarning: SignalListener): void {
   const warn = (message: string) => onWarning({ name: 'library.warned', text: `OpenTelemetry: ${message}` });
   const silent = () => {};
@@ -124,19 +127,20 @@ function warnBy(onWarning: SignalListener): void {
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }
 
-/** Gives spans their ids, and decides which are exported. */
+/** Give spans their ids, and decide which are exported. */
 export function createOtelBeginSpan(sampler: Sampler): BeginSpan {
   const ids = new RandomIdGenerator();
 
   return ({ parent, links = [], startedAt }) => {
     const traceId = parent?.traceId ?? ids.generateTraceId();
-    // A trace that follows from another one is decided on as that one was, or of a hundred events none would have all of its own.
+    // A trace that follows from another one is sampled as that one was: otherwise hardly any event would have
+    // all of its traces.
     const before = parent ?? links[0];
     const isSampled = decide(before?.traceId ?? traceId, before);
     return { context: { traceId, spanId: ids.generateSpanId(), isSampled }, parent, links, startedAt };
   };
 
-  // No sampler of those that there are looks at a span's name, kind or attributes.
+  // No available sampler reads a span's name, kind or attributes.
   function decide(traceId: string, before: TraceContext | undefined): boolean {
     const { decision } = sampler.shouldSample(contextOf(before), traceId, '', SpanKind.INTERNAL, {}, []);
     return decision === SamplingDecision.RECORD_AND_SAMPLED;
@@ -150,7 +154,7 @@ function contextOf(place: TraceContext | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
 }
 
-/** A span that is over, with what is to be said of it. */
+/** A finished span, with its description. */
 export interface SpanDescription {
   readonly span: Span;
   readonly durationMs: number;
@@ -200,7 +204,7 @@ function toHrTime(timeMs: number): HrTime {
   return [seconds, Math.round((timeMs - seconds * 1_000) * 1_000_000)];
 }
 
-/** The sampler of a name that OpenTelemetry has for `OTEL_TRACES_SAMPLER`. @param ratio from 0 to 1. */
+/** The sampler that `OTEL_TRACES_SAMPLER` names. @param ratio from 0 to 1. */
 export function createOtelSampler(name: SamplerName, ratio: number): Sampler {
   switch (name) {
     case 'always_on':
@@ -218,7 +222,10 @@ export function createOtelSampler(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-/** What a signal tells of a span that is over, by OpenTelemetry's semantic conventions; `undefined` if it is of none. */
+/**
+ * The finished span of a signal, by OpenTelemetry's semantic conventions; `undefined` for a signal without
+ * one.
+ */
 export function describeSignal(signal: Signal, service: TracedService): SpanDescription | undefined {
   if (!('span' in signal)) return undefined;
   switch (signal.name) {
@@ -265,7 +272,7 @@ function describeQueued(signal: SignalNamed<'event.queued'>, span: Span): SpanDe
   };
 }
 
-// The API does it while it answers a request, a worker when it takes the event off its queue.
+// The API does it while it handles a request, a worker when it takes the event off its queue.
 function describeFanOut(
   signal: SignalNamed<'event.fanned_out'>,
   span: Span,

@@ -1,28 +1,34 @@
 import { Gauge, type Registry } from 'prom-client';
 import { answerWithin } from '../platform/timers';
 
-/** A metric as it is documented: docs/metrics.md is made from these. */
+/** A metric as it is documented: docs/metrics.md is generated from these. */
 export interface MetricDefinition {
   readonly name: string;
   readonly type: 'counter' | 'histogram' | 'gauge';
-  /** In full sentences, for people: what it counts, its unit, and how to add up the numbers of several processes. */
+  /**
+   * In full sentences, for people: what it counts, its unit, and how to add up the numbers of several
+   * processes.
+   */
   readonly help: string;
   readonly labels: MetricLabels;
 }
 
-/** The labels by their names. None is ever an id, or there would be a time series for each. */
+/** The labels by their names. No label is an id, or each id would have a time series. */
 export type MetricLabels = Readonly<Record<string, LabelValues>>;
 
-/** All values that a label can have, or, of those that come from elsewhere, what bounds them. */
+/** All values that a label can have or, if they come from elsewhere, their bound. */
 export type LabelValues = readonly string[] | string;
 
-/** A number with the labels that it is for. */
+/** A number with its labels. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** What a gauge shows: one number if it has no labels, else a sample for each of their values; nothing, if it is missing. */
+/**
+ * The value of a gauge: one number if it has no labels, else a sample for each of their values; nothing, if
+ * it is missing.
+ */
 type Shown = number | readonly Sample[];
 
 /** A gauge, and how it is read. */
@@ -41,10 +47,13 @@ export function gauge<Sources>({ labels = {}, ...options }: GaugeOptions<Sources
   return { ...options, type: 'gauge', labels };
 }
 
-// A scrape must be answered also when Redis is away: then without the numbers that come from there.
+// A scrape must also be served while Redis is away: then without the numbers from Redis.
 const PATIENCE_MS = 1_000;
 
-/** Reads gauges whenever Prometheus asks. One that can't be read in time is missing, rather than as it was before. */
+/**
+ * Read gauges whenever Prometheus scrapes. One that can't be read in time is missing, rather than as it was
+ * before.
+ */
 export function registerPromGauges<Sources>(
   registry: Registry,
   gauges: readonly PromGauge<Sources>[],
@@ -59,7 +68,7 @@ export function registerPromGauges<Sources>(
       registers: [],
       async collect() {
         const shown = (await answerWithin(PATIENCE_MS, (async () => await read(sources))())) ?? [];
-        // Of one without labels `reset` would leave a zero.
+        // For a gauge without labels `reset` would leave a zero.
         if (labelNames.length === 0) this.remove();
         else this.reset();
         for (const sample of samplesOf(shown)) this.set({ ...sample.labels }, sample.value);

@@ -18,7 +18,7 @@ export interface ProcessSources {
   readonly clock: () => number;
 }
 
-/** What each process shows of itself. */
+/** The gauges that each process has of itself. */
 export const processGauges: readonly PromGauge<ProcessSources>[] = [
   gauge({
     name: 'webhooks_accounts_used_bytes',
@@ -51,10 +51,10 @@ export const processGauges: readonly PromGauge<ProcessSources>[] = [
   }),
 ];
 
-/** Every metric of ours that the API serves. */
+/** Every metric of the product that the API serves. */
 export const apiMetrics: readonly MetricDefinition[] = [...apiSignalMetrics, ...processGauges];
 
-/** Every metric of ours that a worker serves. */
+/** Every metric of the product that a worker serves. */
 export const workerMetrics: readonly MetricDefinition[] = [
   ...workerSignalMetrics,
   ...processGauges,
@@ -62,23 +62,26 @@ export const workerMetrics: readonly MetricDefinition[] = [
   ...sharedGauges,
 ];
 
-/** What a process serves to Prometheus: to begin with, what prom-client knows of Node.js and of the process. */
+/**
+ * Make the registry that a process serves to Prometheus, with prom-client's metrics of Node.js and of the
+ * process.
+ */
 export function createPromRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
   return registry;
 }
 
-/** Its default, 10 ms, is half of what an idle process costs. */
+/** Its default, 10 ms, is half the cost of an idle process. */
 export const EVENT_LOOP_LOOK_MS = 250;
 
 const NS_PER_MS = 1e6;
 
 /**
- * How late timers come. Node.js tells how long it is from one look to the next, the time between them included, so that an
- * idle process seems to be late by it.
+ * Measure how late timers fire. Node.js reports the time from one check to the next, including its interval,
+ * so an idle process seems to be late by it.
  *
- * @returns what gives the 99th percentile since it was asked last, in milliseconds.
+ * @returns a function that gives the 99th percentile since its last call, in milliseconds.
  */
 export function watchEventLoop(): () => number {
   const histogram = monitorEventLoopDelay({ resolution: EVENT_LOOP_LOOK_MS });

@@ -21,7 +21,7 @@ export interface SharedSources {
   readonly readHeld: HeldCounts['read'];
   readonly countDisabledEndpoints: () => Promise<number>;
   readonly countOpenBreakers: () => Promise<number>;
-  /** Of each server. Asked once for each gauge: keep what was read for a moment. */
+  /** Of each server. Called once for each gauge: cache the reading for a moment. */
   readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
   /** Absent: there is no archive. */
   readonly archive?: ArchiveCounts | undefined;
@@ -32,7 +32,10 @@ export interface ArchiveCounts {
   countAside(): Promise<number>;
 }
 
-/** What is the same for all workers, and is read by one of them. None takes longer to read when there is more to count. */
+/**
+ * The gauges that are the same for all workers, and that one of them reads. No reading takes longer with more
+ * data.
+ */
 export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   gauge({
     name: 'webhooks_queue_jobs',
@@ -124,12 +127,12 @@ export function registerPromSharedGauges(
   registerPromGauges(registry, read, undefined);
 }
 
-// A gauge that can't be read must not keep the others from being shown: it is given up before the scrape is.
+// A gauge that can't be read must not hide the others: it is given up before the scrape is.
 const PATIENCE_MS = 500;
 
 /**
- * The numbers that are the same for all workers, read by one of them: the one that is asked first once the last ones are no
- * longer good. Nothing is read while nobody asks.
+ * The numbers that are the same for all workers, read by one of them: the first one that is scraped once the
+ * last numbers have expired. Nothing is read without a scrape.
  */
 export class SharedReadings<Sources> {
   #underWay: Promise<Readings> | undefined;
@@ -140,7 +143,7 @@ export class SharedReadings<Sources> {
     private readonly sources: Sources,
   ) {}
 
-  /** Those who ask at the same time, as the gauges of a scrape do, share one answer. Empty if there are none. */
+  /** Concurrent callers, such as the gauges of a scrape, share one reading. Empty without any. */
   async current(): Promise<Readings> {
     this.#underWay ??= this.#readInTurn().finally(() => {
       this.#underWay = undefined;
@@ -171,30 +174,31 @@ const readingSchema = z.object({
 const readingsSchema = z.array(readingSchema).readonly();
 type Readings = z.infer<typeof readingsSchema>;
 
-/** Whose turn it is to read, and what was read last, if that is not too long ago. */
+/** The worker whose turn it is to read, and the last readings, unless they are too old. */
 interface ReadingsTurn {
   readonly isOurs: boolean;
   readonly latest: Readings | undefined;
 }
 
-/** A reading is good for so long, for everybody. */
+/** A reading is valid for this long, for all workers. */
 const READ_EVERY_MS = 5_000;
-/** What is older is not shown any more: rather no number than one that stands still. */
+/** Older numbers are not shown: a missing number is better than one that stands still. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-// KEYS: turn, readings. ARGV: who asks, how long a turn lasts.
+// KEYS: turn, readings. ARGV: the caller, how long a turn lasts.
 const TAKE_TURN = defineScript(`
   local is_ours = redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
   return {is_ours and 1 or 0, redis.call('GET', KEYS[2]) or ''}`);
 
-// Whoever took longer than a turn may be overtaken. KEYS: turn, readings. ARGV: who saves, readings, how long to keep them.
+// A caller that took longer than a turn may be overtaken. KEYS: turn, readings. ARGV: the caller, readings,
+// how long to keep them.
 const SAVE = defineScript(`
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
   redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])`);
 
 const turnSchema = z.tuple([z.number(), z.string()]);
 
-/** What one worker reads for all of them. */
+/** The readings that one worker makes for all of them. */
 export class ReadingsStore {
   readonly #keys = [keys.readingsTurn, keys.readings];
 
@@ -203,7 +207,7 @@ export class ReadingsStore {
     private readonly workerId: string,
   ) {}
 
-  /** A turn lasts as long as its readings are good, also when the worker that has it dies. */
+  /** A turn lasts as long as its readings are valid, even when its worker dies. */
   async takeTurn(): Promise<ReadingsTurn> {
     const reply = await TAKE_TURN(this.redis, this.#keys, [this.workerId, READ_EVERY_MS]);
     const [isOurs, text] = turnSchema.parse(reply);
@@ -220,20 +224,20 @@ export class ReadingsStore {
 /** How full and how busy one server is. Undefined: it does not say. */
 export interface RedisLoad {
   readonly usedBytes: number | undefined;
-  /** Undefined also if it may take as much as its machine has. */
+  /** Undefined also if it may use all memory of its machine. */
   readonly maxBytes: number | undefined;
   /** Since it started. */
   readonly cpuSeconds: number | undefined;
   readonly evicts: boolean;
 }
 
-/** Of each server that holds keys, in the order of their addresses: the same for whoever asks. */
+/** Of each server that holds keys, in the order of their addresses: the same for every caller. */
 export async function readRedisLoads(redis: RedisClient): Promise<readonly RedisLoad[]> {
   const masters = [...mastersOf(redis)].toSorted(([left], [right]) => (left < right ? -1 : 1));
   return await Promise.all(masters.map(async ([, master]) => loadIn(await master.info())));
 }
 
-/** @param info what Redis says of itself. */
+/** @param info the text of Redis' INFO. */
 export function loadIn(info: string): RedisLoad {
   const textOf = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
   const numberOf = (field: string) => {

@@ -18,7 +18,7 @@ import {
 import { doors } from '../domain/usage';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
 
-/** Counts by signals. Gives the listener that has to be told of them. */
+/** Count signals. Gives the listener to pass them to. */
 export function registerPromSignalMetrics(
   registry: Registry,
   metrics: readonly SignalMetric[],
@@ -26,9 +26,9 @@ export function registerPromSignalMetrics(
   return createEmit(metrics.map((metric) => metric.register(registry)));
 }
 
-/** A metric that is made of signals. */
+/** A metric made from signals. */
 interface SignalMetric extends MetricDefinition {
-  /** Gives the listener that it counts by. */
+  /** Give the listener that it counts by. */
   register(registry: Registry): SignalListener;
 }
 
@@ -37,17 +37,17 @@ type Member<Name extends Signal['name']> = keyof SignalNamed<Name> & string;
 interface MetricOptions<Label extends string> {
   readonly name: string;
   readonly help: string;
-  /** The members of the signal that it is split by: from closed sets, never ids. */
+  /** The members of the signal that become labels: from closed sets, never ids. */
   readonly labels?: Readonly<Record<Label, LabelValues>>;
 }
 
 interface CounterOptions<Name extends Signal['name'], Label extends string> extends MetricOptions<Label> {
   /**
-   * Whether all values of its labels stand at zero from the start. Or `increase()` would miss the first of each: the
-   * exhausted delivery that an alert is about.
+   * Whether all values of its labels stand at zero from the start. Otherwise `increase()` would miss the
+   * first of each: the exhausted delivery that an alert is about.
    */
   readonly fromZero?: true;
-  /** What a signal adds; by default one. */
+  /** The amount that a signal adds; by default one. */
   readonly amountOf?: (signal: SignalNamed<Name>) => number;
 }
 
@@ -57,7 +57,7 @@ interface SecondsOptions<Name extends Signal['name'], Label extends string> exte
   readonly durationMsOf: (signal: SignalNamed<Name>) => number | undefined;
 }
 
-/** Counts signals of a name. */
+/** Count signals of a name. */
 function counterOf<Name extends Signal['name'], Label extends Member<Name> = never>(
   on: Name,
   { name, help, labels, fromZero, amountOf = () => 1 }: CounterOptions<Name, Label>,
@@ -77,7 +77,7 @@ function counterOf<Name extends Signal['name'], Label extends Member<Name> = nev
   };
 }
 
-/** How long something took that signals of a name tell of. */
+/** Measure the duration that signals of a name report. */
 function secondsOf<Name extends Signal['name'], Label extends Member<Name> = never>(
   on: Name,
   { name, help, labels, buckets, durationMsOf }: SecondsOptions<Name, Label>,
@@ -96,7 +96,7 @@ function secondsOf<Name extends Signal['name'], Label extends Member<Name> = nev
   };
 }
 
-/** Each value of each label with each of the others. */
+/** Every combination of the labels' values. */
 function valuesOf(labels: MetricLabels): Record<string, string>[] {
   let all: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries(labels)) {
@@ -117,7 +117,7 @@ function listenTo<Name extends Signal['name']>(
 }
 
 function labelsOf(signal: Signal, labels: readonly string[]): Record<string, string> {
-  // There are some for each delivery: by way of entries they would cost three times as much.
+  // Each delivery makes several: built from entries they would cost three times as much.
   const values: Record<string, string> = {};
   for (const label of labels) values[label] = String(Reflect.get(signal, label));
   return values;
@@ -127,7 +127,7 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
 
-// What both count is counted by each process for what goes on there: the sum is right.
+// Metrics of both processes: each counts its own signals, so the sum is right.
 const eventsAccepted = counterOf('event.accepted', {
   name: 'webhooks_events_accepted_total',
   help: 'Events that were taken in, by type and door: those by HTTP are counted by the API, those pushed onto the queue by the worker.',
@@ -162,7 +162,7 @@ const quotaExceeded = counterOf('quota.exceeded', {
   fromZero: true,
 });
 
-/** What the API counts. */
+/** The counters of the API. */
 export const apiSignalMetrics: readonly SignalMetric[] = [
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
@@ -188,7 +188,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
   quotaExceeded,
 ];
 
-/** What a worker counts. */
+/** The counters of a worker. */
 export const workerSignalMetrics: readonly SignalMetric[] = [
   eventsAccepted,
   quotaExceeded,
@@ -209,7 +209,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     buckets: ATTEMPT_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
   }),
-  // Which connections are new is told by the time that it took to make them.
+  // A connection is new if the attempt has the time that it took to open it.
   counterOf('delivery.attempted', {
     name: 'webhooks_delivery_connections_opened_total',
     help: 'Attempts for which a connection was made.',

@@ -10,12 +10,12 @@ type ByBudget = Readonly<Record<(typeof budgets)[number], number>>;
 
 export interface WorkerSources {
   readonly slots: Readonly<Record<'inUse' | 'allowed', ByBudget>>;
-  /** Of those endpoints that have attempts under way. */
+  /** Of endpoints with running attempts. */
   readonly concurrency: { limits(): readonly { readonly limit: number; readonly underWay: number }[] };
   readonly shares: Pick<AccountShares, 'read'>;
 }
 
-/** What a worker shows of itself beside what each process does. */
+/** A worker's own gauges, beside those of each process. */
 export const workerGauges: readonly PromGauge<WorkerSources>[] = [
   gauge({
     name: 'webhooks_slots_in_use',
@@ -69,14 +69,14 @@ function largestOf(shares: LargestShares | undefined): readonly Sample[] {
   ];
 }
 
-/** Which share of the attempts the largest accounts had. Between 0 and 1. */
+/** The largest accounts' shares of the attempts. Between 0 and 1. */
 interface LargestShares {
   readonly largest: number;
   readonly tenLargest: number;
 }
 
 const WINDOW_MS = 60_000;
-// Accounts that have a share worth mentioning come again and again: of more than so many, others are forgotten first.
+// Accounts with a relevant share come again and again: of more than this many, others are forgotten first.
 const COUNTED_ACCOUNTS = 1_000;
 const SEVERAL = 10;
 
@@ -87,8 +87,8 @@ interface Window {
 }
 
 /**
- * How evenly accounts share this process: counts the attempts of each, in memory, over the last one to two minutes. What
- * comes out are two numbers that name nobody.
+ * How evenly accounts share this process: counts the attempts of each, in memory, over the last one to two
+ * minutes. It reports two numbers that name no account.
  */
 export class AccountShares {
   #window: Window;

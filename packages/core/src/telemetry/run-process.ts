@@ -5,25 +5,25 @@ import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
 
 export interface StartedProcess {
   readonly emit: Emit;
-  /** What there is to say once it runs, such as where it listens. */
+  /** A message about the running process, such as where it listens. */
   readonly detail: string;
-  /** In the order in which they are to be stopped. */
+  /** In the order in which they must stop. */
   readonly parts: readonly Stoppable[];
   /** How long they may take to stop, all together. After that the process ends all the same. Milliseconds. */
   readonly stopWithinMs: number;
 }
 
-// For what comes after the parts' own deadline, such as putting a job back; within the usual grace period of 30 s.
+// For work after the parts' own deadline, such as putting a job back; within the usual grace period of 30 s.
 const STOP_MARGIN_MS = 5_000;
 
 /**
- * Starts a process, stops it at SIGTERM or SIGINT, and exits: 0 after a clean stop, 1 after a fault. One that is told to stop
- * before it has started has nothing to finish, and ends.
+ * Start a process, stop it at SIGTERM or SIGINT, and exit: 0 after a clean stop, 1 after a failure. A process
+ * that is told to stop before it has started has nothing to finish, and ends.
  */
 export async function runProcess(start: () => Promise<StartedProcess>): Promise<void> {
   let started: StartedProcess | undefined;
-  // First: whoever reads that it has started may tell it to stop at once, and the first process of a container is ended by
-  // no signal that it does not listen to.
+  // First: a supervisor may stop it as soon as it has started, and the first process of a container ignores
+  // signals without a listener.
   onStopSignal((signal) => (started ? void stop(started, signal) : process.exit(0)));
   started = await startOrExit(start);
   started.emit({ name: 'process.started', detail: started.detail });
@@ -42,7 +42,8 @@ async function stop({ emit, parts, stopWithinMs }: StartedProcess, signal: NodeJ
   exitOnceWritten();
 }
 
-// A part that waits for a Redis that is gone, say, would wait for ever. What it holds is taken over by others.
+// A part that waits for an absent Redis, for example, would wait for ever. Other processes take over its
+// work.
 function giveUp(emit: Emit, afterMs: number): void {
   process.exitCode = 1;
   const error = new Error(`Not stopped in ${afterMs} ms.`);
@@ -59,12 +60,12 @@ async function startOrExit(start: () => Promise<StartedProcess>): Promise<Starte
   }
 }
 
-// A handle that a library left open must not keep the process; what was logged still has to get out.
+// A handle that a library left open must not keep the process alive; pending log lines still have to get out.
 function exitOnceWritten(): void {
   process.stdout.write('', () => process.exit());
 }
 
-/** Why a process did not start, for who started it: what to set otherwise, or where it broke. */
+/** Why a process did not start, for its operator: the setting to change, or where it broke. */
 export function describeStartFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError) return error.message;
@@ -73,7 +74,7 @@ export function describeStartFault(error: unknown): string {
   return advice === undefined ? (error.stack ?? error.message) : `${error.message}: ${advice}`;
 }
 
-/** What can be wrong with where a process is to listen. */
+/** The errors of an address to listen on. */
 const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'the process may not have this port; choose one above 1023.',
   EADDRINUSE: 'another process has this port; choose another one.',
@@ -82,8 +83,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * What libraries write to the console goes to the log, as a line like all others: BullMQ warns of a Redis that evicts, once
- * for each of its connections. @returns what puts the console back as it was.
+ * Send libraries' console output to the log, as a normal line: BullMQ warns of a Redis that evicts, once for
+ * each of its connections. @returns a function that restores the console.
  */
 export function captureConsole(listen: SignalListener): () => void {
   const { warn, error } = console;
@@ -96,9 +97,9 @@ export function captureConsole(listen: SignalListener): () => void {
 const REMINDER_MS = 60_000;
 
 /**
- * Passes signals on, but an error of a connection to Redis, a library's warning, or that jobs are left to a later version, only
- * if it has not done so within the last minute. Each connection tries again every second: a worker without Redis would write
- * a dozen lines a second, all the same.
+ * Pass signals on, but a connection error of Redis, a library's warning, or a job left to a later version
+ * only once a minute. Each connection tries again every second: a worker without Redis would write a dozen
+ * identical lines a second.
  */
 export function withoutRepeats(listen: SignalListener, clock: Clock): SignalListener {
   const passedOnAt = new Map<string, number>();

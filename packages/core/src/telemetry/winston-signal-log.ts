@@ -4,7 +4,7 @@ import { levelOf, type Signal, type SignalLevel, type SignalListener } from '../
 export interface LogOptions {
   readonly level: SignalLevel;
   readonly format: 'json' | 'pretty';
-  /** Which process writes, such as `api`. */
+  /** The writing process, such as `api`. */
   readonly service: string;
 }
 
@@ -28,10 +28,10 @@ export class SignalLog {
   };
 }
 
-// A span has a form of its own; those who get an event may be thousands.
+// A span has a form of its own; an event may have thousands of receivers.
 const UNWRITTEN: ReadonlySet<string> = new Set(['span', 'receivers']);
 
-// What the code calls an endpoint is a webhook outside.
+// The code's endpoint is called a webhook outside.
 const ENDPOINT = /^endpoint(?=\.|Id$)/;
 
 /** camelCase inside, snake_case in the log, and the API's words; errors as text, with their causes. */
@@ -65,7 +65,7 @@ function describe(error: unknown): string {
   return `${error.stack ?? error.message}${cause}`;
 }
 
-// winston's own JSON format also sorts the members and looks for cycles, which no line of ours needs.
+// winston's own JSON format also sorts the members and checks for cycles, which no line here needs.
 function toJsonLine(info: Record<string, unknown>): string {
   return JSON.stringify(info);
 }
