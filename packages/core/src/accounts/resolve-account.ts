@@ -17,10 +17,11 @@ export interface ResolveAccountContext {
 }
 
 /**
- * Resolve the account that a request is for: the key's own, or the one that an operator names. The scopes stay what they are.
+ * Resolve the account that a request is for: the key's own, or the one that an operator names. The scopes
+ * stay unchanged.
  *
- * @throws AppError `operator_only` for anybody else, before it is looked whether there is such an account;
- * `not_found` when there is none, or it is being erased.
+ * @throws AppError `operator_only` for any other key, before the account is looked up; `not_found` when the
+ *   account does not exist, or is being erased.
  */
 export async function resolveAccount(
   { accountStore }: ResolveAccountContext,
@@ -50,7 +51,10 @@ export function requireOperator({ accountId, scopes }: Principal): void {
 
 const REMEMBERED_KEYS = 10_000;
 
-/** Whose the API keys are that were good here: a key never changes its account. Says nothing of whether one still is good. */
+/**
+ * The accounts of API keys that were valid here: a key never changes its account. Says nothing about whether
+ * a key is still valid.
+ */
 export class KnownAccounts {
   readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
 
@@ -67,12 +71,13 @@ export class KnownAccounts {
 }
 
 const REMEMBERED_ACCOUNTS = 1_000;
-// Far less than an erasure waits for what has begun before.
+// Far less than the time that an erasure waits for earlier work.
 const REMEMBERED_FOR_MS = 1_000;
 
 /**
- * Which accounts' events are taken off the queue: not of one that is being erased, or was not long ago. The answer is
- * remembered for a second. An account that never was there takes them: it has no endpoint to send them to.
+ * Whether an account's events are taken off the queue: not those of an account that is being erased, or was
+ * erased recently. The result is cached for a second. Events of an account that never existed are taken: it
+ * has no endpoint to send them to.
  */
 export class OpenAccounts {
   readonly #knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);

@@ -3,16 +3,16 @@ import type { EndpointId } from './endpoint';
 import type { EventId } from './event';
 
 /**
- * Every key that we own in Redis. What stands in braces is the hash tag: in a Redis Cluster, keys with the
- * same tag live on one node, and no command or pipeline of ours goes across two tags.
+ * Every key of this product in Redis. The text in braces is the hash tag: in a Redis Cluster, keys with the same
+ * tag are on one node, and no command or pipeline spans two tags.
  *
  * | Key | Kind | Holds | Kept |
  * |---|---|---|---|
  * | `accounts:{all}` | hash | account id → record | until erased |
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
  * | `erased-accounts:{all}` | sorted set | ids of erased accounts, by when the ids are free again | RETENTION, until the next one |
- * | `disabled-endpoints:{all}` | sorted set | account/endpoint of those that are disabled, by when | until enabled or deleted |
- * | `open-breakers:{all}` | sorted set | account/endpoint of those whose breaker is open, by until when they count as such | a minute after it may be probed |
+ * | `disabled-endpoints:{all}` | sorted set | account/endpoint of disabled ones, by when they were disabled | until enabled or deleted |
+ * | `open-breakers:{all}` | sorted set | account/endpoint of open breakers, by until when they count as open | a minute after it may be probed |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
@@ -46,7 +46,7 @@ import type { EventId } from './event';
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
- * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
+ * | `turn:{endpoint}` | string | the event whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
@@ -54,7 +54,7 @@ import type { EventId } from './event';
  * | `changes:{account}` | stream | the account's changes, while somebody follows them; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | messages between processes that serve listeners | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
- * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when their wake-up is due | until none is held |
+ * | `looks:{bull}` | sorted set | account/endpoint of those with held deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
@@ -63,14 +63,14 @@ import type { EventId } from './event';
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
- * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
+ * | `attempts-not-archived:{archive}` | stream | attempts that the archive's table refused, and why | for ever |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
  * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
  * | `resharding:{bull}` | string | which worker moves jobs to their home shards now | 2 seconds, 10 once nothing is left |
  * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split again | the end of the attempt, two minutes at most |
  *
- * What has `{bull}` here, from `held` to `rejected-jobs`, is there once for each shard of the queues, with the shard's own
+ * Keys with `{bull}`, from `held` to `rejected-jobs`, exist once for each shard of the queues, with the shard's own
  * hash tag. BullMQ owns the keys below its prefix.
  */
 export const keys = {

@@ -8,20 +8,21 @@ export type AddressVerdict =
   | { readonly allowed: false; readonly reason: RefusalReason };
 
 export interface TargetUrlRules {
-  /** Whether `http:` is allowed beside `https:`: only for trying things out. */
+  /** Whether `http:` is allowed beside `https:`: only for trials. */
   readonly allowHttp: boolean;
   /**
-   * Whether names that can only be internal (`localhost`, `db`, `x.internal`) may be registered. Where they lead
-   * is still checked when connecting.
+   * Whether names that can only be internal (`localhost`, `db`, `x.internal`) may be registered. Their
+   * addresses are still checked when connecting.
    */
   readonly allowInternalNames: boolean;
-  /** Says whether a delivery may go to an IP address. */
+  /** Decides whether a delivery may go to an IP address. */
   readonly addressPolicy: { classify(address: string): AddressVerdict };
 }
 
 /**
- * The URL of an endpoint, as a client may register it. Gives the URL in its normalised form. What its name leads to
- * is not asked here, since the answer may be another one by the time of a delivery: that is the guard's business.
+ * The URL of an endpoint, as a client may register it. Gives the URL in its normalised form. The addresses of
+ * its name are not checked here, since they may differ at the time of a delivery: the address policy checks
+ * them then.
  */
 export function targetUrlSchema(rules: TargetUrlRules) {
   return z
@@ -58,8 +59,8 @@ function faultOfPort({ port }: URL): string | undefined {
   return `must not have port ${port}, which is not one for HTTP`;
 }
 
-// The URL parser has brought every spelling of an IPv4 address (octal, hex, short …) into the dotted one, and an IPv6
-// address into brackets. Not asked of node:net: forms in a browser check with this too.
+// The URL parser has turned every spelling of an IPv4 address (octal, hex, short …) into the dotted one, and
+// put an IPv6 address into brackets. Checked without node:net: forms in a browser use this too.
 const ADDRESS = /^(\[.*\]|\d+(\.\d+){3})$/;
 
 function faultOfHost(url: URL, rules: TargetUrlRules): string | undefined {
@@ -87,21 +88,21 @@ function faultOfName(name: string, { allowInternalNames }: TargetUrlRules): stri
   return undefined;
 }
 
-// The Fetch standard's "bad ports": services that could take a POST for commands of their own.
+// The Fetch standard's "bad ports": services that could read a POST as their own commands.
 const BAD_PORTS = [
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
   526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
   3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
-// Redis and memcached, which often answer to anybody who reaches them.
+// Redis and memcached, which often respond to any client.
 const STORE_PORTS = [6379, 11211];
 
-// They belong to something else than HTTP that a POST could do harm to.
+// Services other than HTTP, which a POST could harm.
 const REFUSED_PORTS = new Set([...BAD_PORTS, ...STORE_PORTS]);
 
-// Reserved for private use (RFC 6761, 6762, 8375, ICANN's .internal) or never delegated because of it, and what
-// containers and their orchestrators call each other by.
+// Reserved for private use (RFC 6761, 6762, 8375, ICANN's .internal) or never delegated because of it, and
+// the endings that containers and their orchestrators use.
 const INTERNAL_ENDINGS = [
   '.localhost',
   '.local',
@@ -122,7 +123,7 @@ export function isInternalName(name: string): boolean {
   return !bare.includes('.') || INTERNAL_ENDINGS.some((ending) => bare.endsWith(ending));
 }
 
-/** A URL's host: of an IPv6 address without its brackets. */
+/** A URL's host; an IPv6 address without its brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

@@ -1,7 +1,7 @@
 import type { AttemptOutcome, AttemptTimings } from './attempt';
 import type { EndpointId } from './endpoint';
 
-/** What a TLS connection to one endpoint shows and trusts, each as PEM. */
+/** The TLS material of a connection to one endpoint, each as PEM. */
 export interface TlsMaterial {
   /** The authorities to trust, instead of the well-known ones. */
   readonly ca?: string | undefined;
@@ -18,7 +18,7 @@ export interface DeliveryRequest {
   /** For the whole attempt, instead of the transport's own. */
   readonly timeoutMs?: number;
   readonly tls?: TlsMaterial;
-  /** It goes to whoever listens for this endpoint, not to the URL. */
+  /** It goes to the connected client of this listener, not to the URL. */
   readonly listener?: EndpointId;
 }
 
@@ -27,19 +27,19 @@ export type TransportFailure = Exclude<AttemptOutcome, 'delivered' | `http_${str
 
 export type SendResult =
   | SentResult
-  /** Nothing of it has left us, and that is none of the receiver's faults: our proxy is out of order. */
+  /** The request was not sent, through no fault of the receiver: the deployment's proxy is out of order. */
   | { readonly kind: 'unsent'; readonly error: string };
 
-/** What came of a request that is an attempt. */
+/** The result of a request that is an attempt. */
 export type SentResult =
   | {
       readonly kind: 'responded';
       readonly status: number;
       /** The response's `Retry-After`, as it came. */
       readonly retryAfter: string | undefined;
-      /** The response's `webhook-delivery`, as it came: what the receiver wishes to become of the delivery. */
+      /** The response's `webhook-delivery`, as it came: the receiver's wish about further deliveries. */
       readonly wish: string | undefined;
-      /** Those of the response's headers that are kept on record. */
+      /** The recorded part of the response's headers. */
       readonly headers?: Readonly<Record<string, string>>;
       /** The beginning of the response's body. */
       readonly body: string;
@@ -53,7 +53,7 @@ export type SentResult =
     };
 
 /**
- * Sends one request and tells what came back. Never rejects because of the receiver. When `abortSignal` is
- * aborted it settles soon, with whatever it has.
+ * Send one request and give the result. Never rejects because of the receiver. When `abortSignal` is aborted
+ * it settles soon, with its present result.
  */
 export type Transport = (request: DeliveryRequest, abortSignal: AbortSignal) => Promise<SendResult>;

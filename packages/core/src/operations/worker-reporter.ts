@@ -5,16 +5,16 @@ import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-
 export interface WorkerReporterOptions {
   readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
   readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt'>;
-  /** How many there are in use at the moment, and how many may be. */
+  /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: Pick<AttemptRate, 'take'>;
   readonly emit: Emit;
 }
 
-// Enough for Redis to answer; what it then still knows of this worker goes by itself.
+// Enough for a reply of Redis; the report of this worker expires by itself.
 const STOP_PATIENCE_MS = 1_000;
 
-/** Says now and then that this worker is there, and how much it does: one command each time, whatever it does. */
+/** Reports regularly that this worker is running, and how much it does: one command each time. */
 export class WorkerReporter {
   readonly #timer = new WakeUpTimer(async () => {
     await this.runOnce();
@@ -52,7 +52,7 @@ export class WorkerReporter {
   }
 }
 
-/** How many attempts this process makes: counts them from one look to the next. */
+/** Counts the attempts of this process between two calls. */
 export class AttemptRate {
   #attempts = 0;
   #since: number;
@@ -66,7 +66,7 @@ export class AttemptRate {
     if (signal.name === 'delivery.attempted') this.#attempts += 1;
   };
 
-  /** Attempts each second since it was asked last. */
+  /** Attempts each second since the last call. */
   take(): number {
     const now = this.clock();
     const perSecond = (this.#attempts * 1_000) / Math.max(now - this.#since, 1);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Schemas that are made from now on check without functions that are compiled from text. For browsers: where a page's
- * policy refuses that, even zod's finding out is reported.
+ * Make all later schemas check without functions that are compiled from text. For browsers: where a page's
+ * policy forbids that, even zod's test for it is reported.
  */
 export function checkWithoutEval(): void {
   z.config({ jitless: true });

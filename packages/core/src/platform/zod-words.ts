@@ -3,8 +3,8 @@ import { z } from 'zod';
 type Issue = z.core.$ZodRawIssue;
 
 /**
- * For `schema.safeParse(value, inWords)`: what is wrong in the words of our own messages, wherever a schema gives none.
- * zod's ("expected nonoptional, received undefined") are for who wrote the schema, not for who sent the value.
+ * For `schema.safeParse(value, inWords)`: validation errors in this product's words, wherever a schema gives
+ * none. zod's ("expected nonoptional, received undefined") are for authors of schemas, not for clients.
  */
 export const inWords = { error: describe };
 
@@ -37,10 +37,10 @@ function describe(issue: Issue): string {
   }
 }
 
-// A body may hold nothing but such names, and each is compared with all that are known.
+// A body may contain only such names, and each is compared with all known ones.
 const MOST_TOLD = 100;
 
-/** Of an object's schema: what clients look for in vain there, and where it is. */
+/** For an object's schema: names that clients expect there in vain, and where they are. */
 export const foundElsewhere = z.registry<Readonly<Record<string, string>>>();
 
 function describeUnknown(key: string, schema: unknown): string {
@@ -78,11 +78,11 @@ function unitFor(origin: string, limit: number | bigint): string {
   return limit === 1 ? ` ${one}` : ` ${several}`;
 }
 
-// Longer ones are no spelling mistakes, and comparing takes time.
+// Longer names are not spelling mistakes, and comparing takes time.
 const MOST_CHARACTERS = 64;
 const FARTHEST = 0.4;
 
-/** The known name that a misspelt one was most likely to be, if any is like it. */
+/** The known name that a misspelt one most likely means, if one is similar. */
 export function nearestTo(name: string, known: readonly string[]): string | undefined {
   if (name.length > MOST_CHARACTERS) return undefined;
   let nearest: { readonly name: string; readonly distance: number } | undefined;
@@ -94,7 +94,7 @@ export function nearestTo(name: string, known: readonly string[]): string | unde
   return nearest?.name;
 }
 
-/** How many characters have to be put in, taken out or replaced (Levenshtein). */
+/** The number of characters to insert, delete or replace (Levenshtein). */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i += 1) {
@@ -109,8 +109,8 @@ function distanceOf(a: string, b: string): number {
 }
 
 /**
- * A text of at most so many characters, counted as JSON Schema counts them: by code points, of which JavaScript's `length`
- * sees some as two.
+ * A text of at most this many characters, counted as JSON Schema does: by code points. JavaScript's `length`
+ * counts some of them as two.
  */
 export function textSchema(most: number) {
   return z

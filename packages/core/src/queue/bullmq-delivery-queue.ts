@@ -22,7 +22,7 @@ export interface RequestedDelivery extends NewDelivery {
   readonly request: DeliveryRequested;
 }
 
-/** What a delivery's job was added for: by no request, or there is no job. */
+/** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
 
 /** The queue in one shard. */
@@ -227,10 +227,10 @@ const JOB_NAME = 'd';
 // backoff) are the worker's.
 const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
-// As BullMQ's own `add` does it, but each at its position in the fair order, all in one step, and without what only jobs that
-// belong together need. KEYS: prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
-// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data, length of its step and time of acceptance
-// ('' if unknown) of each. Gives how many were added.
+// As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the
+// parts for parents and children. KEYS: prioritized, priority counter, meta, active, marker, events, the fair
+// order's state, weights. ARGV: prefix of the jobs' keys, now, then account, endpoint, job, data, length of
+// its step and time of acceptance ('' if unknown) of each. Gives how many were added.
 const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}

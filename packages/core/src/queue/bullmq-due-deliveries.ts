@@ -51,7 +51,10 @@ const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
 
 const putBackSchema = z.tuple([z.number(), z.number()]);
 
-/** Puts deliveries back onto their queue when their next attempt is due, each to its position in the fair order. */
+/**
+ * Puts deliveries back onto their queue when their next attempt is due, each at its position in the fair
+ * order.
+ */
 export class DueDeliveries {
   readonly #keys: readonly string[];
   readonly #base: string;

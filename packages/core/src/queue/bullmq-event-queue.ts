@@ -137,7 +137,7 @@ export function versionOfJob(data: unknown): number {
 // A traceparent. Anything else is passed over: no event is refused for the sake of its trace.
 const traceSchema = z.string().optional().catch(undefined).transform(parseTraceparent).optional();
 
-/** What a producer pushes onto the events queue: its `PublishedEventJob`. The job's name is the event's type. */
+/** A producer's job on the events queue: its `PublishedEventJob`. The job's name is the event's type. */
 export const publishedEventSchema = z.strictObject({
   account_id: accountIdSchema,
   type: z.string(),
@@ -166,7 +166,8 @@ export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
 
 const jobSchema = z.tuple([eventTypeNameSchema, z.coerce.number(), z.string()]);
 
-// What a producer has pushed is not checked yet; what is no event will be refused, and has no head here either.
+// A producer's job is not validated yet. One that is not an event will be refused, so it has no head here
+// either.
 function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead | undefined {
   const job = jobSchema.safeParse(stored);
   if (!job.success) return undefined;

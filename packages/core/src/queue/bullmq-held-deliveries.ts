@@ -52,7 +52,8 @@ const SOON_MS = 100;
  * shard, so that both change in one step. The job comes back by itself when its delay is over, whatever
  * happens to the entry. The entry finds it before that.
  *
- * What is still elsewhere while the queues are being split anew is counted and listed; it is released by being moved to its home shard.
+ * Deliveries that are still elsewhere while the queues are being split again are counted and listed. Moving
+ * them to their home shard releases them.
  */
 export class HeldDeliveries {
   readonly #shards = new PerShard(openShard);
@@ -228,13 +229,13 @@ const MOST_ALONG = 200;
 const ALONG_SPREAD_MS = 15_000;
 
 /*
- * An earlier wake-up stays. A job that is held along goes from waiting to delayed together with its entry, as if it had been
- * taken for that, started once included: its worker is to know later that it had waited. One that was put back is left alone:
- * there is room for it.
+ * An earlier wake-up stays. A job that is held along moves from waiting to delayed together with its entry,
+ * as if a worker had taken it for that, its count of starts included: its worker must know later that it has
+ * waited. A job that was put back is left alone: there is room for it.
  */
-// KEYS: held, wake-ups, counts, what is counted, prioritized, delayed. ARGV: event, time of acceptance, endpoint, when its
-// wake-up is due, reason, what the keys of jobs begin with, what the ids of its jobs end with, for how long others are delayed ('' for none),
-// now. Gives the ids of the jobs that were held along.
+// KEYS: held, wake-ups, counts, counted endpoints, prioritized, delayed. ARGV: event, time of acceptance,
+// endpoint, time of the wake-up, reason, prefix of the jobs' keys, suffix of the ids of the endpoint's jobs,
+// for how long others are delayed ('' for none), now. Gives the ids of the jobs that were held along.
 const ENTER = defineScript(`${COUNT_HELD}
   local held, prioritized, delayed, base, suffix = KEYS[1], KEYS[5], KEYS[6], ARGV[6], ARGV[7]
   redis.call('ZADD', held, 'NX', ARGV[2], ARGV[1])
@@ -267,23 +268,26 @@ const ENTER = defineScript(`${COUNT_HELD}
   count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', held), ARGV[5])
   return along`);
 
-// The caller has changed something, and a wake-up that is under way may not have seen it. So the time is another one in any
-// case, by which that wake-up's end can tell. KEYS: wake-ups. ARGV: endpoint, when its wake-up is due.
+// The caller has changed something that a running wake-up may not have seen. So this always changes the time,
+// and the running wake-up sees the difference at the end. KEYS: wake-ups. ARGV: endpoint, time of the
+// wake-up.
 const ASK_FOR_WAKE_UP = defineScript(`
   local due = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 'inf')
   redis.call('ZADD', KEYS[1], string.format('%d', math.min(due - 1, tonumber(ARGV[2]))), ARGV[1])`);
 
 /*
- * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it but for its
- * position, which it has in the fair order as it is now, or when the job is waiting already or is gone. While a worker is at
- * the job it may be about to delay it: then there is another wake-up soon, and the entry stays. So it does for a job whose worker died, which BullMQ puts back.
+ * An entry is removed together with the move of its job from delayed to waiting. The move works as BullMQ's
+ * own `promote`, except that the job gets its position in the present fair order. The entry is also removed
+ * when the job is waiting already or is gone. A worker that runs the job may be about to delay it: then the
+ * entry stays, and another wake-up follows soon. The same goes for a job whose worker died, which BullMQ puts
+ * back.
  *
- * When the next wake-up is due is only changed if none was asked for meanwhile.
+ * The time of the next wake-up only changes if no other was asked for meanwhile.
  */
-// KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights,
-// counts, what is counted.
-// ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
-// ('' for any), when a wake-up was due ('' for never), when it is due next, when it is soon.
+// KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair
+// order's state, weights, counts, counted endpoints. ARGV: prefix of the jobs' keys, endpoint, suffix of the
+// ids of its jobs, how many, the only event to release ('' for any), when the wake-up was due ('' for never),
+// when the next one is due, when one is due soon.
 const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
   local held, wake_ups, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]

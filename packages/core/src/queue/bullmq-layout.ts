@@ -26,7 +26,7 @@ export function createJobKeys(prefix: string, queue: string) {
     /** Where BullMQ before 6, which producers may use, puts jobs while the queue is paused. */
     paused: keyOf('paused'),
     meta: keyOf('meta'),
-    /** What idle workers wait for. */
+    /** The marker that idle workers wait for. */
     marker: keyOf('marker'),
     events: keyOf('events'),
   };
@@ -52,15 +52,22 @@ export const jobFields = {
   schedulerKey: 'rjk',
 } as const;
 
-/** A job's score among the delayed is its time, in milliseconds, times this, and counts up within the millisecond. */
+/**
+ * A job's score among the delayed is its time in milliseconds, times this. It counts up within the
+ * millisecond.
+ */
 export const DELAYED_SCORE = 0x1000;
 
-/** A job's score among the prioritized is its priority times this, and counts up among those that have the same. */
+/**
+ * A job's score among the prioritized is its priority times this. It counts up among jobs of the same
+ * priority.
+ */
 export const PRIORITY_SCORE = 0x100000000;
 
 /**
- * For scripts that give jobs their positions, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
- * one that was delayed, and `wake_workers` when all are there. `queue` has the names of the queue's keys.
+ * For scripts that give jobs their positions, as BullMQ's own do: `put_in_place` for a job that is in no
+ * list, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
+ * keys.
  */
 export const PUT_BACK = `
   local function put_in_place(queue, job, priority)

@@ -1,12 +1,13 @@
 /*
  * Fair order: a start-time fair queue, carried by BullMQ's priorities.
  *
- * A script that adds a job gives it a position: that of the job which is taken next, for a flow that has nothing waiting; one
- * step behind its last one, for a flow that has. So a delivery of an endpoint with nothing waiting goes next, however many
- * others wait, and those that wait take turns. A flow is an endpoint of an account. A step is as long as the account has
- * flows with something waiting, divided by the account's weight: so accounts take turns first, and then the endpoints of
- * one. Flows that begin to wait, many of one account at once (an event with 100,000 receivers), count as steps of the
- * account beyond the first few.
+ * A script gives a job its position when it adds it. A flow with nothing waiting gets the position of the job
+ * that is taken next. Any other flow gets one step behind its last position. So a delivery of an endpoint
+ * with nothing waiting goes next, however many others wait, and waiting deliveries take turns. A flow is an
+ * endpoint of an account. The length of a step is the number of the account's waiting flows, divided by the
+ * account's weight: so accounts take turns first, and then the endpoints of each. When many flows of one
+ * account begin to wait at once (an event with 100,000 receivers), they count as steps of the account beyond
+ * the first few.
  *
  * Positions grow for ever. A priority is the distance from the position at which the queue was last empty.
  * Beyond BullMQ's largest priority, jobs go in the order of their arrival.

@@ -30,7 +30,7 @@ export const COUNT_HELD = `
     end
   end`;
 
-// KEYS: held, counts, what is counted. ARGV: endpoint.
+// KEYS: held, counts, counted endpoints. ARGV: endpoint.
 const RECOUNT = defineScript(`${COUNT_HELD}
   count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`);
 

@@ -37,12 +37,13 @@ const KEPT_MS = 3_600_000;
 const SERVED_FOR_MS = 15_000;
 
 /*
- * Which layout is wanted counts at the start of a process, and the last one to start decides. What was wanted before it, and is
- * not in force yet, counts as one of the past. A Redis that was never used needs no time to change.
+ * A process says which layout it wants when it starts, and the last one to start decides. A layout that was
+ * wanted before, and is not in force yet, becomes one of the past. An unused Redis changes at once.
  *
- * KEYS: layouts, left layouts, served shards, then keys that there are once the queues were used. ARGV: the layout that is
- * wanted, or '', after how long it is in force, how long one is kept, how long a shard counts as served, then the prefixes of
- * the shards that the caller takes jobs from. Gives the time, the one in force, and all three sets.
+ * KEYS: layouts, left layouts, served shards, then keys that exist once the queues were used. ARGV: the
+ * wanted layout or '', after how long it is in force, how long one is kept, how long a shard counts as
+ * served, then the prefixes of the shards that the caller takes jobs from. Gives the time, the layout in
+ * force, and all three sets.
  */
 const LOOK = defineScript(`
   local layouts, left, served = KEYS[1], KEYS[2], KEYS[3]
@@ -79,8 +80,8 @@ const LOOK = defineScript(`
   return {now, in_force(), redis.call('ZRANGE', layouts, 0, -1, 'WITHSCORES'),
     redis.call('ZRANGE', left, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', served, 0, -1)}`);
 
-// Only what all processes have stopped to go by for long enough. KEYS: layouts, left layouts. ARGV: how long, the layout in
-// force by the caller, then those that are left.
+// Only layouts that no process has used for long enough. KEYS: layouts, left layouts. ARGV: how long, the
+// caller's layout in force, then the left ones.
 const LEAVE = defineScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -38,8 +38,8 @@ const DROP_FAILED = defineScript(`
 const PAGE = 200;
 
 /**
- * Jobs of a shard that belong elsewhere since the queues were split anew. A worker that takes one moves it to its home
- * shard; this is for those that no worker would take for long.
+ * Jobs of a shard that belong elsewhere since the queues were split again. A worker that takes one moves it
+ * to its home shard; this class handles jobs that no worker would take for a long time.
  */
 export class MisplacedJobs {
   readonly #deliveries: JobKeys;
@@ -54,7 +54,10 @@ export class MisplacedJobs {
     this.#events = createJobKeys(shard.prefix, EVENTS_QUEUE);
   }
 
-  /** Lets those be taken that wait for their time: in their home shard they wait again, if it has not come. Gives how many there were. */
+  /**
+   * Put delayed jobs back: in their home shard they wait again, if they are not due. Gives how many there
+   * were.
+   */
   async putBackDelayed(): Promise<number> {
     const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = this.#deliveries;
     const { fairOrder, accountWeights } = queueKeysOf(this.shard.prefix);

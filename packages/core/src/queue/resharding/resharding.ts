@@ -75,7 +75,10 @@ export class Resharding {
     return (await misplaced.moveFailedEvents()) === 0 && !(await misplaced.hasEvents());
   }
 
-  /** Held deliveries are taken like others then, and held anew in their home shard. Gives at how many endpoints there were some. */
+  /**
+   * Release held deliveries: workers take them, and they are held again in their home shard. Gives at how
+   * many endpoints there were some.
+   */
   async #releaseHeld({ prefix }: QueueShard): Promise<number> {
     const { redis, shards, clock } = this.options;
     const held = new HeldDeliveries(redis, oneShard(prefix));
