@@ -28,7 +28,10 @@ const PATIENCE_MS = 20_000;
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-/** Once the key is known these look at nothing before they answer; a stream says on its way what is the matter. */
+/**
+ * Once the key is known these look at nothing before they answer; a stream says on its way what is the
+ * matter.
+ */
 const NEEDS_KEY_ALONE = ['/v1/stream', '/v1/filters/try'];
 
 /** What every route answers, all being asked at the same time. */

@@ -54,7 +54,9 @@ describe('idempotency', () => {
   const answerOf = ({ status, body, headers }: Response) => ({ status, body, location: headers.location });
   const creating = routeCases.filter(({ creates }) => creates);
 
-  /** A request to the route that can be repeated; each call of the function is one more under the same key. */
+  /**
+   * A request to the route that can be repeated; each call of the function is one more under the same key.
+   */
   async function arrange(route: RouteCase) {
     const owner = uniqueAccountId();
     const belongings = await saveBelongings(api.redis, owner);
@@ -239,12 +241,14 @@ describe('idempotency', () => {
       await untilReady(remote.url);
       const endpoint = buildEndpoint({ accountId });
       await new EndpointStore(api.redis.client, testSealer).create(endpoint);
-      // What is held is the event and the job of its delivery, which has this id at its end, and all behind it.
+      // What is held is the event and the job of its delivery, which has this id at its end, and all behind
+      // it.
       const held = proxy.hold(`.${endpoint.id}`);
       const [failed] = await Promise.all([post('order-1', event, { url: remote.url }), held]);
       expect(readProblem(failed)).toEqual({ status: 503, code: 'storage_unavailable' });
 
-      // What failed could not give its claim back over that connection: it is in progress until its lease is over.
+      // What failed could not give its claim back over that connection: it is in progress until its lease is
+      // over.
       let first = await post('order-1', event);
       while (first.status === 409) {
         expect(readProblem(first).code).toBe('request_in_progress');

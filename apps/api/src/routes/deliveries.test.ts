@@ -414,7 +414,10 @@ describe('the export', () => {
     expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));
   });
 
-  /** What an export works with; `findKey` looks for its key each time that it is asked whether the key is still good. */
+  /**
+   * What an export works with; `findKey` looks for its key each time that it is asked whether the key is
+   * still good.
+   */
   function contextOf(usedKey: string, findKey: () => Promise<ApiKey | undefined>) {
     const { client } = api.redis;
     return {

@@ -282,7 +282,9 @@ describe('reading', () => {
     return event;
   }
 
-  /** An event that went to five endpoints, and what became of that: from the one registered last to the first. */
+  /**
+   * An event that went to five endpoints, and what became of that: from the one registered last to the first.
+   */
   async function sentToFive() {
     const event = await saved();
     const endpointIds = Array.from(

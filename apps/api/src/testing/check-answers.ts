@@ -6,7 +6,10 @@ import { createResponseCheck } from './check-response';
 
 const REQUEST_STARTED = 'http.server.request.start';
 
-/** Compares what routes answer with the API's description, from now on. `stop` throws an Error with every difference. */
+/**
+ * Compares what routes answer with the API's description, from now on. `stop` throws an Error with every
+ * difference.
+ */
 export function checkAnswers(): { stop(): void } {
   const validationErrorsOf = createResponseCheck();
   const validationErrors = new Set<string>();

@@ -15,7 +15,9 @@ export interface RecordedAnswer {
   readonly body: string;
 }
 
-/** Says what is not as the API's description says about an answer. Of what is no operation it says nothing. */
+/**
+ * Says what is not as the API's description says about an answer. Of what is no operation it says nothing.
+ */
 export function createResponseCheck() {
   const operations = new Map(
     routes.map((route) => [

@@ -52,7 +52,9 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
   };
 }
 
-/** The whole API, be it ready or not. Closing it fails when an answer was not as the API's description says. */
+/**
+ * The whole API, be it ready or not. Closing it fails when an answer was not as the API's description says.
+ */
 export async function startApi(
   environment: Environment,
 ): Promise<Pick<TestApi, 'url' | 'signals' | 'close'>> {

@@ -245,8 +245,8 @@ describe('bullmq keeping worker', () => {
     });
   });
 
-  // Only what wakes it makes it fetch within the time of a test. By what BullMQ keeps to itself, so a version of it that does
-  // otherwise has to be noticed.
+  // Only what wakes it makes it fetch within the time of a test. By what BullMQ keeps to itself, so a version
+  // of it that does otherwise has to be noticed.
   describe('its rest while nothing waits', () => {
     const UNTIL_WOKEN = { drainDelay: 3_600, concurrency: 100 };
 

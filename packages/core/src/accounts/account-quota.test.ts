@@ -7,7 +7,10 @@ import { AccountQuota, UsageRecorder } from './account-quota';
 describe('account quota', () => {
   const QUOTA = 1_000;
 
-  /** The accounts store as much as `stored` says, 0 if it says nothing; `looks` are those that were made for an account. */
+  /**
+   * The accounts store as much as `stored` says, 0 if it says nothing; `looks` are those that were made for
+   * an account.
+   */
   function build({ defaultBytes = QUOTA } = {}) {
     let now = 0;
     const stored = new Map<AccountId, { usedBytes: number; own?: number }>();

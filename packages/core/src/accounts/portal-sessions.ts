@@ -48,8 +48,8 @@ export interface CreateSessionContext extends ResolveAccountContext {
 /**
  * Create a portal session. It is in force once the promise has resolved.
  *
- * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the account is gone
- *   or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
+ * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the
+ *   account is gone or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
  */
 export async function createPortalSession(
   context: CreateSessionContext,

@@ -276,7 +276,8 @@ export function classifyNetworkError(error: Error): TransportFailure {
   return BY_CODE[code] ?? 'network_error';
 }
 
-// OpenSSL in Node's words: `write EPROTO 807C…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/…`
+// OpenSSL in Node's words:
+// `write EPROTO 807C…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/…`
 const OPENSSL = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
 
 /**

@@ -121,7 +121,8 @@ describeTls("an endpoint's own TLS", () => {
     });
   });
 
-  // Stored before such keys were refused: OpenSSL would compute with it for half a minute, with nothing else done meanwhile.
+  // Stored before such keys were refused: OpenSSL would compute with it for half a minute, with nothing else
+  // done meanwhile.
   it.each<[string, (material: TlsMaterial) => TlsMaterial, RegExp]>([
     [
       'a key with huge numbers',

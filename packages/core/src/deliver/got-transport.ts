@@ -32,7 +32,9 @@ const IDLE_SOCKETS_PER_ORIGIN = 256;
 // connections.
 const IDLE_SOCKETS = 2_048;
 
-/** Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory. */
+/**
+ * Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory.
+ */
 export class GotTransport {
   readonly #options: GotTransportOptions;
   readonly #agents: Agents;

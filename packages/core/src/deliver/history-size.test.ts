@@ -38,7 +38,9 @@ async function shareOf(key: string): Promise<number> {
   return (await bytesOf(key)) / (await redis.client.zcard(key));
 }
 
-/** Events to one endpoint, one after the other. Gives what each has of its own and its part of what all share. */
+/**
+ * Events to one endpoint, one after the other. Gives what each has of its own and its part of what all share.
+ */
 async function fanOut(dataLength: number) {
   const accountId: AccountId = uniqueAccountId();
   const endpointId: EndpointId = uniqueEndpointId();

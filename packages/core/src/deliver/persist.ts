@@ -18,7 +18,10 @@ export interface PersistOptions {
   readonly everyMs?: number;
 }
 
-/** Do for a delivery what nothing else would do, and what its job must not be run again for, until it succeeds. */
+/**
+ * Do for a delivery what nothing else would do, and what its job must not be run again for, until it
+ * succeeds.
+ */
 export async function persistFor<Result>(
   { emit }: PersistContext,
   delivery: DeliveryParts,

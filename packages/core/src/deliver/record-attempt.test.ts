@@ -28,7 +28,9 @@ beforeEach(async () => {
 });
 afterEach(() => scene.close());
 
-/** As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch. */
+/**
+ * As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch.
+ */
 function arrange({ isArchived = true } = {}) {
   const connection = {
     url: scene.redis.url,

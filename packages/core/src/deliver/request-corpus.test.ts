@@ -74,7 +74,9 @@ async function prepare({ settings, webhook, event, ...rest }: Case): Promise<Del
   );
 }
 
-/** What comes over the wire, but for what every request over HTTP/1.1 has to have: `host` and `connection`. */
+/**
+ * What comes over the wire, but for what every request over HTTP/1.1 has to have: `host` and `connection`.
+ */
 async function sendForReal(request: DeliveryRequest): Promise<WireRequest> {
   let received: WireRequest | undefined;
   const receive = async (incoming: IncomingMessage, response: ServerResponse) => {

@@ -21,8 +21,8 @@ export type BreakerPhase = (typeof breakerPhases)[number];
 export const CLOSED: BreakerState = { failures: 0, openUntil: 0 };
 
 /**
- * This many failures in a row open it: as many attempts as the default schedule gives one delivery, so that a delivery
- * that fails alone is tried as scheduled.
+ * This many failures in a row open it: as many attempts as the default schedule gives one delivery, so that a
+ * delivery that fails alone is tried as scheduled.
  */
 export const FAILURES_TO_OPEN = 10;
 /**

@@ -92,7 +92,8 @@ describe('readLog', () => {
     expect(stateAfter(...facts)).toEqual(expected);
   });
 
-  // Two workers that both believe to own a delivery: the one whose lock ran out may write after the other one.
+  // Two workers that both believe to own a delivery: the one whose lock ran out may write after the other
+  // one.
   it.each<[string, DeliveryFact]>([
     ['a failed attempt that would be repeated', failed(1, RETRY_AT)],
     ['a failed attempt that would be the last one', failed(1)],

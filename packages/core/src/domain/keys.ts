@@ -3,8 +3,8 @@ import type { EndpointId } from './endpoint';
 import type { EventId } from './event';
 
 /**
- * Every key of this product in Redis. The text in braces is the hash tag: in a Redis Cluster, keys with the same
- * tag are on one node, and no command or pipeline spans two tags.
+ * Every key of this product in Redis. The text in braces is the hash tag: in a Redis Cluster, keys with the
+ * same tag are on one node, and no command or pipeline spans two tags.
  *
  * | Key | Kind | Holds | Kept |
  * |---|---|---|---|
@@ -70,8 +70,8 @@ import type { EventId } from './event';
  * | `resharding:{bull}` | string | which worker moves jobs to their home shards now | 2 seconds, 10 once nothing is left |
  * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split again | the end of the attempt, two minutes at most |
  *
- * Keys with `{bull}`, from `held` to `rejected-jobs`, exist once for each shard of the queues, with the shard's own
- * hash tag. BullMQ owns the keys below its prefix.
+ * Keys with `{bull}`, from `held` to `rejected-jobs`, exist once for each shard of the queues, with the
+ * shard's own hash tag. BullMQ owns the keys below its prefix.
  */
 export const keys = {
   accounts: 'accounts:{all}',

@@ -79,7 +79,10 @@ export function createQueueLayout(count: number, firstPrefix: string): QueueLayo
   return { first, shards, shardOf: (id) => shards[placeOf(id, count)] ?? first };
 }
 
-/** For each shard but the first, the first numbered tag that has exactly its slot. For 64 shards it takes some 50 ms. */
+/**
+ * For each shard but the first, the first numbered tag that has exactly its slot. For 64 shards it takes some
+ * 50 ms.
+ */
 function furtherTags(count: number): readonly string[] {
   const start = slotOf(FIRST_TAG);
   const slots = Array.from({ length: count - 1 }, (_, i) => {

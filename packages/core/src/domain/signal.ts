@@ -227,7 +227,10 @@ interface Signals {
   /** A request of an account was refused, because it stores as much as it may. */
   'quota.exceeded': { accountId: AccountId; door: Door };
   'attempts.archived': { count: number };
-  /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */
+  /**
+   * The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go
+   * on.
+   */
   'archive.failed': { error: unknown };
   /** The archive's table did not accept an attempt, which was put aside. */
   'archive.refused': { entryId: string; reason: string };

@@ -118,8 +118,8 @@ export interface UpdateBounds {
 }
 
 /**
- * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above,
- *   and for secrets that it may not move.
+ * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken,
+ *   `invalid_request` as above, and for secrets that it may not move.
  */
 export async function updateEndpoint(
   context: UpdateEndpointContext,

@@ -36,7 +36,10 @@ describe('rotate secret', () => {
     return { secret, overlapMs, rotation: `rot_${(rotations += 1)}` };
   }
 
-  /** Rotates as often as there are overlaps, all at the same time; gives the endpoint and its secrets, newest first. */
+  /**
+   * Rotates as often as there are overlaps, all at the same time; gives the endpoint and its secrets, newest
+   * first.
+   */
   function rotated(overlapsMs: readonly number[], endpoint = buildEndpoint()): Endpoint {
     return overlapsMs.reduce(
       (before, overlapMs) => rotateSecret(before, rotationOf(overlapMs), NOW),

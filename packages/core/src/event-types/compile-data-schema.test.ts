@@ -51,7 +51,8 @@ it('takes the next version of a schema that has an $id', () => {
   expect(compileDataSchema({ ...versioned, required: [] })({})).toEqual([]);
 });
 
-// What takes years by a regular expression of JavaScript's own, or by comparing each with each, must end some time.
+// What takes years by a regular expression of JavaScript's own, or by comparing each with each, must end some
+// time.
 const PATIENCE_MS = 20_000;
 
 it.each<[string, object, unknown]>([

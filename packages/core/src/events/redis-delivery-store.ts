@@ -46,8 +46,8 @@ export interface ReadDelivery {
   readonly length: LogLength;
 }
 
-// A log holds the beginnings of responses: with the default sizes 40 KB after ten failed attempts. So many are read and
-// parsed before anything else has its turn.
+// A log holds the beginnings of responses: with the default sizes 40 KB after ten failed attempts. This many
+// logs are read and parsed before other work runs.
 const LOGS_AT_ONCE = 25;
 
 // KEYS: the log. ARGV: its length, the line, how long to keep it.
@@ -71,8 +71,8 @@ const REPLACE_IF_UNCHANGED = defineScript(`
   return 1`);
 
 /**
- * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
- * is still pending and was never tried is no more than its entry in the list.
+ * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery
+ * that is pending and was never tried consists of its entry in the list only.
  */
 export class DeliveryStore {
   constructor(
@@ -142,7 +142,7 @@ export class DeliveryStore {
     );
   }
 
-  /** Takes away what the receiver has responded, and what it is about to respond. Doing it again changes nothing. */
+  /** Remove the receiver's responses, and keep later ones out of the log. Idempotent. */
   async eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
     const key = keys.delivery(endpointId, eventId);
     for (let isDone = false; !isDone; ) {

@@ -34,7 +34,7 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** What is counted for the account together with an event's entry, if that is new. Keys in the index' slot. */
+/** The usage to count for the account together with a new entry. The keys are in the index' slot. */
 export interface CountedEntry {
   readonly usageKey: string;
   readonly usedBytesKey: string;
@@ -81,8 +81,8 @@ const ADD = defineScript(`
 
 export interface AddToIndexOptions {
   /**
-   * What the keys of the deliveries' logs begin with, in the same slot as the index: a log of a delivery that has ended goes
-   * together with its entry.
+   * The prefix of the keys of the deliveries' logs, in the same slot as the index: the log of an ended
+   * delivery is removed together with its entry.
    */
   readonly logPrefix?: string;
   readonly counted?: CountedEntry;

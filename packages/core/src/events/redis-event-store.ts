@@ -41,8 +41,9 @@ const HEAD_BYTES = 256;
 const CACHED_EVENTS = 64;
 
 /**
- * How long a body may be used from memory, counted from before it was read. Erasing it waits for longer than
- * this: then no process has it any more. The deliveries of an event follow each other closely, so more gains nothing.
+ * How long a body may be used from memory, counted from before it was read. An erasure waits for longer than
+ * this: then no process has it any more. The deliveries of an event follow each other closely, so a longer
+ * time gains nothing.
  */
 export const CACHED_FOR_MS = 250;
 

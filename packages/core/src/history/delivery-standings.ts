@@ -206,7 +206,9 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
   };
 }
 
-/** Why a delivery is held, and until when at most if time alone ends it: milliseconds since the Unix epoch. */
+/**
+ * Why a delivery is held, and until when at most if time alone ends it: milliseconds since the Unix epoch.
+ */
 export interface HoldExplanation {
   readonly reason: HoldReason;
   readonly until: number | undefined;

@@ -77,7 +77,10 @@ export async function listDeliveries(
   return { ...page, nextCursor: endpointId && { eventId, createdAt: event.acceptedAt, endpointId } };
 }
 
-/** List an endpoint's deliveries, newest first. @throws AppError `not_found` when the account has no such endpoint. */
+/**
+ * List an endpoint's deliveries, newest first. @throws AppError `not_found` when the account has no such
+ * endpoint.
+ */
 export async function listDeliveriesOfEndpoint(
   context: ListDeliveriesContext,
   accountId: AccountId,

@@ -14,7 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-/** An event that went to so many endpoints, to none of which anything was sent yet; `logsRead` counts reads of logs. */
+/**
+ * An event that went to so many endpoints, to none of which anything was sent yet; `logsRead` counts reads of
+ * logs.
+ */
 async function arrangeMany(receivers: number) {
   const eventStore = new EventStore(redis.client, testRetention);
   const deliveryStore = new DeliveryStore(redis.client, testRetention);

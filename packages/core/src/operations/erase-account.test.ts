@@ -39,7 +39,10 @@ beforeAll(async () => {
 beforeEach(() => redis.client.flushdb());
 afterAll(() => redis.close());
 
-/** An account with some of everything. The first event went to all of its endpoints, the last ones are in one list only. */
+/**
+ * An account with some of everything. The first event went to all of its endpoints, the last ones are in one
+ * list only.
+ */
 async function saveAccount(accountId: AccountId, { endpoints: count = 3, events: eventCount = 5 } = {}) {
   const { client } = redis;
   const eventStore = new EventStore(client, testRetention);

@@ -16,7 +16,8 @@ export interface ErasePayloadContext {
   readonly emit: Emit;
 }
 
-// Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers round.
+// Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers
+// round.
 const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
 // In groups, so that an event with thousands of endpoints does not fill the memory.
 const ERASED_AT_ONCE = 250;

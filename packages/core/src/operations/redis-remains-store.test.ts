@@ -1,6 +1,9 @@
 import { cursorAfter, cursorAmong, type SearchCursor } from './redis-remains-store';
 
-/** The servers that a search comes to, whose cursor is at the end at once, each time with them in another order. */
+/**
+ * The servers that a search comes to, whose cursor is at the end at once, each time with them in another
+ * order.
+ */
 function searched(...orders: (readonly string[])[]): string[] {
   const visited: string[] = [];
   let cursor: SearchCursor | undefined;

@@ -4,7 +4,8 @@ import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-// By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is good.
+// By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is
+// good.
 const SAVE = defineScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

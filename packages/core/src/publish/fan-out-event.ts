@@ -186,7 +186,8 @@ export interface FanOutContext {
   readonly emit: Emit;
 }
 
-// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few
+// milliseconds.
 const CHUNK = 50;
 
 /**

@@ -32,7 +32,10 @@ async function arrange() {
   willClose({ close: () => dueDeliveries.stop() });
   const flow = () => ({ accountId: uniqueAccountId(), endpointId: uniqueEndpointId() });
 
-  /** Deliveries of one endpoint that are due at a time, as the consumer leaves them when an attempt has failed. */
+  /**
+   * Deliveries of one endpoint that are due at a time, as the consumer leaves them when an attempt has
+   * failed.
+   */
   async function delay(count: number, dueAt: number, to = flow()): Promise<readonly string[]> {
     const deliveries: NewDelivery[] = Array.from({ length: count }, () => ({
       ...to,

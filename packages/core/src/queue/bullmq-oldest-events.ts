@@ -15,14 +15,14 @@ const WAITING_LOOKED_AT = 500;
 const PUT_BACK_KEPT_MS = 86_400_000;
 
 /*
- * Relies on where BullMQ 6 keeps an unfinished job. It is in `active` while a worker has it. It is at the right
- * end of `wait`, to be taken next, when its worker died or gave it back. It is at the left end when it is new, or
- * when its delay is over. So old jobs are at the right, except those that were put back with a delay, which this
- * file notes itself. A job that failed for good does not come back by itself: nothing waits for it. A paused
- * queue keeps its jobs in `wait`. Jobs in the fair order, and those that producers add with a priority, are in
- * `prioritized`. There an account's own jobs keep their order, so the first of them speaks for all. If none of
- * them is among the jobs that are read, the fair order knows whether there are some. A job that a producer has
- * delayed is not published before its time.
+ * Relies on where BullMQ 6 keeps an unfinished job. It is in `active` while a worker has it. It is at the
+ * right end of `wait`, to be taken next, when its worker died or gave it back. It is at the left end when it
+ * is new, or when its delay is over. So old jobs are at the right, except those that were put back with a
+ * delay, which this file notes itself. A job that failed for good does not come back by itself: nothing waits
+ * for it. A paused queue keeps its jobs in `wait`. Jobs in the fair order, and those that producers add with
+ * a priority, are in `prioritized`. There an account's own jobs keep their order, so the first of them speaks
+ * for all. If none of them is among the jobs that are read, the fair order knows whether there are some. A
+ * job that a producer has delayed is not published before its time.
  *
  * The product's own job ids tell account and order. Any other job, of any account, counts by the time when it
  * was added, and the same millisecond counts as older.

@@ -172,8 +172,8 @@ describe('those that wait', () => {
     for (const endpoint of endpoints) expect(Math.abs(countOf(endpoint, taken) - 30)).toBeLessThanOrEqual(2);
   });
 
-  // An endpoint that begins to wait has to wait for its turn only, not for all that others of its account have waiting. So
-  // ten that are filled one after the other have 1 + 1/2 + … + 1/10 shares together.
+  // An endpoint that begins to wait has to wait for its turn only, not for all that others of its account
+  // have waiting. So ten that are filled one after the other have 1 + 1/2 + … + 1/10 shares together.
   it('are of no more than three shares when an account fills one of its ten endpoints after the other', async () => {
     const { addTo, take } = await arrange();
     const many = uniqueAccountId();

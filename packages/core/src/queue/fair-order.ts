@@ -26,12 +26,12 @@ export const FREE_STARTS = 32;
 const KEPT_MS = 3_600_000;
 
 /**
- * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives two functions. The
- * first takes account, flow and length of a step, and gives the job's priority. Call the second when all jobs
- * have their priorities. The keys share a hash tag.
+ * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives two functions.
+ * The first takes account, flow and length of a step, and gives the job's priority. Call the second when all
+ * jobs have their priorities. The keys share a hash tag.
  *
- * The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a sorted
- * set for each account: flow → position of its last job, and `''` → how many of its flows have begun.
+ * The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a
+ * sorted set for each account: flow → position of its last job, and `''` → how many of its flows have begun.
  */
 export const FAIR_ORDER = `
   local function fair_order(prioritized, state, weights)

@@ -61,13 +61,13 @@ export const unsent: Extract<SendResult, { kind: 'unsent' }> = {
 };
 
 export interface Arrangement {
-  /** What the receiver gives to one request after the other. */
+  /** The receiver's results for one request after the other. */
   readonly results?: SendResult[];
   readonly endpoint?: Endpoint | 'deleted';
   readonly event?: 'expired';
   /** The event's type. */
   readonly type?: string;
-  /** What is on record of the delivery already. */
+  /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
   readonly random?: number;
@@ -107,12 +107,12 @@ export class DeliveryScene {
     );
   }
 
-  /** Gives what the test has opened back, and closes it at its end. */
+  /** Give a resource of the test back, and close it after the test. */
   willClose<Resource extends Closable>(resource: Resource): Resource {
     return this.#closables.willClose(resource);
   }
 
-  /** Closes what a test has opened. */
+  /** Close the resources of the test. */
   readonly clear = (): Promise<void> => this.#closables.closeAll();
 
   async close(): Promise<void> {
@@ -246,7 +246,7 @@ export class DeliveryScene {
     await this.redis.client.set(keys.breaker(endpointId), record);
   }
 
-  /** Holds another delivery behind this one, that only those wake up who make room for it. */
+  /** Hold another delivery behind this one. Only a success or an end that makes room wakes it up. */
   async holdNext({ admission, run, event }: ArrangedDelivery) {
     const { client } = this.redis;
     const { accountId, endpointId } = run;
@@ -261,7 +261,7 @@ export class DeliveryScene {
       async untilReleased(): Promise<void> {
         while (!['waiting', 'prioritized'].includes(await queue.getJobState(jobId)));
       },
-      /** Whether it stays, also when its endpoint is woken up. */
+      /** Whether it stays, even when its endpoint is woken up. */
       async stays(): Promise<boolean> {
         await wakeUpEndpoint(admission, run, 1);
         return (await queue.getJobState(jobId)) === 'delayed';

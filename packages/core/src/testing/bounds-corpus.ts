@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One request at a bound of the API, and what comes of it. */
+/** One request at a bound of the API, and its result. */
 export interface BoundsCase {
   /** With the case's number in front, so that no two have the same. */
   readonly title: string;

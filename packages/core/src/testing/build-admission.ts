@@ -22,18 +22,21 @@ import { testSealer } from './test-sealer';
 export interface AdmissionOptions {
   readonly redis: RedisClient;
   readonly clock: Clock;
-  /** Whether events that were accepted earlier are still to be fanned out; by default there are none. */
+  /** Whether earlier events are still to be fanned out; default: no. */
   readonly oldestEvents?: Pick<OldestEvents, 'hasOlder'>;
   readonly signals?: ReturnType<typeof recordSignals>;
 }
 
-/** How many attempts at endpoints that nothing is known of may be under way. */
+/** How many attempts at unknown endpoints may be running. */
 export const MAX_UNKNOWN = 4;
 export const SLOTS = 16;
 const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
 const ATTEMPT_TIMEOUT_MS = 15_000;
 
-/** All that one worker decides by whether attempts may begin, over a real Redis and a real queue of deliveries. */
+/**
+ * All that one worker decides by whether attempts may begin, over a real Redis and a real queue of
+ * deliveries.
+ */
 export function buildAdmission({
   redis,
   clock,
@@ -48,7 +51,7 @@ export function buildAdmission({
     clock,
     measureTurn: () => {},
   });
-  // No patience: what finds no permit is told so at once.
+  // No patience: a delivery without a permit is refused at once.
   const concurrency = new Concurrency({
     slots,
     onSlotFree: () => releaser.slotIsFree(),
@@ -89,7 +92,9 @@ export function buildAdmission({
   };
 }
 
-/** What a test has admitted and does not end is under way for ever, and Slots would look at it for as long. */
+/**
+ * What a test has admitted and does not end is under way for ever, and Slots would look at it for as long.
+ */
 export class ForgottenSlots extends Slots {
   readonly #taken = new Set<Slot>();
 

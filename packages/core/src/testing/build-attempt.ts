@@ -1,6 +1,6 @@
 import type { Attempt } from '../domain/attempt';
 
-/** A first attempt that was answered with 500, unless `change` says otherwise. */
+/** A first attempt with a 500 response, unless `change` says otherwise. */
 export function buildAttempt(change: Partial<Attempt> = {}): Attempt {
   return {
     number: 1,

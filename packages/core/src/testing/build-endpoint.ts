@@ -2,7 +2,7 @@ import type { Endpoint } from '../domain/endpoint';
 import { newSecret } from '../endpoints/rotate-secret';
 import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
 
-/** An endpoint that asks for everything, in an account of its own unless `change` names one. */
+/** An endpoint that subscribes to everything, in an account of its own unless `change` names one. */
 export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
   return {
     id: uniqueEndpointId(),

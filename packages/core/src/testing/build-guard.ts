@@ -4,7 +4,9 @@ import type { DirectRouteContext } from '../egress/routes';
 
 export interface GuardChanges extends Partial<AddressExceptions>, Partial<DirectRouteContext> {}
 
-/** A guard that lets deliveries go to this machine, where the receivers of tests are, and resolves no name. */
+/**
+ * A guard that lets deliveries go to this machine, where the receivers of tests are, and resolves no name.
+ */
 export function buildGuard(changes: GuardChanges = {}): DirectRouteContext {
   const { allowedCidrs = ['127.0.0.0/8', '::1/128'], deniedCidrs = [], ...parts } = changes;
   return {

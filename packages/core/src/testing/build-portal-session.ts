@@ -3,15 +3,18 @@ import { hashKey, type PortalSession } from '../domain/account';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedPortalSession {
-  /** What is in its link. */
+  /** The code in its link. */
   readonly code: string;
-  /** What is stored. */
+  /** The stored record. */
   readonly record: PortalSession;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** A session that was made just now, with the default capabilities, of an account of its own, unless `change` says otherwise. */
+/**
+ * A session that was made just now, with the default capabilities, of an account of its own, unless `change`
+ * says otherwise.
+ */
 export function buildPortalSession(change: Partial<PortalSession> = {}): IssuedPortalSession {
   const id = randomBytes(8).toString('hex');
   const code = `whc_${id}_${randomBytes(20).toString('hex')}`;

@@ -9,7 +9,7 @@ export interface ReadContextOptions extends Partial<Pick<ReadEventJobContext, 'm
   readonly eventTypes?: readonly Pick<CustomEventType, 'name' | 'schema'>[];
 }
 
-/** What a worker reads jobs with, without Redis: every id is one of an endpoint that is there. */
+/** The context to read a worker's jobs, without Redis: every id belongs to an existing endpoint. */
 export function buildReadContext({
   maxEventBytes = Number.POSITIVE_INFINITY,
   clock = systemClock,

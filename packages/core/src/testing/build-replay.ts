@@ -5,7 +5,7 @@ import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
 
 const newId = createNewId(systemClock);
 
-/** Replays what has failed since the beginning of time, at a rate that no test waits for. */
+/** A replay of all failed deliveries since the beginning of time, at a rate that no test waits for. */
 export function buildReplayOrder(change: Partial<ReplayOrder> = {}): ReplayOrder {
   return {
     id: newId('rpl') as ReplayId,

@@ -1,4 +1,4 @@
-/** What `act` throws, to look at more than its message; `undefined` if it throws nothing. */
+/** The error that `act` throws, to check more than its message; `undefined` if it throws nothing. */
 export function caughtFrom(act: () => unknown): unknown {
   try {
     act();

@@ -30,7 +30,7 @@ const NEW_KEYS = {
 /** A certificate authority in a folder of its own. */
 export class CertificateAuthority {
   readonly #folder = mkdtempSync(join(tmpdir(), 'webhooks-certificates-'));
-  /** The file with its own certificate, for those who are to trust it. */
+  /** The file with its own certificate, for clients that trust it. */
   readonly certFile = join(this.#folder, 'ca.pem');
   readonly cert: string;
   readonly #keyFile = join(this.#folder, 'ca.key');

@@ -1,6 +1,6 @@
 /**
- * Certificates with which nobody can call anybody, since nobody trusts them: node:crypto can read certificates, but
- * not make them. Made by OpenSSL, to last for a hundred years where nothing else is said.
+ * Certificates with which nobody can call anybody, since nobody trusts them: node:crypto can read
+ * certificates, but not make them. Made by OpenSSL, to last for a hundred years where nothing else is said.
  */
 export const clientCertificate = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUCgAwIBAgIBATAKBggqhkjOPQQDAjArMQ4wDAYDVQQKDAVUZXN0czEZ
@@ -47,7 +47,10 @@ osMATgRTt/uSwjdwpehd/A==
 -----END CERTIFICATE-----
 `;
 
-/** One with the key of the first, of an authority that signs with SHA-1, which OpenSSL no longer makes connections with. */
+/**
+ * One with the key of the first, of an authority that signs with SHA-1, which OpenSSL no longer makes
+ * connections with.
+ */
 export const outdatedCertificate = `-----BEGIN CERTIFICATE-----
 MIIBLzCB1gIBBDAJBgcqhkjOPQQBMCIxIDAeBgNVBAMMF09sZCBhdXRob3JpdHkg
 b2YgYSB0ZXN0MCAXDTI2MTEyMjE3MzE0NFoYDzIxMjYxMDI5MTczMTQ0WjAlMSMw
@@ -59,7 +62,7 @@ ZN5ktGvWKxBETxpWPqhKVK8yCQ==
 -----END CERTIFICATE-----
 `;
 
-/** One with a key of a kind that is not taken. */
+/** One with a key of a kind that is refused. */
 export const ed448Certificate = `-----BEGIN CERTIFICATE-----
 MIIBmjCCARqgAwIBAgIUNbMDJ8BB+WqM2UOvXloQQLaIGI4wBQYDK2VxMBwxGjAY
 BgNVBAMMEUNsaWVudCB3aXRoIEVkNDQ4MCAXDTI2MTEyMjE3MzIzNVoYDzIxMjYx

@@ -5,13 +5,13 @@ export interface Closable {
 export interface Closables {
   /** Gives `resource` back, and remembers to close it. */
   willClose<Resource extends Closable>(resource: Resource): Resource;
-  /** Closes what was opened since the last time, the latest first. */
+  /** Close the resources opened since the last time, the latest first. */
   closeAll(): Promise<void>;
 }
 
 /**
- * For what a test opens in its middle: closed by an `afterEach`, it is closed also when the test fails. Jest
- * would wait without end for a connection that stays open.
+ * For resources that a test opens in its middle: closed by an `afterEach`, they are closed even when the test
+ * fails. Jest would wait endlessly for a connection that stays open.
  */
 export function createClosables(): Closables {
   const opened: Closable[] = [];

@@ -7,12 +7,12 @@ import { type LocalServer, listen } from './local-server';
 export interface ConnectProxyOptions {
   /** With these it is an https: proxy. */
   readonly tls?: ServerOptions;
-  /** What it answers to CONNECT; 200 opens the tunnel. Default: 200. */
+  /** The response to CONNECT; 200 opens the tunnel. Default: 200. */
   readonly answer?: (request: IncomingMessage) => number | 'hang up' | 'silence';
 }
 
 export interface ConnectProxy extends LocalServer {
-  /** What tunnels were asked for, as `host:port`. */
+  /** The requested tunnels, as `host:port`. */
   readonly asked: readonly string[];
 }
 

@@ -5,7 +5,10 @@ import ipaddr from 'ipaddr.js';
 
 export type RecordType = 'A' | 'AAAA';
 
-/** What a name server says: addresses with their time to live, now or later, that there is no such name, that it can't tell, or nothing. */
+/**
+ * What a name server says: addresses with their time to live, now or later, that there is no such name, that
+ * it can't tell, or nothing.
+ */
 export type DnsAnswer =
   | { readonly addresses: readonly string[]; readonly ttlSeconds: number; readonly delayMs?: number }
   | 'no such name'
@@ -15,7 +18,7 @@ export type DnsAnswer =
 export interface DnsServer {
   /** As `address:port`. */
   readonly address: string;
-  /** What was asked so far, such as `A example.com`. */
+  /** The questions so far, such as `A example.com`. */
   readonly questions: readonly string[];
   close(): Promise<void>;
 }

@@ -15,17 +15,20 @@ export function startHttpServer(listener: RequestListener): Promise<LocalServer>
   return listen(createHttpServer(listener));
 }
 
-/** Something on this machine that speaks what `onConnection` says, or nothing. */
+/** A server on this machine that speaks as `onConnection` does, or not at all. */
 export function startTcpServer(onConnection: (socket: Socket) => void): Promise<LocalServer> {
   return listen(createTcpServer(onConnection));
 }
 
-// Below what a system hands out by itself: there whoever asks for any port, or connects from one, would take it while what
-// belongs to it is down, and a client that tries to connect to it again and again would in the end meet itself.
+// Below what a system hands out by itself: there whoever asks for any port, or connects from one, would take
+// it while what belongs to it is down, and a client that tries to connect to it again and again would in the
+// end meet itself.
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
-/** A port that nobody listens on, and that stays so: for a server that is started, killed and started again. */
+/**
+ * A port that nobody listens on, and that stays so: for a server that is started, killed and started again.
+ */
 export async function findClosedPort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
@@ -48,7 +51,7 @@ export async function listen(server: Server): Promise<LocalServer> {
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
-    // A client that goes away in the middle is what many tests are about.
+    // Many tests have a client that goes away in the middle.
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
   });

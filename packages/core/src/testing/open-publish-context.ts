@@ -19,7 +19,7 @@ const RETENTION_MS = 60_000;
 
 export type PublishContext = ReturnType<typeof openPublishContext>;
 
-/** What publishing works with, in this Redis. There is room for all that is published. */
+/** The context of publishing, in this Redis. It has room for everything. */
 export function openPublishContext(redis: RedisClient) {
   const shards = oneShard('bull');
   const endpointStore = new EndpointStore(redis, testSealer);

@@ -19,7 +19,10 @@ const binaries = findBinaries();
 export const hasPostgres = binaries !== undefined;
 export const NO_POSTGRES = `there is no PostgreSQL in ${DEBIAN_FOLDER} or on the PATH`;
 
-/** A PostgreSQL of a test's own, to be stopped and started again: in a folder of its own, on the loopback interface. */
+/**
+ * A PostgreSQL of a test's own, to be stopped and started again: in a folder of its own, on the loopback
+ * interface.
+ */
 export class PostgresServer {
   #child: ChildProcess | undefined;
 

@@ -2,7 +2,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 
-/** The events of all that are held of an endpoint's, in the order of acceptance. */
+/** The events of an endpoint's held deliveries, in the order of acceptance. */
 export async function readHeld(
   heldDeliveries: Pick<HeldDeliveries, 'pagesOf'>,
   endpointId: EndpointId,

@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { OperationalEvent, RaiseEvents } from '../endpoints/operational-events';
 
-/** Remembers what accounts were told. */
+/** Remember the operational events of accounts. */
 export function recordRaised() {
   const events: (OperationalEvent & { readonly accountId: AccountId })[] = [];
   const raise: RaiseEvents = (accountId, raised) => {

@@ -5,11 +5,11 @@ export interface SignalRecord {
   readonly listen: SignalListener;
   all(): readonly Signal[];
   named<Name extends Signal['name']>(name: Name): SignalNamed<Name>[];
-  /** Resolves to the first one of this name, be it announced already or still to come. */
+  /** Resolves to the first one of this name, whether it was announced already or not. */
   first<Name extends Signal['name']>(name: Name): Promise<SignalNamed<Name>>;
 }
 
-/** A listener that remembers what was announced. */
+/** A listener that remembers the signals. */
 export function recordSignals(): SignalRecord {
   const signals: Signal[] = [];
   const announced = new EventEmitter();

@@ -4,19 +4,21 @@ import { startTcpServer } from './local-server';
 export interface RedisProxy {
   /** The same database as behind it. */
   readonly url: string;
-  /** From now on Redis takes connections, and whatever is sent, but answers nothing: like a stopped process. */
+  /**
+   * From now on Redis takes connections, and whatever is sent, but answers nothing: like a stopped process.
+   */
   freeze(): void;
   /**
-   * Lets nothing through any more from the first client that sends `text`, that included, as if it had died just before.
-   * Resolves when one has.
+   * Lets nothing through any more from the first client that sends `text`, that included, as if it had died
+   * just before. Resolves when one has.
    */
   hold(text: string): Promise<void>;
   /**
-   * Lets the first client that sends `text` send it, and breaks its connection before it hears of the answer. Resolves when
-   * Redis has answered.
+   * Lets the first client that sends `text` send it, and breaks its connection before it hears of the answer.
+   * Resolves when Redis has answered.
    */
   swallowAnswerTo(text: string): Promise<void>;
-  /** Redis goes on where it was, and answers what came in the meantime. */
+  /** Redis resumes, and responds to everything that came meanwhile. */
   thaw(): void;
   close(): Promise<void>;
 }
@@ -46,7 +48,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
           client.destroy();
           onAnswered();
         });
-        // What nothing is piped to any more stands still.
+        // A stream without a pipe stands still.
         redis.resume();
       }
       if (awaited === undefined || !chunk.includes(awaited.text)) return void redis.write(chunk);

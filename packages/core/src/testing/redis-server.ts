@@ -9,14 +9,17 @@ const LOOK_EVERY_MS = 20;
 
 export interface RedisServer {
   readonly url: string;
-  /** Refuses from now on whatever takes memory, as one that is full; or does so once it has taken so many bytes more. */
+  /**
+   * Refuses from now on whatever takes memory, as one that is full; or does so once it has taken so many
+   * bytes more.
+   */
   fillUp(leftBytes?: number): Promise<void>;
   makeRoom(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * A Redis of a test's own, in memory alone: for what would be felt by the tests that share one.
+ * A Redis of one test, in memory only: for work that would disturb tests that share one.
  * @param options more of its command line.
  */
 export async function startRedisServer(options: readonly string[] = []): Promise<RedisServer> {

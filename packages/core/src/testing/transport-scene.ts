@@ -11,7 +11,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
 export class TransportScene {
   readonly #closables = createClosables();
 
-  /** Closes what the test has opened. */
+  /** Close the resources of the test. */
   readonly clear = (): Promise<void> => this.#closables.closeAll();
 
   readonly willClose = <Resource extends Closable>(resource: Resource): Resource =>

@@ -3,10 +3,10 @@ import type { RedisClient } from '../platform/redis-connect';
 /** Where the jobs of a queue wait: as they came, and in the fair order. */
 export const WAITING = ['wait', 'prioritized'] as const;
 
-/** What a job's state is while it waits, be it in the fair order or not. */
+/** The states of a waiting job, in the fair order or not. */
 export const WAITS = /^(waiting|prioritized)$/;
 
-/** What is needed to know of a queue where its keys are. */
+/** The facts that lead to a queue's keys. */
 interface KeyedQueue {
   toKey(name: string): string;
 }

@@ -20,7 +20,10 @@ describe('concurrency', () => {
     readonly patienceMs?: number;
   }
 
-  /** No patience, unless it is given: one that finds no permit is told so within this turn of the event loop or the next. */
+  /**
+   * No patience, unless it is given: one that finds no permit is told so within this turn of the event loop
+   * or the next.
+   */
   function arrange({
     share = 16,
     maxPerEndpoint = share,

@@ -2,11 +2,12 @@ import { type ModelLane, openModelLane } from '../../testing/one-job-model/model
 import { type Played, playInterleaving } from '../../testing/one-job-model/play-interleaving';
 
 /*
- * The protocol of `spec/one-job-for-life.ts`, played by the real code on the real Redis and BullMQ: deliver, fan-out,
- * looks and enabling stand still at each of their steps while others go on, crash, or lose their locks.
+ * The protocol of `spec/one-job-for-life.ts`, played by the real code on the real Redis and BullMQ: deliver,
+ * fan-out, looks and enabling stand still at each of their steps while others go on, crash, or lose their
+ * locks.
  *
- *   MODEL_RUNS=20000 MODEL_SEED=7 npm run test:one -- one-job.model
- *   MODEL_ONLY=7:1234 plays one of them again, and prints it.
+ * MODEL_RUNS=20000 MODEL_SEED=7 npm run test:one -- one-job.model MODEL_ONLY=7:1234 plays one of them again,
+ * and prints it.
  */
 const RUNS = Number(process.env.MODEL_RUNS ?? 100);
 const SEED = Number(process.env.MODEL_SEED ?? Date.now() % 1_000_000);

@@ -391,7 +391,10 @@ describe('what receivers have answered', () => {
   const BODY = 'x'.repeat(4_096);
   const answered = { ...failure, attempt: buildAttempt({ responseBody: BODY }) };
 
-  /** Records so many failures of one endpoint, each of a delivery of its own; gives of how many the answer was kept. */
+  /**
+   * Records so many failures of one endpoint, each of a delivery of its own; gives of how many the answer was
+   * kept.
+   */
   async function failTogether(built: ReturnType<typeof arrange>, count: number, now = NOW): Promise<number> {
     const { endpointId } = built.delivery;
     let kept = 0;

@@ -43,7 +43,10 @@ export interface AttemptEffect {
   readonly failures: number;
   /** Whether this failure opened the breaker, or kept it open, and until when. */
   readonly openedUntil: number | undefined;
-  /** When the first attempt since the last success failed. Milliseconds since the Unix epoch; none after a success. */
+  /**
+   * When the first attempt since the last success failed. Milliseconds since the Unix epoch; none after a
+   * success.
+   */
   readonly failingSince: number | undefined;
   /** Whether this success has closed a breaker that was open. */
   readonly hasClosed: boolean;

@@ -289,7 +289,8 @@ describe('with jobs that are put off', () => {
       expect(await stillHeld()).toEqual([]);
     });
 
-    // The model found it: they would have been held until their jobs came back by themselves, an hour or two later.
+    // The model found it: they would have been held until their jobs came back by themselves, an hour or two
+    // later.
     it('releases what was held before there was an order, one at a time', async () => {
       const {
         wakeUp,

@@ -69,7 +69,10 @@ export class Archiver {
     await settledWithin(STOP_PATIENCE_MS, this.#running);
   }
 
-  /** One batch, which may be empty. Gives how many entries were dealt with; after an error it goes on with the same ones. */
+  /**
+   * Archive one batch, which may be empty. Gives how many entries were handled. After an error it goes on
+   * with the same entries.
+   */
   async runOnce(): Promise<number> {
     if (this.#held.length === 0) this.#held = await this.#take();
     const { length } = this.#held;
@@ -130,7 +133,7 @@ export class Archiver {
     const [first] = refused;
     const isFull = batch.length === this.options.batchSize && batch.length > 1;
     const isForOneReason = refused.every(({ code }) => code === first?.code);
-    // The cause is the table then, such as by a constraint: it takes none of those that come after these either.
+    // The cause is the table then, for example a constraint: it would refuse all later entries as well.
     if (first && isFull && refused.length === batch.length && isForOneReason) {
       throw new Error(`The archive's table refuses all ${batch.length} attempts (${first.reason}).`);
     }

@@ -99,7 +99,7 @@ export class PgAttemptTable {
       lock_timeout: LOCK_TIMEOUT_MS,
       keepAlive: true,
     });
-    // A connection that breaks while it is not used: the next use opens another one.
+    // An idle connection broke: the next use opens another one.
     this.#pool.on('error', ignore);
   }
 
@@ -109,7 +109,7 @@ export class PgAttemptTable {
     try {
       return await this.#withClient((client) => insertInto(client, rows));
     } catch (error) {
-      // Partitions may have been taken away, or the table: the next time they are made.
+      // Somebody may have removed partitions, or the table: the next insert creates them again.
       this.#days.clear();
       throw error;
     }
@@ -150,14 +150,15 @@ export class PgAttemptTable {
       failure = error as Error;
       throw error;
     } finally {
-      // After an error the connection is closed, which takes back what was begun.
+      // After an error the connection is closed, which rolls back the transaction.
       client.release(failure);
       client.off('error', ignore);
     }
   }
 }
 
-// A refusal says nothing against the connection, which is kept: a batch that is looked through by halves has many of them.
+// A refusal is no error of the connection, which is kept: a batch that is searched by halves has many
+// refusals.
 async function insertInto(client: PoolClient, rows: readonly AttemptRow[]): Promise<InsertResult> {
   try {
     await client.query(INSERT, [JSON.stringify(rows)]);
@@ -263,7 +264,7 @@ function columnsOf({ timings = {}, responseHeaders, ...attempt }: Attempt) {
   };
 }
 
-// PostgreSQL takes neither NUL nor half a surrogate pair, which a receiver's response may well hold.
+// PostgreSQL accepts neither NUL nor half a surrogate pair. A receiver's response may contain both.
 const UNSTORABLE = /\p{Surrogate}|\0/gu;
 const REPLACEMENT = '\uFFFD';
 
@@ -281,7 +282,7 @@ function toObject(fields: readonly string[]): Record<string, string | undefined>
   return object;
 }
 
-/** No message repeats the value, which may hold a password. */
+/** No message repeats the value, which may contain a password. */
 export const databaseUrlSchema = z
   .string()
   .refine(

@@ -58,7 +58,10 @@ export class ArchiveStream {
     await this.redis.xgroup('CREATE', this.#stream, GROUP, '0', 'MKSTREAM').catch(unlessItExists);
   }
 
-  /** What no archiver has taken yet; waits for it if there is nothing. Needs a connection of its own, which it blocks. */
+  /**
+   * Take entries that no archiver has taken yet, and wait for some if there are none. Needs a connection of
+   * its own, which it blocks.
+   */
   async takeNew(consumer: string, count: number, patienceMs: number): Promise<readonly StreamEntry[]> {
     const options = ['COUNT', count, 'BLOCK', patienceMs, 'STREAMS', this.#stream, '>'] as const;
     const reply = await this.redis.xreadgroup('GROUP', GROUP, consumer, ...options);
@@ -78,7 +81,9 @@ export class ArchiveStream {
     return Number(await FORGET(this.redis, [this.#stream], [GROUP, ...ids]));
   }
 
-  /** What no archive will have; it is kept for people to read. Whether it was still there. */
+  /**
+   * Move an entry that no archive will accept aside, for people to read. Gives whether it was still there.
+   */
   async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
     const aside = keys.attemptsNotArchived;
     return (await PUT_ASIDE(this.redis, [this.#stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;

@@ -16,10 +16,10 @@ export const REFUSED: SendResult = responded(500);
 const MAX_RUNS = 3;
 const MAX_LOOKS = 2;
 const PLACES = 8;
-// Past the look that a held delivery asks for, past an opened breaker, past a probe that was lost.
+// Past the wake-up that a held delivery asks for, past an opened breaker, past a probe that was lost.
 const JUMPS_MS = [150, 3_000, 61_000];
 
-/** All that can happen to it now, in an order that depends on nothing else. */
+/** Everything that can happen now, in an order that depends on nothing else. */
 export function commandsFor(scene: ModelScene): readonly Command[] {
   return [
     ...scene.deliveries.flatMap((delivery, index) => commandsForDelivery(scene, delivery, index)),
@@ -85,7 +85,7 @@ function commandsForRun(scene: ModelScene, run: ModelRun, index: number): Comman
   const { at } = run.work;
   const name = (what: string) => `run ${index + 1}, at ${at}: ${what}`;
   const isSending = at === SENDING;
-  // A receiver that takes long is what makes two requests at once.
+  // Only a slow receiver leads to two concurrent requests.
   const answerWeight = run.hasLostLock ? 0.5 : 3;
   return possible(
     when(!isSending, name('goes on'), 9, () => scene.step(run)),

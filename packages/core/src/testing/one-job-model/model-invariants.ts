@@ -1,7 +1,7 @@
 import type { ModelScene } from './model-scene';
 import type { SeenDelivery } from './model-snapshot';
 
-/** What is wrong with what Redis has, between any two steps. */
+/** The violations in Redis' data, between any two steps. */
 export function violationsOf(scene: ModelScene): readonly string[] {
   return [...scene.violations, ...scene.deliveries.flatMap((_, index) => violationsOfDelivery(scene, index))];
 }
@@ -25,17 +25,17 @@ function violationsOfDelivery(scene: ModelScene, index: number): string[] {
   return found;
 }
 
-// Who enables it asks for a look when it is done with that.
+// Enabling asks for a wake-up when it is done.
 function isFound({ snapshot, isEnabled, enabling, isDeleted }: ModelScene): boolean {
   return snapshot.wakeUpDueAt !== undefined || (!isDeleted && (!isEnabled || enabling !== undefined));
 }
 
-/** Of an event that is gone at an endpoint that is gone, nobody can read a record, and there is none. */
+/** If both the event and the endpoint are gone, nobody can read the record, and none exists. */
 export function isAtEnd(scene: ModelScene, index: number, { isOpen }: SeenDelivery): boolean {
   return !isOpen || (scene.isDeleted && scene.deliveries[index]?.isExpired === true);
 }
 
-/** A state that differs from others in what the protocol is about. */
+/** A state, by the facts that the protocol depends on. */
 export function keyOf({
   snapshot,
   deliveries,

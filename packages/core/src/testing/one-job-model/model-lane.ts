@@ -29,14 +29,14 @@ export async function openModelLane() {
   await Promise.all([queue.waitUntilReady(), ...workers.map((worker) => worker.waitUntilReady())]);
   const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
 
-  // By its clock, all that was put off is due.
+  // By its clock, all delayed jobs are due.
   const dueDeliveries = new DueDeliveries({
     connection: { redis: redis.client, prefix: QUEUE_PREFIX },
     clock: () => Date.now() + 2 * PUT_OFF_MS,
     emit: () => {},
   });
 
-  // As our workers are: apps/worker/src/consumers/bullmq-open-worker.ts.
+  // As the product's workers are: apps/worker/src/consumers/bullmq-open-worker.ts.
   function openWorker(): Worker<DeliveryJob> {
     const worker = new Worker<DeliveryJob>(DELIVERIES_QUEUE, null, {
       connection: redis.client,
@@ -51,7 +51,7 @@ export async function openModelLane() {
     return worker;
   }
 
-  /** BullMQ looks twice: what it sees without a lock both times goes back onto the queue. */
+  /** BullMQ checks twice: a job without a lock both times goes back onto the queue. */
   async function checkForStalled(): Promise<void> {
     const [worker] = workers;
     if (!worker) throw new Error('There are no workers.');

@@ -26,14 +26,14 @@ export interface ModelRun {
   readonly work: Stepwise;
   /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
   hasLostLock: boolean;
-  /** What it holds at the endpoint. */
+  /** Its permit at the endpoint. */
   permit: Permit | undefined;
 }
 
 /** Where a run stands while its request is under way. */
 export const SENDING = 'the answer';
 
-/** What BullMQ makes of the end of a run: why its job was put off, if it was. */
+/** Why BullMQ delayed a job at the end of a run, if it did. */
 export type PutOff = 'held' | 'retry';
 
 export interface RunEvents {
@@ -107,7 +107,7 @@ export async function startRun(
   return run;
 }
 
-/** As our consumer does: apps/worker/src/consumers/bullmq-deliver.ts. */
+/** As the product's consumer does: apps/worker/src/consumers/bullmq-deliver.ts. */
 async function workOn(
   lane: ModelLane,
   run: ModelRun,
@@ -199,7 +199,7 @@ function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {
   };
 }
 
-/** Whether it was its own to end. */
+/** Gives whether the run still owned the job. */
 async function endRun(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<boolean> {
   try {
     await tellBullmq(job, token, result);

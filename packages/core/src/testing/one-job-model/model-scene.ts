@@ -20,7 +20,7 @@ import { type Snapshot, takeSnapshot } from './model-snapshot';
 
 export interface ModelDelivery {
   readonly event: AcceptedEvent;
-  /** Whoever publishes it, until that is done or has broken off. */
+  /** Its publisher, until that is done or has broken off. */
   publish: Stepwise | undefined;
   isAdded: boolean;
   isAcknowledged: boolean;
@@ -42,7 +42,7 @@ export interface SceneOptions {
 
 const BREAKER_OPEN_MS = 2_000;
 
-/** What happens in one interleaving: the deliveries of one endpoint, and whoever is at them. */
+/** The events of one interleaving: the deliveries of one endpoint, and the processes that work on them. */
 export class ModelScene {
   readonly endpoint: Endpoint;
   readonly deliveries: readonly ModelDelivery[];
@@ -52,9 +52,9 @@ export class ModelScene {
   enabling: Stepwise | undefined;
   isEnabled = true;
   isDeleted = false;
-  /** What must never be, and was. */
+  /** Violations so far. */
   readonly violations: string[] = [];
-  /** How often something was to be seen. */
+  /** How often each situation was seen. */
   readonly sightings = new Map<string, number>();
   snapshot: Snapshot = { deliveries: [], heldCount: 0, wakeUpDueAt: undefined };
   #runCount = 0;
@@ -198,10 +198,10 @@ export class ModelScene {
     if (look.isOver) this.looks = this.looks.filter((other) => other !== look);
   }
 
-  /** Claims what is due, as a process' sweep does. */
+  /** Claim due wake-ups, as a process' sweep does. */
   async sweep(places: number): Promise<void> {
     const { heldDeliveries, clock } = this.lane.admission;
-    // No two claim it within the same millisecond.
+    // No two claims happen within the same millisecond.
     this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
     if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginWakeUp(places);
@@ -246,7 +246,7 @@ export class ModelScene {
     await this.lane.redis.del(keys.event(delivery.event.accountId, delivery.event.id));
   }
 
-  /** All that was put off comes back, as when its time has come: retries, and what is held as well. */
+  /** All delayed jobs come back, as when they are due: retries, and held ones as well. */
   async putBackDue(): Promise<void> {
     for (const [index, { places }] of this.snapshot.deliveries.entries()) {
       const isHeld = this.deliveries[index]?.putOff === 'held';

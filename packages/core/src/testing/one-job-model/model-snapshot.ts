@@ -13,13 +13,13 @@ const queueKeys = queueKeysOf('bull');
 const places = ['wait', 'prioritized', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
 export type JobPlace = (typeof places)[number];
 
-/** What Redis has of a delivery, all of it read at one moment. */
+/** Redis' data of a delivery, all read at one moment. */
 export interface SeenDelivery {
   readonly hasJob: boolean;
   readonly places: readonly JobPlace[];
   readonly lock: string;
   readonly isHeld: boolean;
-  /** Whether there is an attempt to come. */
+  /** Whether another attempt will follow. */
   readonly isOpen: boolean;
   readonly nextAttemptAt: number | undefined;
 }
@@ -51,7 +51,7 @@ const SEE = defineScript(`
 const deliverySchema = z.tuple([z.number(), z.string(), z.string(), z.number(), z.string()]);
 const seenSchema = z.tuple([z.number(), z.string()]).rest(deliverySchema);
 
-/** Reads all that the invariants are about. */
+/** Read everything that the invariants need. */
 export async function takeSnapshot(
   { redis, jobKeys }: ModelLane,
   { accountId, id: endpointId }: Endpoint,

@@ -6,7 +6,7 @@ import { type ModelRun, SENDING } from './model-run';
 import { ModelScene } from './model-scene';
 
 export interface Played {
-  /** What happened, one step after the other. */
+  /** The steps that happened, in their order. */
   readonly trace: readonly string[];
   readonly violations: readonly string[];
   /** The states that it came through. */
@@ -37,7 +37,7 @@ const DRAIN_ROUNDS = 100;
 const LATE_ROUND = 15;
 const DRAIN_STEP_MS = 61_000;
 
-/** Plays what a seed makes of the commands, then lets everything come to its end, and says what was wrong. */
+/** Play the commands that a seed chooses, then let everything finish, and give the violations. */
 export async function playInterleaving(lane: ModelLane, seed: number): Promise<Played> {
   const random = createSeededRandom(seed);
   const deliveries = random() < ONE_DELIVERY_SHARE ? 1 : 2;
@@ -82,7 +82,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
     return violationsOf(scene);
   }
 
-  /** No more faults: what is under way goes on, time goes by, looks come when they are due. */
+  /** No more failures: running work goes on, time passes, wake-ups come when they are due. */
   async function drain(): Promise<readonly string[]> {
     for (let round = 0; round < DRAIN_ROUNDS; round += 1) {
       const found = await act(`it is left alone, ${round + 1}`, () => settle(scene, round));
@@ -94,7 +94,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
 }
 
 async function settle(scene: ModelScene, round: number): Promise<void> {
-  // One that has lost its lock is the last to be answered, when another one has ended its delivery.
+  // A run that has lost its lock gets its response last, when another one has ended its delivery.
   const isLate = ({ hasLostLock, work, of }: ModelRun) =>
     hasLostLock &&
     work.at === SENDING &&
