@@ -1,6 +1,7 @@
 import { uniqueEndpointId } from '../../testing/unique-ids';
-import { Concurrency, type NoPermit, type Permit, SLOW_MS, WaitingLine } from './concurrency';
+import { Concurrency, type NoPermit, type Permit, SLOW_MS } from './concurrency';
 import { Slots } from './slots';
+import { WaitingLine } from './waiting-line';
 
 describe('concurrency', () => {
   const DELIVERED = { outcome: 'delivered', durationMs: 20 } as const;
