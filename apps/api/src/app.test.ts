@@ -194,7 +194,7 @@ describe('app', () => {
       const answers = await Promise.all([
         send(route, { ids: unknownIds() }),
         send(route, { ids: foreign }),
-        // Whoever may act for the owner of `foreign` as well still acts for one account at a time.
+        // A client that may act for the owner of `foreign` as well still acts for one account at a time.
         send(route, { ids: foreign, authorization: `Bearer ${operatorKey}` }),
         send(route, { ids: foreign, authorization: `Bearer ${operatorKey}` }).set('x-account-id', accountId),
       ]);
@@ -273,7 +273,7 @@ describe('app', () => {
       ['gzip', 'GZIP', gzipSync(json)],
       ['several', 'identity, gzip', gzipSync(json)],
       ['one that it does not have', 'deflate', json],
-      ['one that there is none of', 'x', json],
+      ['an unknown one', 'x', json],
     ])('refuses a body with the encoding %s with 415, unread', async (_what, encoding, bytes) => {
       const response = await sendBytes(bytes, { 'content-encoding': encoding });
       expect(readProblem(response)).toEqual(UNSUPPORTED);
@@ -318,7 +318,7 @@ describe('app', () => {
       },
     );
 
-    it('refuses unknown members with 422, and names each of them, those that JavaScript inherits as well', async () => {
+    it('refuses unknown members with 422, and names each of them, even names that JavaScript inherits', async () => {
       const unknownEndpoints = '"colour":1,"a/b":2,"__proto__":{"url":"x"},"constructor":4,"toString":5';
       const response = await sendBytes(`{${unknownEndpoints},${json.slice(1)}`);
       expect(readProblem(response)).toEqual({
@@ -498,7 +498,7 @@ describe('app', () => {
       });
     });
 
-    it('is counted under one label when it belongs to no route, or strangers could make as many as they like', async () => {
+    it('is counted under one label when it belongs to no route, or clients could make as many as they like', async () => {
       await get('/v1/stranger-1');
       await get('/v1/stranger-2');
       const { text } = await get('/metrics');
@@ -506,7 +506,7 @@ describe('app', () => {
       expect(text).not.toContain('stranger');
     });
 
-    it('is counted under one label when its method is none of HTTP, or none of its path', async () => {
+    it('is counted under one label when its method is not one of HTTP, or not one of its path', async () => {
       for (const method of ['MKCOL', 'UNLINK', 'M-SEARCH', 'PUT']) {
         for (const path of ['/v1/webhooks', '/v1/events']) await fetch(api.url + path, { method });
       }

@@ -169,7 +169,7 @@ describe('a walk', () => {
     ['brackets', batch(`[${'[],'.repeat(BYTES / 3)}[]]`)],
     ['quotes that are no JSON', '"'.repeat(BYTES)],
     ['brackets that are no JSON', ']'.repeat(BYTES)],
-  ])('goes on over so many bytes at a time, be it %s', (_what, json) => {
+  ])('goes on over so many bytes at a time, for %s', (_what, json) => {
     const pieceBytes = 10_000;
     const walk = new JsonWalk(Buffer.from(json), NONE, DATA_OF_EACH);
     let pieces = 1;

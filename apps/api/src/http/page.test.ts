@@ -14,7 +14,7 @@ it('gives back every cursor as it was, through the text that clients hand on', (
   );
 });
 
-it('takes no text for a cursor that is none, and never throws anything but what zod says', () => {
+it("takes no other text for a cursor, and never throws anything but zod's errors", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String(), fc.json()), (text) => {
       const parsed = query.safeParse({ cursor: text });

@@ -120,7 +120,7 @@ describe('portal', () => {
       expect(response.headers['content-encoding']).toBe(coding);
     });
 
-    it('sends nothing again to whoever has it, and answers HEAD without a body', async () => {
+    it('sends nothing again to a client that has it, and answers HEAD without a body', async () => {
       const app = createPortal();
       const head = await request(app).head(SCRIPT_PATH).set('accept-encoding', 'identity');
       expect(head.status).toBe(200);

@@ -271,7 +271,7 @@ describe('API keys', () => {
       });
     });
 
-    it('are erased: at once for whoever has a key of theirs or acts for them, and visibly until all is gone', async () => {
+    it('are erased: at once for clients with a key of theirs or acting for them, and visibly until all is gone', async () => {
       const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
       const { key: other, accountId } = await api.issueKey();
       await call('post', '/v1/accounts', operatorKey).send({ id: accountId });

@@ -51,7 +51,7 @@ describe('reading', () => {
     return request(api.url).get(path).set('authorization', `Bearer ${key}`);
   }
 
-  /** A delivery to the endpoint, with what is on record of it. Gives its id. */
+  /** A delivery to the endpoint, with recorded facts. Gives its id. */
   async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT) {
     const event = buildEvent({ accountId: endpoint.accountId, acceptedAt });
     const parts = { eventId: event.id, endpointId: endpoint.id };
@@ -239,7 +239,7 @@ describe('reading', () => {
       ['until=2026-11-21T12:00:00.001Z', ['delivered']],
       ['since=2026-11-21T14:00:00.001%2B02:00&until=2026-11-21T12:00:00.002Z', ['failing']],
       ['status=pending&status_class=5xx', ['failing']],
-    ])('shows with ?%s those that are asked for', async (query, expected) => {
+    ])('shows with ?%s the matching ones', async (query, expected) => {
       const accepted = buildAcceptedAttempt();
       const deliveries = {
         delivered: await saved([{ kind: 'attempted', attempt: accepted, nextAttemptAt: undefined }]),

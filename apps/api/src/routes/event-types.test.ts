@@ -60,7 +60,7 @@ describe('PUT /v1/event-types/{name}', () => {
   it.each<[string, string, object, string[]]>([
     ['a name of one word', 'invoice', {}, ['{name}']],
     ['a name in upper case', 'Invoice.paid', {}, ['{name}']],
-    ['a schema that is none', 'invoice.paid', { schema: { type: 'text' } }, ['/schema/type']],
+    ['an invalid schema', 'invoice.paid', { schema: { type: 'text' } }, ['/schema/type']],
     ['a schema that is a list', 'invoice.paid', { schema: [] }, ['/schema']],
     ['a schema that is too long', 'invoice.paid', { schema: { title: 't'.repeat(40_000) } }, ['/schema']],
     ['an example that does not fit', 'invoice.paid', { example: { amount: 1 } }, ['/example/id']],
@@ -73,7 +73,7 @@ describe('PUT /v1/event-types/{name}', () => {
     expect(await api.redis.client.exists('{event-types}')).toBe(0);
   });
 
-  it('takes no more than a thousand types, and still replaces those that there are', async () => {
+  it('takes no more than a thousand types, and still replaces existing ones', async () => {
     const { client } = api.redis;
     const names = Array.from({ length: 999 }, (_, i) => `type.n${i}`);
     await client.hset('{event-types}', ...names.flatMap((name) => [name, '{}']));

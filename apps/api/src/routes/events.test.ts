@@ -135,7 +135,7 @@ describe('publishing', () => {
       ['an unknown member in data', { type, data: { ...data, colour: 'red' } }, ['/data/colour']],
       ['the data of another type', { type: 'brief.created', data: { brief_id: 'b' } }, ['/data/title']],
       ['data that is too deep', { type, data: nested(101) }, ['/data']],
-      ['an id that is none', { type, data, id: 'a.b' }, ['/id']],
+      ['an invalid id', { type, data, id: 'a.b' }, ['/id']],
       ['an id that is too long', { type, data, id: 'x'.repeat(129) }, ['/id']],
       ['no webhook to aim at', { type, data, webhook_ids: [] }, ['/webhook_ids']],
       ['what is no webhook', { type, data, webhook_ids: ['x'] }, ['/webhook_ids/0']],
@@ -151,7 +151,7 @@ describe('publishing', () => {
       expect(await acceptedEvents()).toEqual([]);
     });
 
-    it('lists the known types to whoever names another one', async () => {
+    it('lists the known types when another one is named', async () => {
       const { body } = await publish({ type: 'keyword.lost', data });
       expect(body.errors[0].detail).toContain(publishableTypeNames.join(', '));
     });
@@ -352,7 +352,7 @@ describe('reading', () => {
       ['status=pending', 2],
       ['status_class=5xx', 1],
       ['status=delivered&status_class=5xx', 0],
-    ])('shows with ?%s those that are asked for', async (query, expected) => {
+    ])('shows with ?%s the matching ones', async (query, expected) => {
       const { event } = await sentToFive();
       expect((await get(`/v1/events/${event.id}/deliveries?${query}`)).body.data).toHaveLength(expected);
     });
@@ -400,7 +400,7 @@ describe('reading', () => {
       ['type=import.completed', []],
       ['since=2026-11-21T12:00:00.001Z', [1]],
       ['until=2026-11-21T12:00:00.001Z', [0]],
-    ])('shows with ?%s those that are asked for', async (query, expected) => {
+    ])('shows with ?%s the matching ones', async (query, expected) => {
       const events = [await saved(), await saved({ acceptedAt: ACCEPTED_AT + 1, type: 'brief.created' })];
       const { body } = await get(`/v1/events?${query}`);
       expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected.map((i) => events[i]?.id));
@@ -411,7 +411,7 @@ describe('reading', () => {
     const erase = (id: string) =>
       request(api.url).delete(`/v1/events/${id}/payload`).set('authorization', `Bearer ${key}`);
 
-    it('leaves the event and what became of it on record, without its data', async () => {
+    it('keeps the event and its deliveries recorded, without its data', async () => {
       const { id } = (await sentToFive()).event;
       const before = await get(`/v1/events/${id}`);
       expect((await erase(id)).status).toBe(204);

@@ -133,7 +133,7 @@ describe('a link to the portal', () => {
     expect(await over({}, { host: 'internal:3000', ...forwarded })).toBe('http://internal:3000/portal/');
   });
 
-  it('is refused, and no session made, for a host that is none; PUBLIC_URL makes up for it', async () => {
+  it('is refused, and no session made, for an invalid host; PUBLIC_URL makes up for it', async () => {
     const named = (host: string, at = api) => call('post', '/v1/portal-sessions', key, at).set('host', host);
     const answers = await Promise.all(
       ['a b', 'a"><script>', 'x/y#z', 'u@example.com'].map((host) => named(host)),

@@ -118,7 +118,7 @@ describe('members of prototypes', () => {
 
   type Method = RouteCase['method'];
 
-  /** JSON as a text: an object of ours can't have such a member by being written down. */
+  /** JSON as a text: an object literal can't have such a member. */
   function send(method: Method, path: string, json: string, as = key): Test {
     const agent = request(api.url);
     return agent[method](path)

@@ -287,7 +287,7 @@ describe('filters', () => {
       });
     });
 
-    it('tries it on the last events, newest first, and tells of those whose payload was erased', async () => {
+    it('tries it on the last events, newest first, and names those whose payload was erased', async () => {
       const near = await saved(0, '{"position":4}');
       const far = await saved(1, '{"position":40}');
       const erased = await saved(2, '{"position":4}');
@@ -324,13 +324,13 @@ describe('filters', () => {
     it.each<[string, object, string[]]>([
       ['no filter', { data: {} }, ['/filter']],
       [
-        'a filter that is none',
+        'an invalid filter',
         { filter: { position: { lte: 'ten' }, a: { lessthan: 1 } } },
         ['/filter/a/lessthan'],
       ],
       ['several things at once', { filter, data: {}, event_id: 'e', last: 1 }, ['/event_id', '/last']],
       ['too many', { filter, last: 101 }, ['/last']],
-      ['types that there are none of', { filter, events: ['no.such'] }, ['/events/0']],
+      ['unknown types', { filter, events: ['no.such'] }, ['/events/0']],
     ])('refuses %s', async (_what, body, pointers) => {
       expect(readProblem(await tryFilter(body))).toEqual({ status: 422, code: 'invalid_request', pointers });
     });
@@ -408,7 +408,7 @@ describe('health', () => {
       expect(await readHealth()).toEqual(NOTHING_YET);
     });
 
-    it('tells of the attempts of the last 24 hours, and when the last of each kind was', async () => {
+    it('shows the attempts of the last 24 hours, and when the last of each kind was', async () => {
       const now = Date.now();
       await record(true, now - 3_000);
       await record(true, now - 2_000);

@@ -123,7 +123,7 @@ describe('POST /v1/webhooks', () => {
     expect(body.errors).toEqual([{ pointer, detail: expect.any(String) }]);
   });
 
-  it('shows no description where there is none', async () => {
+  it('shows no description without one', async () => {
     expect(await created()).not.toHaveProperty('description');
   });
 
@@ -151,7 +151,7 @@ describe('POST /v1/webhooks', () => {
   it.each<[string, object, string[]]>([
     ['no URL', { url: undefined }, ['/url']],
     ['null as URL', { url: null }, ['/url']],
-    ['a URL that is none', { url: 'example.com' }, ['/url']],
+    ['an invalid URL', { url: 'example.com' }, ['/url']],
     ['an http URL', { url: 'http://example.com/' }, ['/url']],
     ['a URL with a password', { url: 'https://a:b@example.com/' }, ['/url']],
     ['a URL of this machine', { url: 'https://127.0.0.1/' }, ['/url']],
@@ -451,7 +451,7 @@ describe('own headers and metadata', () => {
   it.each([
     ['headers', 20],
     ['metadata', 50],
-  ])('refuses more %s than %d, be it by patches', async (member, most) => {
+  ])('refuses more %s than %d, even by patches', async (member, most) => {
     const many = Object.fromEntries(Array.from({ length: most }, (_, i) => [`x-${i}`, 'v']));
     const { id } = await created({ [member]: many });
     const { status, body } = await call('patch', `/v1/webhooks/${id}`, { [member]: { 'x-more': 'v' } });

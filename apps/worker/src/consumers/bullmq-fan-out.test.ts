@@ -31,7 +31,7 @@ function openConsumer({ context, shard }: TestQueues, parts: Parts): { start(): 
   return willClose(openEventWorker({ ...publishing, ...context, ...parts, eventCapacity }, shard));
 }
 
-it('drops what comes for an account that is erased, be it an event or not, and says so', async () => {
+it('drops what comes for an account that is erased, an event or not, and says so', async () => {
   const queues = willClose(await openTestQueues());
   const { url, client, context, signals } = queues;
   await once(context.redis, 'ready');

@@ -145,7 +145,7 @@ describe('bullmq delay too new', () => {
     }
   }
 
-  it('delays a job that it can not read, tells of it, and uses up no attempt', async () => {
+  it('delays a job that it can not read, reports it, and uses up no attempt', async () => {
     const { queue, signals } = await startWorker();
     const job = await untilDelayed(queue);
     expect([job.attemptsMade, job.data]).toEqual([0, { v: 2 }]);

@@ -10,7 +10,7 @@ import { DelayedError, Job, type Processor, Queue } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions, SharedCapacity, type Sharer } from './bullmq-worker';
 
 describe('bullmq keeping worker', () => {
-  // Whoever waited for a lock to expire would run into the time-out of the test.
+  // Waiting for a lock to expire would run into the time-out of the test.
   const LOCK_MS = 120_000;
 
   const range = (count: number) => [...Array(count).keys()];
@@ -95,7 +95,7 @@ describe('bullmq keeping worker', () => {
       redis,
       queue,
       lockOf: (id: string) => client.get(queue.toKey(`${id}:lock`)),
-      /** As if Redis had given it to whoever has the token, and nobody had heard of it. */
+      /** As if Redis had given it to the token's owner, and the reply had been lost. */
       async fetchUnheard(id: string, token: string): Promise<Job> {
         const job = await queue.add('d', {}, { jobId: id });
         await client.lrem(queue.toKey('wait'), 1, id);
@@ -122,7 +122,7 @@ describe('bullmq keeping worker', () => {
       expect(await lockOf('gone')).toBeNull();
     });
 
-    it('take the jobs from among those that look stalled', async () => {
+    it('take the jobs from among the ones that look stalled', async () => {
       const { client, redis, queue } = await arrange();
       const { worker } = openWorker(redis);
       await client.set(queue.toKey('mine:lock'), 'token-1');
@@ -131,7 +131,7 @@ describe('bullmq keeping worker', () => {
       expect(await client.smembers(queue.toKey('stalled'))).toEqual(['gone']);
     });
 
-    // Whoever has sent something and can't record it would lose its job to somebody who sends it again.
+    // A worker that has sent a request and can't record it would lose its job to another one that sends it again.
     it('are extended also while Redis is out of memory', async () => {
       const server = willClose(await startRedisServer());
       const { client, redis, queue, lockOf } = await arrange(server.url);
@@ -279,7 +279,7 @@ describe('bullmq keeping worker', () => {
       expect(await queue.getActiveCount()).toBe(40);
     });
 
-    it('misses none of those that come while one of two workers goes to rest', async () => {
+    it('misses no job that comes while one of two workers goes to rest', async () => {
       const { redis, queue } = await arrange();
       const left = new Set(range(900).map((i) => `j${i}`));
       const progress = new EventEmitter();
@@ -338,7 +338,7 @@ describe('bullmq keeping worker', () => {
     for (const id of ids.slice(0, 10)) finish(id);
     await untilTaken(60);
     expect(taken).toEqual(ids);
-    // Those that came later came with the ends of others.
+    // Later jobs came with the ends of others.
     expect(worker.fetches).toBe(50);
   });
 
@@ -420,11 +420,11 @@ describe('shared capacity', () => {
     return { shared, limits: sharers.map((sharer) => shared.limitOf(sharer)) };
   }
 
-  it('gives all of it to whoever is alone', () => {
+  it('gives all of it to a single sharer', () => {
     expect(shareOut(10, new TestSharer(3, true)).limits).toEqual([10]);
   });
 
-  it('gives what others do not use to whoever wants more', () => {
+  it('gives what others do not use to sharers that want more', () => {
     expect(shareOut(10, new TestSharer(7, true), new TestSharer(2, false)).limits[0]).toBe(8);
   });
 

@@ -34,7 +34,7 @@ describe('account quota', () => {
 
   const EXCEEDED = { code: 'quota_exceeded' };
 
-  it('asks nothing about an account that is within its quota, as whoever publishes notes it', async () => {
+  it('asks nothing about an account that is within its quota, as publishing notes it', async () => {
     const { quota, looks } = build();
     const accountId = uniqueAccountId();
     await quota.requireRoomAsKnown(accountId, 'http');
@@ -97,7 +97,7 @@ describe('account quota', () => {
     expect(await quota.look(accountId)).toMatchObject({ quotaBytes: undefined });
   });
 
-  it('tells how many accounts are near or beyond their quota, of those heard of within an hour', async () => {
+  it('tells how many accounts noted within an hour are near or beyond their quota', async () => {
     const { quota, pass } = build();
     quota.note(uniqueAccountId(), { usedBytes: 7 * QUOTA, ownQuotaBytes: undefined });
     pass(3_600_001);

@@ -118,7 +118,7 @@ describe('limit auth failures', () => {
       expect(await bad('192.0.2.1')).toMatch(/^rate_limited/);
     });
 
-    it('keeps whom it has blocked when there is no room for more, and has room again when their time is over', async () => {
+    it('keeps blocked clients when there is no room for more, and has room again when their time is over', async () => {
       const { bad, move } = buildLimited(1);
       const addressOf = (i: number) => `10.${i >> 8}.${i & 255}.1`;
       for (let i = 0; i < 12_000; i += 1) await bad(addressOf(i));

@@ -101,7 +101,7 @@ describe('authenticate', () => {
 describe('note use', () => {
   const NOW = 1_700_000_000_000;
 
-  /** Notes uses at the time of `clock.now`; `notes` are those that were written. */
+  /** Notes uses at the time of `clock.now`; `notes` are the written ones. */
   function create({ fails = false } = {}) {
     const clock = { now: NOW };
     const notes: (readonly [string, number])[] = [];

@@ -108,7 +108,7 @@ describe('RateLimit', () => {
     expect(await spend(rateLimit, 5, 'b')).toBe(2);
   });
 
-  it('asks anew after it got no answer', async () => {
+  it('asks again after it got no reply', async () => {
     const take = jest
       .fn()
       .mockRejectedValueOnce(new Error('no luck'))

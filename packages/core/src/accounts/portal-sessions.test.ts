@@ -109,7 +109,7 @@ describe('a portal session', () => {
     });
   });
 
-  it('is opened once, by whoever comes first of twenty', async () => {
+  it('is opened once, by the first of twenty', async () => {
     const { create, exchange } = await setUp();
     const { code } = await create();
     const tries = await Promise.allSettled(Array.from({ length: 20 }, () => exchange(code)));
@@ -273,7 +273,7 @@ describe('who may make what', () => {
   });
 });
 
-it('lists those that have not ended, the longest first, page by page, and passes over those that are gone', async () => {
+it('lists sessions that have not ended, the longest first, page by page, and skips those gone', async () => {
   const { create, exchange, sessions, accountId, portalSessionStore, move } = await setUp();
   const made = [];
   for (const minutes of [1, 5, 4, 3, 2]) made.push(await create({ expires_in: minutes * 60 }));

@@ -44,7 +44,7 @@ function build() {
     eventStore,
     endpointStore,
     look: (now = NOW) => usageStore.look(accountId, now),
-    /** As whoever publishes finds it. */
+    /** As publishing finds it. */
     standing: async () => {
       await endpointStore.version(accountId);
       return standings.at(-1);
@@ -163,7 +163,7 @@ it('leaves nothing behind for longer than what it counts is kept', async () => {
   }
 });
 
-it('adds no command to those that publishing an event needs anyway', async () => {
+it('adds no command to the ones that publishing an event needs anyway', async () => {
   const { accountId } = build();
   const commands: PropertyKey[] = [];
   const noted = new Proxy(redis.client, {

@@ -204,7 +204,7 @@ describe('admit', () => {
       expect(await admit()).toMatchObject({ reason: 'rate_limited', wakeUpAt: NOW + 10_000 });
     });
 
-    it('lets those that have waited go before a newcomer', async () => {
+    it('lets waiting ones go before a newcomer', async () => {
       const { admit, admitted, breakOff, endpoint } = await arrange({
         endpoint: buildEndpoint({ rateLimit: 1 }),
       });

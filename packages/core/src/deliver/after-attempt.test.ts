@@ -487,7 +487,7 @@ describe('where deliveries go one at a time', () => {
   });
 });
 
-describe('what follows from an attempt on record', () => {
+describe('the effects of a recorded attempt', () => {
   it('keeps no slot waiting for secrets that can not be read, and the attempt is not made again', async () => {
     const { deliver, requests } = await scene.arrange({
       results: [responded(410)],

@@ -37,7 +37,7 @@ describe('a delivery that is accepted', () => {
     expect(await verify({ secret, headers, body, now: NOW / 1_000 })).toMatchObject({ id: event.id });
   });
 
-  it('is done, and on record with its attempt', async () => {
+  it('is done, and recorded with its attempt', async () => {
     const { deliver, readRecord } = await scene.arrange({ results: [responded(200, { body: 'thanks' })] });
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({
@@ -109,7 +109,7 @@ describe('an attempt that fails', () => {
     ['a 404', responded(404), { outcome: 'http_4xx', responseStatus: 404 }],
     ['a redirect', responded(302), { outcome: 'http_3xx', responseStatus: 302 }],
     ['no connection', refused, { outcome: 'connect_refused', error: 'connect ECONNREFUSED' }],
-  ])('by %s is on record, and the delivery waits for the next one', async (_what, result, attempt) => {
+  ])('by %s is recorded, and the delivery waits for the next one', async (_what, result, attempt) => {
     const { deliver, readRecord } = await scene.arrange({ results: [result] });
     await deliver();
     expect(await readRecord()).toMatchObject({

@@ -258,7 +258,7 @@ describeTls('TLS by a proxy', () => {
     });
   });
 
-  it('fails as a failed attempt when the key of the endpoint is none', async () => {
+  it('fails as a failed attempt when the key of the endpoint is invalid', async () => {
     const receiver = await startTlsReceiver('DNS:hooks.example.com');
     const proxy = await startProxy();
     const send = sender(at(proxy.port), { tls: { certificate: 'none', key: 'none' } });

@@ -122,7 +122,7 @@ describe('a delivery that somebody requested once more', () => {
   const exhausted = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
   const accepted = { ...exhausted, attempt: buildAcceptedAttempt() } as const;
 
-  it('is sent, goes on counting its attempts, and begins its schedule anew', async () => {
+  it('is sent, goes on counting its attempts, and begins its schedule again', async () => {
     const { deliver, requests, readRecord } = await scene.arrange({
       log: [exhausted, requested],
       results: [responded(500)],
@@ -161,7 +161,7 @@ describe('a delivery that somebody requested once more', () => {
   describe('whose job came before the record, and nothing after it', () => {
     const { kind: _kind, ...request } = requested;
 
-    it('is sent, and has the request on record', async () => {
+    it('is sent, and has its request recorded', async () => {
       const { deliver, requests, readRecord } = await scene.arrange({
         log: [exhausted],
         job: { request },

@@ -43,7 +43,7 @@ describe('persistFor', () => {
     expect({ calls: calls(), failures }).toEqual({ calls: 1, failures: [] });
   });
 
-  it('does what fails again until it succeeds, and tells of each failure', async () => {
+  it('repeats failing work until it succeeds, and reports each failure', async () => {
     const { persist, failures, calls } = failing(3);
     await persist();
     expect(calls()).toBe(4);
@@ -75,7 +75,7 @@ describe('persistFor', () => {
   });
 });
 
-describe('an attempt on record that could not be handed on to the archive', () => {
+describe('a recorded attempt that could not be handed on to the archive', () => {
   it('is handed on once that can be, and all that follows from it does not wait for that', async () => {
     const archived: ArchiveRecord[] = [];
     let refusals = 0;
@@ -105,7 +105,7 @@ describe('an attempt on record that could not be handed on to the archive', () =
 });
 
 describe('an attempt that was responded to while Redis takes nothing', () => {
-  it('is not made again, but on record once it can be', async () => {
+  it('is not made again, but recorded once it can be', async () => {
     const { deliver, requests, readRecord, signals } = await scene.arrange({
       results: [responded(204)],
       recordRefusals: 2,

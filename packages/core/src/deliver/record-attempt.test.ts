@@ -112,7 +112,7 @@ function arrange({ isArchived = true } = {}) {
 const ACCEPTED = { outcome: 'delivered', responseStatus: 204 } as const;
 const RETRY = { kind: 'retry', delayMs: 5_000 } as const;
 
-it("has the event's type on record once, from the first attempt on", async () => {
+it("records the event's type once, from the first attempt on", async () => {
   const { record, run, event, client } = arrange();
   await record({}, RETRY);
   await record({}, RETRY);
@@ -148,7 +148,7 @@ it.each<[Decision, object]>([
   },
 );
 
-it('has an attempt on its way to the archive before it is on record', async () => {
+it('has an attempt on its way to the archive before it is recorded', async () => {
   const { record, client } = arrange();
   // From here on the server knows the script.
   await record({}, RETRY);
@@ -170,7 +170,7 @@ it('hands on nothing when there is no archive', async () => {
   expect(await scene.redis.client.exists(keys.attemptsToArchive)).toBe(0);
 });
 
-it('has an attempt on record that could not be handed on, and says what the archive still has to get', async () => {
+it('records an attempt that could not be handed on, and says what the archive still has to get', async () => {
   const { record, run, client } = arrange();
   await client.set(keys.attemptsToArchive, 'no stream');
   const attempt = buildAttempt();
@@ -192,7 +192,7 @@ it('rejects when the record can not be written, also when the attempt could not 
 });
 
 describe("an attempt that somebody else's came before, which was begun at the same time", () => {
-  it('is on record as a late one, and takes nothing back', async () => {
+  it('is recorded as a late one, and takes nothing back', async () => {
     const { prepare, recordOf, read, readBreaker } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, {}, { kind: 'retry', delayMs: 60_000 });
@@ -226,7 +226,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attempts: [{}, {}] });
   });
 
-  it('is late also when somebody has opened the delivery anew since the other one has ended it', async () => {
+  it('is late also when somebody has opened the delivery again since the other one has ended it', async () => {
     const { prepare, recordOf, request, read } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, {}, { kind: 'exhausted' });
@@ -279,7 +279,7 @@ describe('an attempt that something else came before', () => {
     });
   });
 
-  it('leaves no response on record once these were erased', async () => {
+  it('records no response once these were erased', async () => {
     const { prepare, recordOf, eraseAnswers, client, run } = arrange();
     const ready = await prepare();
     await eraseAnswers();
@@ -305,7 +305,7 @@ describe('the timings of an attempt', () => {
   it.each<[string, SendResult]>([
     ['accepted', responded(204, { timings })],
     ['failed', { ...refused, timings }],
-  ])('that %s are on record, and announced', async (_what, result) => {
+  ])('that %s are recorded, and announced', async (_what, result) => {
     const { deliver, readRecord, signals } = await scene.arrange({ results: [result] });
     await deliver();
     expect(await readRecord()).toMatchObject({ attempts: [{ timings }] });
@@ -322,7 +322,7 @@ describe('an attempt that another worker has gone on after', () => {
       ...fact,
     });
 
-  it('is announced and on record, and nothing follows from it', async () => {
+  it('is announced and recorded, and nothing follows from it', async () => {
     const { deliver, readRecord, readBreaker, signals, raised } = await scene.arrange({
       results: [responded(410)],
       whileSending: someoneElses({ nextAttemptAt: NOW + 60_000 }),

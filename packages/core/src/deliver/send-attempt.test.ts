@@ -201,7 +201,7 @@ describe('where deliveries go one at a time', () => {
 });
 
 describe('an attempt that this process has to let go of', () => {
-  it('leaves nothing on record, so that it starts anew', async () => {
+  it('records nothing, so that it starts again', async () => {
     const stop = new AbortController();
     const interrupted: SendResult = {
       kind: 'failed',
@@ -233,7 +233,7 @@ describe('an attempt that this process has to let go of', () => {
 });
 
 describe("a job that may be another worker's by now", () => {
-  it('sends nothing once it is not surely ours any more, and leaves nothing on record', async () => {
+  it('sends nothing once another worker may own it, and records nothing', async () => {
     const { deliver, requests, readRecord, signals, freePermits } = await scene.arrange({
       job: { ownedUntil: NOW },
     });

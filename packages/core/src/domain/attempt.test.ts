@@ -23,7 +23,7 @@ describe('keptHeaders', () => {
     expect(Object.keys(kept).length).toBeGreaterThanOrEqual(4);
   });
 
-  it('is nothing when there is none of them', () => {
+  it('is nothing without any of them', () => {
     expect(keptHeaders({ 'set-cookie': ['a=b'] })).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ describe('phaseOf', () => {
 
 describe('decodeBreaker', () => {
   it.each([
-    ['closed where there is none', undefined, CLOSED],
+    ['closed without a record', undefined, CLOSED],
     ['closed where Redis has none', null, CLOSED],
     ['what a record says', '10 1700000000000 1699999999000 1', { failures: 10, openUntil: NOW }],
     ['what an older record says, which has no more than that', '3 0', { failures: 3, openUntil: 0 }],
@@ -29,7 +29,7 @@ describe('decodeFailingSince', () => {
   it.each([
     ['when the first failure was', '10 1700000000000 1699999999000 1', NOW - 1_000],
     ['nothing of an older record', '3 0', undefined],
-    ['nothing where there is none', null, undefined],
+    ['nothing without a record', null, undefined],
   ] as const)('gives %s', (_what, stored, since) => {
     expect(decodeFailingSince(stored)).toBe(since);
   });

@@ -32,7 +32,7 @@ function stateAfter(...facts: DeliveryFact[]) {
   return { status, nextAttemptAt, attempts: attempts.map(({ number }) => number) };
 }
 
-it('keeps the place of a failed attempt in its trace, and takes no room where there is none', () => {
+it('keeps the position of a failed attempt in its trace, and takes no room without one', () => {
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
   const attempt = buildAttempt({ number: 1, trace });
   const line = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: RETRY_AT });
@@ -135,7 +135,7 @@ describe('readLog', () => {
   });
 
   it.each(['{', 'null', '[]', '{"n":1}', '{"n":1,"t":1,"d":1,"o":"no_such_outcome"}', '{"q":"rdl_1","t":1}'])(
-    'passes over the line %j, which is none of ours, and goes by the others',
+    'skips the foreign line %j, and reads the others',
     (line) => {
       const log = `${line}\n${encodeFact(failed(1, RETRY_AT))}${line}\n`;
       expect(readLog(log)).toEqual(readLog(encodeFact(failed(1, RETRY_AT))));
@@ -202,7 +202,7 @@ describe('a request', () => {
     expect(readLog([failed(1), requested].map(encodeFact).join('')).requestIds).toEqual(['rdl_1']);
   });
 
-  it('begins the schedule anew after the end, and has brought about the next attempt only', () => {
+  it('begins the schedule again after the end, and has caused the next attempt only', () => {
     const ended = [failed(1, RETRY_AT), failed(2), requested];
     expect(roundAfter(...ended)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
     expect(roundAfter(...ended, failed(3, RETRY_AT))).toEqual({
@@ -212,7 +212,7 @@ describe('a request', () => {
     });
   });
 
-  it('is what begins a delivery that there was none of', () => {
+  it('begins a delivery that did not exist', () => {
     expect(roundAfter(requested)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
   });
 

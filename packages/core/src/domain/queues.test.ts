@@ -34,7 +34,7 @@ it('gives masters with equal ranges equal numbers of shards, if it can be', () =
   }
 });
 
-it('spreads ids evenly, also those that hardly differ', () => {
+it('spreads ids evenly, even if they hardly differ', () => {
   const { shards, shardOf } = createQueueLayout(16, 'bull');
   for (const stem of ['wh_', 'account-', '']) {
     const counts = new Map(shards.map((shard) => [shard, 0]));

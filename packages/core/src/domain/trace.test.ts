@@ -14,7 +14,7 @@ it.each([
   expect(parseTraceparent(text)).toEqual({ traceId: TRACE_ID, spanId: SPAN_ID, isSampled });
 });
 
-it('reads a later version, whatever it has at its end', () => {
+it('reads a later version, whatever follows', () => {
   const context = { traceId: TRACE_ID, spanId: SPAN_ID, isSampled: true };
   expect(parseTraceparent(`cc-${TRACE_ID}-${SPAN_ID}-01-what-the-future-brings`)).toEqual(context);
 });

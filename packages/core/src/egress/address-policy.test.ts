@@ -297,6 +297,6 @@ describe('a denial', () => {
   });
 });
 
-it('is not made from a range that is none', () => {
+it('is not made from an invalid range', () => {
   expect(() => new AddressPolicy({ allowedCidrs: ['10/8'], deniedCidrs: [] })).toThrow('10/8');
 });

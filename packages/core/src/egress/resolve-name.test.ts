@@ -55,7 +55,7 @@ describe('resolve name', () => {
       expect(found.map(({ address }) => address)).toEqual(['2001:db8::1', ...addresses.slice(0, 16)]);
     });
 
-    it('is asked for anew each time: what may be kept is decided elsewhere', async () => {
+    it('is asked for again each time: caching is decided elsewhere', async () => {
       const { server, resolveName } = await arrange({
         A: { addresses: ['192.0.2.1'], ttlSeconds: 3_600 },
         AAAA: 'no such name',
@@ -303,7 +303,7 @@ describe('guarded lookup', () => {
       expect(await lookUp(resolveName ? { resolveName } : {})).toMatchObject({ code: 'ERR_UNRESOLVED_NAME' });
     });
 
-    it('gives no address when there is none of the family', async () => {
+    it('gives no address when the family has none', async () => {
       const resolveName = async () => resolved(PUBLIC);
       expect(await lookUp({ resolveName }, { family: 6 })).toMatchObject({ code: 'ERR_UNRESOLVED_NAME' });
     });

@@ -35,12 +35,12 @@ describe('disable policy', () => {
       ['they are a little less apart', { lastSuccessAgo: 9 * DAY, failingFor: 12 * HOUR - 1 }, false],
       ['this is the first of them', { lastSuccessAgo: 9 * DAY, failingFor: 0 }, false],
       [
-        'they are on record from before the last success, and it is 5 days ago',
+        'they were recorded before the last success, and it is 5 days ago',
         { lastSuccessAgo: 5 * DAY, failingFor: 6 * DAY },
         true,
       ],
       [
-        'they are on record from before the last success, which was yesterday',
+        'they were recorded before the last success, which was yesterday',
         { lastSuccessAgo: DAY, failingFor: 6 * DAY },
         false,
       ],
@@ -157,7 +157,7 @@ describe('count disabled', () => {
     expect(await count()).toBe(1);
   });
 
-  it('finds those that are counted although their process died before they were disabled', async () => {
+  it('finds counted ones whose process died before they were disabled', async () => {
     const { count, disabledEndpoints, endpoint } = await arrange();
     await disabledEndpoints.enter(endpoint);
     expect(await count()).toBe(0);

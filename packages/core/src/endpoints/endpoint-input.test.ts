@@ -52,7 +52,7 @@ describe('endpoint input', () => {
       ['no URL', { url: undefined }, ['/url']],
       ['no event types', { events: undefined }, ['/events']],
       ['null as description', { description: null }, ['/description']],
-      ['a secret that is none', { secret: 'whsec_short' }, ['/secret']],
+      ['an invalid secret', { secret: 'whsec_short' }, ['/secret']],
     ] satisfies typeof sharedValidationErrors)('refuses %s', (_what, change, pointers) => {
       expect(pointersOf(schema, { ...valid, ...change })).toEqual(pointers);
     });
@@ -110,7 +110,7 @@ describe('endpoint input', () => {
     it.each([
       ['ca', 'nothing', ''],
       ['ca', 'no PEM', 'MIIB'],
-      ['ca', 'a certificate that is none', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'],
+      ['ca', 'an invalid certificate', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'],
       ['ca', 'a private key', clientKey],
       ['client_certificate', 'a private key beside the certificate', clientCertificate + clientKey],
       ['client_certificate', 'the beginning of one', clientCertificate.slice(0, -30)],
@@ -254,7 +254,7 @@ describe('moved secrets', () => {
     expect(movedSecrets(before, { ...before, tls }, { tls: { ca: null } })).toHaveLength(3);
   });
 
-  it('finds none that is given anew or removed', () => {
+  it('finds none that is given again or removed', () => {
     const patch = { headers: { authorization: 'Bearer mine', 'x~team': null }, tls: { key: 'MINE' } };
     expect(movedSecrets(before, elsewhere, patch)).toEqual([]);
     expect(movedSecrets(before, elsewhere, { headers: null, tls: null })).toEqual([]);
@@ -265,7 +265,7 @@ describe('moved secrets', () => {
     expect(movedSecrets(before, elsewhere, patch)).toHaveLength(3);
   });
 
-  it('finds none where nothing changes but other members, or there are none', () => {
+  it('finds none where only other members change, or without any', () => {
     expect(movedSecrets(before, { ...before, headers: { authorization: 'Bearer abc' } }, {})).toEqual([]);
     expect(movedSecrets({ url: URL }, { url: 'https://attacker.example/' }, {})).toEqual([]);
   });

@@ -208,7 +208,7 @@ describe('the size of an endpoint', () => {
     expect(await read(accountId, endpoint.id)).toEqual(endpoint);
   });
 
-  it('does not stand in the way of changes to one that is larger already, but for those that add to it', async () => {
+  it('does not stand in the way of changes to one that is larger already, unless they add to it', async () => {
     const { update, accountId } = await build();
     const large = buildEndpoint({ accountId, metadata: notes(50, 400), description: 'old' });
     await new EndpointStore(redis.client, testSealer).create(large);
@@ -319,7 +319,7 @@ describe("a change of what an endpoint's attempts are limited by", () => {
     },
   );
 
-  it('asks for no look when it is none', async () => {
+  it('asks for no wake-up when it does not exist', async () => {
     const { create, update, accountId, wakeUpDueAt } = await build();
     const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
     await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });

@@ -170,7 +170,7 @@ describe('events of attempt', () => {
       expect(eventsOfAttempt(aftermath)).toEqual([]);
     });
 
-    it('tells of the fourth failure of a delivery', () => {
+    it('reports the fourth failure of a delivery', () => {
       const { event, endpoint, ...rest } = build({ attempt: fourth });
       expect(eventsOfAttempt({ event, endpoint, ...rest })).toEqual([
         {
@@ -190,7 +190,7 @@ describe('events of attempt', () => {
       ]);
     });
 
-    it('tells of a delivery that is exhausted', () => {
+    it('reports an exhausted delivery', () => {
       const { event, endpoint, ...rest } = build({
         attempt: buildAttempt({ number: 10 }),
         isExhausted: true,
@@ -210,7 +210,7 @@ describe('events of attempt', () => {
       ]);
     });
 
-    it('tells of an endpoint that was disabled', () => {
+    it('reports a disabled endpoint', () => {
       const attempt = buildAttempt({ startedAt: NOW, durationMs: 40 });
       const { endpoint, ...rest } = build({ attempt, disabledAs: 'gone' });
       expect(eventsOfAttempt({ endpoint, ...rest })).toEqual([
@@ -227,7 +227,7 @@ describe('events of attempt', () => {
       ]);
     });
 
-    it('tells of an endpoint that is well again', () => {
+    it('reports an endpoint that is well again', () => {
       const attempt = buildAcceptedAttempt({ startedAt: NOW, durationMs: 40 });
       const { endpoint, ...rest } = build({ attempt, recoveredFrom: NOW - 60_000 });
       expect(eventsOfAttempt({ endpoint, ...rest })).toEqual([

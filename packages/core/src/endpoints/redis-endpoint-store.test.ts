@@ -226,7 +226,7 @@ describe('version', () => {
     expect(after).toEqual([first, first + 1, first + 2, first + 2].map(String));
   });
 
-  it('does not come back when the account is erased and made anew', async () => {
+  it('does not come back when the account is erased and made again', async () => {
     const accountId = uniqueAccountId();
     const versions = new Set<string>();
     for (let life = 1; life <= 2; life += 1) {
@@ -296,7 +296,7 @@ describe('what is secret', () => {
     await expect(paste({ ...stored, tls: { ca: stored.tls.key } })).rejects.toMatchObject(UNREADABLE);
   });
 
-  it('is not shown to another account that a record was copied to, be it in its name or not', async () => {
+  it('is not shown to another account that a record was copied to, in its name or not', async () => {
     const endpoint = await saved();
     const thief = uniqueAccountId();
     const raw = await rawOf(endpoint);

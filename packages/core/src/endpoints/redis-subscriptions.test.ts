@@ -115,7 +115,7 @@ describe('what the version before filters has made of the records', () => {
   const filtersOf = async (accountId: AccountId) =>
     (await store.listSubscribers(accountId)).map(({ filter }) => filter);
 
-  it('is made anew, with the filters', async () => {
+  it('is rebuilt, with the filters', async () => {
     const endpoint = await saved({ filter: '{"a":1}' });
     await makeAsFormer(endpoint);
     expect(await filtersOf(endpoint.accountId)).toEqual(['{"a":1}']);
@@ -186,7 +186,7 @@ describe('the subscriptions of records that the version before has written', () 
     expect(await asked(accountId)).toEqual({ [known.id]: 'brief.*', [other.id]: 'import.*' });
   });
 
-  it('begin anew with an account of the same name, whatever its erasure by that version left', async () => {
+  it('begin again with an account of the same name, whatever its erasure by that version left', async () => {
     const { accountId, id } = await saved();
     await redis.client.unlink(
       keys.endpoints(accountId),
@@ -220,7 +220,7 @@ describe('the subscriptions of records that the version before has written', () 
   });
 });
 
-describe('a list of those that match', () => {
+describe('a list of the matching ones', () => {
   it('reads no record of another one', async () => {
     const wanted = await saved({ events: ['brief.created'] });
     const { accountId } = wanted;

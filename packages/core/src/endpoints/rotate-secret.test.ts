@@ -81,7 +81,7 @@ describe('rotate secret', () => {
       expect(secrets.map(({ expiresAt }) => expiresAt)).toEqual([undefined, NOW + 2 * HOUR, NOW + HOUR]);
     });
 
-    it('forgets those that no longer sign', () => {
+    it('forgets secrets that no longer sign', () => {
       const once = rotated([HOUR]);
       const again = rotateSecret(once, rotationOf(HOUR), NOW + HOUR);
       expect(again.secrets).toHaveLength(2);

@@ -148,7 +148,7 @@ describe('subscribersOf', () => {
 });
 
 describe('presentOf', () => {
-  it('gives those that the account has, each once', async () => {
+  it("gives the account's own ones, each once", async () => {
     const accountId = uniqueAccountId();
     const [one, other] = [await saved(accountId, 'brief.created'), await saved(accountId, '*')];
     const foreign = await saved(uniqueAccountId(), '*');

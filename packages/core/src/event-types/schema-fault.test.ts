@@ -6,7 +6,7 @@ function validationErrorsOf(schema: object): unknown {
 }
 
 it.each<[string, object, string, RegExp]>([
-  ['a type that is none', { type: 'objekt' }, '/schema/type', /^must be one of array, boolean/],
+  ['an invalid type', { type: 'objekt' }, '/schema/type', /^must be one of array, boolean/],
   [
     'one further down',
     { properties: { 'a/b': { minItems: -1 } } },
@@ -20,7 +20,7 @@ it.each<[string, object, string, RegExp]>([
     /did you mean "minLength"\?$/,
   ],
   [
-    'a keyword that is none',
+    'an unknown keyword',
     { properties: { a: { allOf: [{ colour: 1 }] } } },
     '/schema/properties/a/allOf/0/colour',
     /^is not a keyword of JSON Schema \(2020-12\)$/,

@@ -67,7 +67,7 @@ describe('retention by count', () => {
       ],
       0,
     ],
-    // Else it would begin anew.
+    // Otherwise it would begin again.
     [
       'keeps what happened to a delivery that will be tried again',
       [{ kind: 'attempted', attempt: buildAttempt({ responseBody: 'oh' }), nextAttemptAt: NOW }],

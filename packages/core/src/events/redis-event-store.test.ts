@@ -127,7 +127,7 @@ describe('the index of an account', () => {
     expect(await store.listFrom(event.accountId, SPAN, 10)).toEqual([{ id: event.id, at: event.acceptedAt }]);
   });
 
-  it('forgets a few of those whose retention is over, with each event that comes', async () => {
+  it('forgets a few events whose retention is over, with each new one', async () => {
     const store = openStore();
     const accountId = uniqueAccountId();
     const enlist = async (acceptedAt: number) => await store.enlist(buildEvent({ accountId, acceptedAt }));

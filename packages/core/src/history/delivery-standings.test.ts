@@ -34,7 +34,7 @@ it('says until when the breaker is open, and that a probe is on its way afterwar
   expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: undefined });
 });
 
-it('says that another one goes before it, and not so of the one whose turn it is', async () => {
+it('says that another one goes before it, except for the one whose turn it is', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const first = uniqueEventId();
   await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);

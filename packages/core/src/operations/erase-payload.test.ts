@@ -65,7 +65,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   };
 }
 
-it('leaves the event on record without its payload, for as long as it would have been', async () => {
+it('keeps the event recorded without its payload, for as long as it would have been', async () => {
   const { event, eventStore, erase, signals } = arrange();
   const { accountId, id, type, acceptedAt } = event;
   await eventStore.save(event);
@@ -83,7 +83,7 @@ it('leaves the event on record without its payload, for as long as it would have
   expect(signals.named('event.payload_erased')).toMatchObject([{ accountId, eventId: id }]);
 });
 
-it('changes nothing when it is done again, and still knows whom the event was aimed at', async () => {
+it('changes nothing when it is done again, and still knows the endpoints that the event was aimed at', async () => {
   const { event, endpointId, eventStore, erase } = arrange();
   await eventStore.save({ ...event, endpointIds: [endpointId] });
   await erase();
@@ -150,7 +150,7 @@ describe('an event that is still on the queue', () => {
     expect(await eventStore.find(event.accountId, event.id)).toMatchObject({ erasedAt: NOW });
   });
 
-  it('is none when a producer pushed what is no event of this account', async () => {
+  it('is absent when a producer pushed what is no event of this account', async () => {
     const { event, eventQueue, queuedData, erase } = arrange();
     await eventQueue.add(event);
     const key = `bull:events:${eventJobId(event.accountId, event.id)}`;
@@ -163,7 +163,7 @@ describe('an event that is still on the queue', () => {
 describe("receivers' answers", () => {
   const failed = buildAttempt({ responseBody: 'marker', responseHeaders: { 'x-echo': 'marker' } });
 
-  it('are erased; what happened stays on record', async () => {
+  it('are erased; what happened stays recorded', async () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
     await eventStore.save(event);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
@@ -175,7 +175,7 @@ describe("receivers' answers", () => {
     expect(await readState({ endpointId, eventId: event.id })).toEqual({ ...before, attempts: [rest] });
   });
 
-  it('are not recorded any more by attempts that were under way, be it the first or a later one', async () => {
+  it('are not recorded any more by attempts that were under way, the first or a later one', async () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
     await eventStore.save(event);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId]);

@@ -107,7 +107,7 @@ describe('update', () => {
     expect(await weightOf(acme.id)).toBe('3');
   });
 
-  it('leaves no weight behind when the account is erased, nor when the erasure breaks off at its end', async () => {
+  it('leaves no weight behind when the account is erased, even if the erasure breaks off in its last step', async () => {
     const { accounts, accountStore, clock } = create();
     const acme = await accounts.create({ id: 'acme' as AccountId, weight: 3 });
     const breaksOff = jest.spyOn(redis.client, 'evalsha').mockRejectedValueOnce(new Error('killed'));

@@ -44,7 +44,7 @@ it('gives none that has stopped, and none that was not heard of for long', async
   expect((await reports.list()).map(({ id }) => id)).toEqual(['there']);
 });
 
-it('keeps nothing of those that are gone', async () => {
+it('keeps nothing of workers that are gone', async () => {
   const { client, reports } = await arrange();
   await reports.save(reportOf('lost'));
   await client.zadd(keys.workers, Date.now() - SEEN_FOR_MS - 1, 'lost');

@@ -18,7 +18,7 @@ describe('parsed cache', () => {
       expect(parsedTexts).toEqual(['one']);
     });
 
-    it('parses anew as soon as the text differs, and again if it turns back', () => {
+    it('parses again as soon as the text differs, and again if it turns back', () => {
       const { cache, parsedTexts } = buildCache();
       const texts = ['one', 'two', 'one'];
       expect(texts.map((text) => cache.get('a', text).raw)).toEqual(texts);
@@ -98,7 +98,7 @@ describe('load once', () => {
     expect(asked()).toEqual(['a 1', 'a 4']);
   });
 
-  it('loads anew for whoever asks after that', async () => {
+  it('loads again for callers after that', async () => {
     const { loadOnce, loads, asked } = build();
     const first = loadOnce('a', '1');
     loads[0]?.end();

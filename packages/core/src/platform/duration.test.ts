@@ -57,7 +57,7 @@ describe('duration', () => {
       ['5s,soon,5m,later', [[1], [3]]],
       ['', [[0]]],
       ['5s,', [[1]]],
-    ])('names each entry of "%s" that is none', (text, paths) => {
+    ])('names each invalid entry of "%s"', (text, paths) => {
       expect(durationListSchema.safeParse(text).error?.issues.map(({ path }) => path)).toEqual(paths);
     });
   });

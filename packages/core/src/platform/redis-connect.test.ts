@@ -49,7 +49,7 @@ describe('redis connect', () => {
       expect(['reconnecting', 'connecting']).toContain(redis.status);
     });
 
-    it('connects anew when a command is answered by nothing for longer than it is told to wait', async () => {
+    it('reconnects when a command has no reply for longer than its patience', async () => {
       const test = willClose(await openTestRedis());
       const proxy = willClose(await startRedisProxy(test.url));
       const redis = connect({
@@ -95,7 +95,7 @@ describe('redis probe', () => {
       expect(await createRedisProbe(redis.client)()).toBe(true);
     });
 
-    // A connection for background work waits for Redis without end; whoever asks for readiness must not.
+    // A connection for background work waits for Redis endlessly; a readiness check must not.
     it.each(['answering', 'working'] as const)(
       'says no when a connection of the kind "%s" finds no Redis',
       async (role) => {

@@ -208,7 +208,7 @@ describe('a client of a Cluster', () => {
 
   const options = { redisOptions: WORKING, clusterRetryStrategy: reconnectDelay };
 
-  it('comes back when it is told to connect anew while it looks up its nodes', async () => {
+  it('comes back when it is told to reconnect while it looks up its nodes', async () => {
     const { nodes } = await startCluster();
     const [plain, kept] = [
       open(new Cluster(nodes, options)),

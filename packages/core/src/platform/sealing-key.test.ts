@@ -27,7 +27,7 @@ describe('sealingKeysSchema', () => {
     );
   });
 
-  it('shows no key to whoever prints it', () => {
+  it('shows no key when it is printed', () => {
     expect(inspect(sealingKeysSchema.parse(ONE), { depth: 9, showHidden: true })).not.toMatch(/AQEB|01 01/);
   });
 });

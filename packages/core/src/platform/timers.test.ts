@@ -80,7 +80,7 @@ describe('keep for', () => {
     };
   }
 
-  it('reads once for all who ask while it is good, and anew afterwards', async () => {
+  it('reads once for all callers while it is good, and again afterwards', async () => {
     const { current, wait } = arrange();
     expect(await Promise.all([current(), current()])).toEqual([1, 1]);
     wait(999);

@@ -48,7 +48,7 @@ describe('accept events', () => {
       ...opened,
       inOrder: oneByOne(redis.client),
       subscriptions: new Subscriptions({ version: async () => '1', listSubscribers: async () => [] }),
-      // The account's endpoints are none of this test's business, but for one that it does not have.
+      // The account's endpoints do not matter to this test, except for one that it does not have.
       endpointStore: {
         async findIds(_accountId: AccountId, refs: readonly EndpointRef[]) {
           lookedUp.push(refs);
@@ -427,7 +427,7 @@ describe('validate event', () => {
         }
       });
 
-      it('is named among the known ones to whoever publishes another', async () => {
+      it('is named among the known ones when another one is published', async () => {
         const validation = validateEvent({ type: 'invoice.lost', data: {} }, withInvoices);
         expect(await rejectionOf(validation)).toMatchObject({
           validationErrors: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],

@@ -124,7 +124,7 @@ describe('fan out event', () => {
       }
     });
 
-    it('puts the deliveries of those who want them in order into their order, and of nobody else', async () => {
+    it('puts the deliveries of endpoints with strict order into their order, and no others', async () => {
       const { event, endpointIds } = await arrange(['*']);
       const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
       await endpointStore.create(strict);
@@ -217,8 +217,8 @@ describe('fan out event', () => {
         expect(await waitingIds()).toEqual([]);
       });
 
-      // A list must not tell of a delivery that nothing works on.
-      it('has the jobs before any list tells of their deliveries', async () => {
+      // A list must not show a delivery that nothing works on.
+      it('has the jobs before any list shows their deliveries', async () => {
         const { event, endpointIds } = await arrange(['*']);
         const { fanOutEvent, deliveryStore } = buildBroken(() => ({ deliveryStore: { enlist: broken } }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
@@ -395,7 +395,7 @@ describe('dispatch events', () => {
       }
     });
 
-    it('goes onto the queue of events if that takes long, be it for the filters or for the data', async () => {
+    it('goes onto the queue of events if that takes long, for the filters or for the data', async () => {
       const many = await arrange(FEW, { filter: longest });
       const event = many.publish();
       await many.dispatch([event]);
@@ -499,7 +499,7 @@ describe('route event', () => {
     return receivers;
   }
 
-  it('gives an event to those whose filter lets it pass, and to those that have none', async () => {
+  it('gives an event to endpoints whose filter lets it pass, and to endpoints without a filter', async () => {
     const [near, far, all] = [
       subscriber({ position: { lte: 10 } }),
       subscriber({ position: 50 }),

@@ -21,7 +21,7 @@ function ids() {
 }
 
 describe('EventClaimStore', () => {
-  it('gives whoever claims the same content the time of the first, open until it is said to be queued', async () => {
+  it('gives later claims of the same content the time of the first, open until it is marked as queued', async () => {
     const [account, id] = ids();
     expect(await claims.claim(account, id, 'digest', 1_000)).toEqual({ state: 'open', acceptedAt: 1_000 });
     expect(await claims.claim(account, id, 'digest', 2_000)).toEqual({ state: 'open', acceptedAt: 1_000 });
@@ -44,7 +44,7 @@ describe('EventClaimStore', () => {
     expect(said.filter(Boolean)).toHaveLength(1);
   });
 
-  it('tells of an event that came in by the queue', async () => {
+  it('knows an event that came in by the queue', async () => {
     const event = buildEvent();
     await new EventStore(redis.client, testRetention).save(event);
     expect(await claims.claim(event.accountId, event.id, 'digest', 1_000)).toEqual({ state: 'stored' });

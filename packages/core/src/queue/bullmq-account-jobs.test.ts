@@ -81,7 +81,7 @@ describe('sharded account jobs', () => {
     expect(await queueIn(first, DEAD_LETTERS_QUEUE).getWaitingCount()).toBe(0);
   });
 
-  it('begins anew when there are other shards meanwhile, and searches those too', async () => {
+  it('begins again when there are other shards meanwhile, and searches those too', async () => {
     let shards = shardsOf(createQueueLayout(1, 'bull'));
     const changing: QueueShards = {
       first,

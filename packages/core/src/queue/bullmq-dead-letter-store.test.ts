@@ -271,7 +271,7 @@ describe('bullmq dead letter store', () => {
       expect(second.nextCursor).toBeUndefined();
     });
 
-    it('tells of a large one all but its data, which it does not read', async () => {
+    it('shows a large one without its data, which it does not read', async () => {
       const data = { account_id: 'acme', text: 'x'.repeat(100_000) };
       const invalid = await reject('17', NOW, { ...invalidJob, data });
       const failed = await fail(deliveries, 'one', data);
@@ -395,7 +395,7 @@ describe('bullmq dead letter store', () => {
       expect(await store.find(id)).toMatchObject({ id });
     });
 
-    it('means nothing any more once the job has failed anew', async () => {
+    it('is void once the job has failed again', async () => {
       const id = await fail(deliveries, 'one');
       await store.claim(id, 'redrive');
       await redis.client.zincrby('bull:deliveries:failed', 1, 'one');

@@ -109,7 +109,7 @@ describe('bullmq delivery queue', () => {
       expect(await deliveryQueue.requestOf(requested)).toEqual({ requestId: request.requestId });
     });
 
-    it('knows of no job where there is none, and of no request where the job can not be read', async () => {
+    it('finds no job where there is none, and no request where the job can not be read', async () => {
       const { deliveryQueue, client, jobs } = await arrange();
       const delivery = buildDelivery();
       expect(await deliveryQueue.requestOf(delivery)).toBe('no_job');
@@ -321,7 +321,7 @@ describe('delivery job', () => {
       expect(decodeRequest(data)).toEqual(request);
     });
 
-    it('is none where nobody has asked for it', () => {
+    it('is absent where nobody has asked for it', () => {
       expect(decodeRequest(deliveryJobSchema.parse({ account_id: 'default' }))).toBeUndefined();
     });
   });

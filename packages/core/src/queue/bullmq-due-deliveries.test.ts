@@ -17,7 +17,7 @@ afterEach(closeAll);
 
 const HOUR_MS = 3_600_000;
 
-/** A queue of deliveries, and what puts back those that are due, by a clock of the test's. */
+/** A queue of deliveries, and a DueDeliveries by a clock of the test's. */
 async function arrange() {
   const { url, client } = willClose(await openTestRedis());
   const connection = { redis: client, prefix: QUEUE_PREFIX };
@@ -91,7 +91,7 @@ describe('runOnce', () => {
     expect(await waiting()).toContain(later[0]);
   });
 
-  it('tells that there is none', async () => {
+  it('says that there is none', async () => {
     const { dueDeliveries, delay, time } = await arrange();
     expect(await dueDeliveries.runOnce()).toBeUndefined();
     await delay(1, time.now);
@@ -169,7 +169,7 @@ describe('a delivery that is due', () => {
     await deliveryQueue.addAll(Array.from({ length: 100 }, () => ({ ...busy, eventId: uniqueEventId() })));
     time.now += 1_000;
     await dueDeliveries.runOnce();
-    // Those that had the last places of their time take turns with what waits today.
+    // Deliveries with the last positions of their time take turns with today's waiting ones.
     const taken = await take(200);
     const ofFailing = taken.filter((id) => ids.includes(id)).length;
     expect(Math.abs(ofFailing - 100)).toBeLessThanOrEqual(2);

@@ -97,7 +97,7 @@ describe('bullmq event queue', () => {
   describe('add without Redis', () => {
     const UNAVAILABLE = { name: 'AppError', code: 'storage_unavailable' };
 
-    // Whoever publishes is waiting: the default time-out of a test is far above what is bearable here.
+    // A publisher is waiting: the default time-out of a test is far above what is bearable here.
     it.each([
       ['refuses connections', async () => `redis://127.0.0.1:${await findClosedPort()}`],
       [

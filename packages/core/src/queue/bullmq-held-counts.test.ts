@@ -56,7 +56,7 @@ it('counts one that is entered twice once', async () => {
   expect(await counts.read()).toEqual({ ...NONE, busy: 1 });
 });
 
-it('counts those that are released no more, and leaves nothing behind of an endpoint without any', async () => {
+it('stops counting released ones, and leaves nothing behind of an endpoint without any', async () => {
   const { hold, release, counts, client } = await arrange();
   await hold(3, 'busy');
   // They have no jobs: each goes as it is looked at.
@@ -65,7 +65,7 @@ it('counts those that are released no more, and leaves nothing behind of an endp
   expect(await counts.read()).toEqual(NONE);
 });
 
-it('keeps counting those that stay, for the same reason', async () => {
+it('keeps counting the remaining ones, for the same reason', async () => {
   const { client, held, address, release, counts } = await arrange();
   const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
   for (let i = 0; i < 3; i += 1) {

@@ -71,7 +71,7 @@ async function take(): Promise<{ readonly id: string; readonly token: string }> 
   return { id: job?.id ?? '', token };
 }
 
-describe('those that are held along', () => {
+describe('deliveries held along', () => {
   const HOUR = 3_600_000;
 
   /** An endpoint's deliveries, waiting on the queue in the order in which they were accepted. */
@@ -98,7 +98,7 @@ describe('those that are held along', () => {
     expect(waiting.toSorted()).toEqual([...jobIds.slice(along.length), ...others.jobIds].toSorted());
   });
 
-  it('are none unless that is asked for', async () => {
+  it('are absent unless that is asked for', async () => {
     const { address, jobIds } = await arrangeWaiting(2);
     expect(
       await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT, 'busy'),
@@ -136,7 +136,7 @@ describe('those that are held along', () => {
       const dueAt = Number(await redis.client.zscore(jobKeys.delayed, jobId)) / 0x1000;
       expect(dueAt).toBeGreaterThan(before + HOUR);
       expect(dueAt).toBeLessThan(before + 2 * HOUR);
-      // As if it had been taken for that: whoever takes it next knows that it has waited.
+      // As if a worker had taken it for that: the next one knows that it has waited.
       expect(job?.attemptsStarted).toBe(1);
     }
     const wakeUpWasDueAt = await held.wakeUpDueAt(address);
@@ -262,7 +262,7 @@ it('what is released has a place of today, and thousands at once go before nobod
 });
 
 describe('release', () => {
-  it('puts back as many as may go, those that were accepted first, and forgets their entries', async () => {
+  it('puts back as many as may go, the first accepted ones, and forgets their entries', async () => {
     const { release, eventIds, stillHeld, jobIds } = await arrange(4);
     expect(await release(2)).toEqual({ released: 2, left: 2, isMissing: false });
     expect(await stillHeld()).toEqual(eventIds.slice(2));
@@ -287,7 +287,7 @@ describe('release', () => {
     expect((await take()).id).toBe(jobIds[1]);
   });
 
-  it('says that the one that is wanted has no job, be it held or not', async () => {
+  it('says that the single requested one has no job, held or not', async () => {
     const { release, eventIds, jobIds } = await arrange(1);
     await queue.remove(jobIds[0] ?? '');
     expect(await release(1, undefined, eventIds[0])).toMatchObject({ isMissing: true, left: 0 });
@@ -330,7 +330,7 @@ describe('release', () => {
 });
 
 describe('a look', () => {
-  it('is asked for by whoever enters a delivery, unless there is one before', async () => {
+  it('is asked for when a delivery is entered, unless there is one before', async () => {
     const { address, wakeUpDueAt } = await arrange(1);
     await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT + 1, 'busy');
     expect(await wakeUpDueAt()).toBe(WAKE_UP_AT);

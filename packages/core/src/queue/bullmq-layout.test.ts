@@ -37,7 +37,7 @@ it('has those with one in a sorted set, by priority and then by when they came',
   expect(await client.get(keys.priorityCounter)).toBe('2');
 });
 
-it('has those that are delayed in a sorted set, by when they are due', async () => {
+it('has delayed jobs in a sorted set, by when they are due', async () => {
   const { client, queue, keys } = await arrange();
   const timestamp = 1_900_000_000_000;
   for (const jobId of ['first', 'second']) await queue.add('d', {}, { jobId, timestamp, delay: 5_000 });

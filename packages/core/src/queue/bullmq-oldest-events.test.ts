@@ -80,7 +80,7 @@ it('sees an older one of the same millisecond by its id', async () => {
   expect(await horizon.hasOlder(older)).toBe(false);
 });
 
-it('sees an older one that a worker is at, be it dead or alive', async () => {
+it('sees an older one that a worker runs, dead or alive', async () => {
   const [older, head] = [accept(), accept()];
   await enqueue(older);
   await takeNext();
@@ -195,7 +195,7 @@ describe('where more are in the fair order than it looks at', () => {
   });
 });
 
-it('assumes an older one where more wait than it looks at, and all of those are older', async () => {
+it('assumes an older one where more wait than it reads, and all that it reads are older', async () => {
   const others = uniqueAccountId();
   const bulk = Array.from({ length: 501 }, () => accept(others));
   const head = accept();

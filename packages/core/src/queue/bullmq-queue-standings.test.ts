@@ -165,7 +165,7 @@ describe('bullmq oldest waiting', () => {
     expect(await waitedIn(DELIVERIES_QUEUE)).toBeLessThan(2 * AHEAD_MS);
   });
 
-  it('knows those that producers push without a place', async () => {
+  it('knows jobs that producers push without a position', async () => {
     const { events, client, waitedIn } = await arrange();
     await events.add('a', {}, { jobId: 'a', timestamp: 5 });
     await events.add('b', {});

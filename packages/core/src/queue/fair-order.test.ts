@@ -17,7 +17,7 @@ const queueKeys = queueKeysOf('bull');
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-// A delivery that goes next goes with those that have the same place: one of each other account of weight 1.
+// A delivery that goes next goes with those at the same position: one of each other account of weight 1.
 const FEW = 3;
 const ADDED_AT_ONCE = 500;
 
@@ -134,7 +134,7 @@ describe('a delivery of an endpoint with nothing waiting', () => {
   });
 });
 
-describe('those that wait', () => {
+describe('waiting deliveries', () => {
   it('go in the order in which they were added, within an endpoint', async () => {
     const { addTo, take } = await arrange();
     const [one, other] = [newFlow(), newFlow()];
@@ -149,7 +149,7 @@ describe('those that wait', () => {
     expect(only(one, taken)).toEqual(added);
   });
 
-  it('take turns between two accounts, whoever was first', async () => {
+  it('take turns between two accounts, whichever was first', async () => {
     const { addTo, take } = await arrange();
     const [first, second] = [newFlow(), newFlow()];
     await addTo(first, 300);
@@ -238,7 +238,7 @@ describe('those that wait', () => {
 });
 
 describe('a queue that runs empty', () => {
-  it('begins anew: places are small again, and nobody’s past counts', async () => {
+  it('begins again: positions are small, and no flow’s past counts', async () => {
     const { addTo, take, priorityOf } = await arrange();
     const [one, other] = [newFlow(), newFlow()];
     const many = await addTo(one, 400);
@@ -286,7 +286,7 @@ describe('beyond the largest priority', () => {
     expect(only(busy, taken).slice(1)).toEqual(ids);
   });
 
-  it('nothing is lost or refused, and all begins anew once the queue has run empty', async () => {
+  it('nothing is lost or refused, and all begins again once the queue has run empty', async () => {
     const { addTo, take, priorityOf, busy } = await arrangeAtTheEnd();
     await addTo(busy, 50);
     await take(10);

@@ -59,7 +59,7 @@ it('lets the last process that starts decide', async () => {
   expect(await look()).toEqual({ inForce: 1, others: [2, 4] });
 });
 
-it('goes back, and counts what was about to be in force among those that something may be left of', async () => {
+it('goes back, and counts the layout that was about to be in force among those with jobs left', async () => {
   const { store, look, goBack } = await arrange();
   await look(1);
   await look(4);

@@ -155,7 +155,7 @@ describe('manage dead letters', () => {
       expect(await wakeUpDueAt()).toBeUndefined();
     });
 
-    it('puts nothing on record of a delivery that nobody has made', async () => {
+    it('records nothing of a delivery that nobody has made', async () => {
       const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
       const data = { account_id: 'acme' };
       const { drop, deadLetter, heldDeliveries, signals } = arrange(
@@ -178,7 +178,7 @@ describe('manage dead letters', () => {
     });
 
     it.each(['events', 'deliveries', 'replays', 'erasures'] as const)(
-      'takes what is no job of ours from the queue %s too',
+      'takes foreign jobs from the queue %s too',
       async (queue) => {
         const { drop, deadLetter, held } = arrange(buildDeadLetter(queue, 'nonsense', 'nonsense'));
         await drop(deadLetter.id);

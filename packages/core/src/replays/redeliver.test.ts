@@ -203,7 +203,7 @@ describe('bring forward', () => {
     };
   }
 
-  it('puts the job at the end of its queue, and on record that it is due', async () => {
+  it('puts the job at the end of its queue, and records that it is due', async () => {
     const { bringForward, read, jobState, signals } = await arrangeLater();
     expect(await bringForward('a')).toBe('soon');
     expect(await jobState()).toBe('waiting');
@@ -252,7 +252,7 @@ describe('bring forward', () => {
     expect(await jobState()).toBe('delayed');
   });
 
-  it('brings the job forward that a request which broke off has only put on record', async () => {
+  it('brings the job forward that an interrupted request has only recorded', async () => {
     const { bringForward, append, jobState } = await arrangeLater();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: NOW });
     expect(await bringForward('a')).toBe('soon');
@@ -304,7 +304,7 @@ describe('resend', () => {
     expect(await read()).toMatchObject({ requestIds: [] });
   });
 
-  it('sends nothing more whose log is full, but knows the request that it has on record', async () => {
+  it('sends nothing more whose log is full, but knows its recorded request', async () => {
     const { resend, append, read, jobState } = await arrange();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
     const attempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
@@ -374,7 +374,7 @@ describe('resend', () => {
     });
   });
 
-  it('tells of a request whose job has put it on record, and was done, before it could do so itself', async () => {
+  it('announces a request that its job has recorded, and finished, before it could do so itself', async () => {
     const { context, addRequested, resend, append, endJob, read, isListed } = await arrange();
     await append(exhausted);
     jest.spyOn(context.deliveryQueue, 'addRequested').mockImplementation(async (all) => {
@@ -399,7 +399,7 @@ describe('resend', () => {
     expect(signals.named('delivery.requested')).toHaveLength(1);
   });
 
-  it('makes one job for many requests at once, and has one of them on record', async () => {
+  it('makes one job for many requests at once, and records one of them', async () => {
     const { resend, append, read, countJobs } = await arrange();
     await append(exhausted);
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
@@ -408,7 +408,7 @@ describe('resend', () => {
     expect((await read()).requestIds).toHaveLength(1);
   });
 
-  it('puts many onto the queue as one batch, where those that are on it already stay as they are', async () => {
+  it('puts many onto the queue as one batch, where present ones stay as they are', async () => {
     const { resend, resendWith, append, read, batches, countJobs } = await arrange();
     await append(exhausted);
     await resend('a');

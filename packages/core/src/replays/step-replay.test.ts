@@ -77,7 +77,7 @@ describe('step replay', () => {
       context,
       signals,
       sent,
-      /** Puts the end of an event's delivery on record; its job is not gone before it is deleted here. */
+      /** Record the end of an event's delivery; its job is not gone before it is deleted here. */
       async beginToEnd(index: number) {
         const eventId = events[index]?.id ?? buildEvent().id;
         const fact = {
@@ -156,7 +156,7 @@ describe('step replay', () => {
     expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
   });
 
-  it('leaves out what has no payload any more, be it erased before or after it was counted', async () => {
+  it('leaves out events without a payload, erased before or after they were counted', async () => {
     const { step, finish, read, sent, eventIds, eraseEvent } = await arrange({}, 3);
     await eraseEvent(0);
     await step();
@@ -202,7 +202,7 @@ describe('step replay', () => {
     expect(await read()).toMatchObject({ status: 'failed', error: 'The webhook was deleted.' });
   });
 
-  it('puts nothing on record of a replay that is on none, when its webhook is gone', async () => {
+  it('records nothing of an unrecorded replay when its webhook is gone', async () => {
     const { endpoint, context } = await arrange();
     const order = buildReplayOrder({ accountId: endpoint.accountId });
     expect(await stepReplay(context, order)).toEqual({ kind: 'done' });
@@ -227,7 +227,7 @@ describe('step replay', () => {
       expect(listed.map(({ id }) => id)).toContain(input.id);
     });
 
-    it('leaves nothing on record that is on no queue', async () => {
+    it('records nothing that is on no queue', async () => {
       const { endpoint, context, replayStore } = await arrange();
       jest.spyOn(context.replayQueue, 'add').mockImplementation(away);
       const input = buildReplayOrder();

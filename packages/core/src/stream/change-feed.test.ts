@@ -51,7 +51,7 @@ describe('changes of signal', () => {
   const fannedOut = signalSamples['event.fanned_out'];
 
   it.each(told.map((signal) => [signal.name, signal] as const))(
-    'tells of %s what can be read again',
+    'reports the facts of %s that can be read again',
     (_name, signal) => {
       const changes = changesOf(signal, NOW);
       expect(changes).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('changes of signal', () => {
     expect(changesOf(attempted, NOW)).not.toMatchObject([{ delivery: { status: expect.anything() } }]);
   });
 
-  it('tells of each delivery of an event, unless there are too many', () => {
+  it('reports each delivery of an event, unless there are too many', () => {
     const receivers = Array.from({ length: MOST_OF_ONE_EVENT }, () => ({ id: uniqueEndpointId() }));
     expect(changesOf({ ...fannedOut, receivers }, NOW)).toHaveLength(MOST_OF_ONE_EVENT);
     const tooMany = [...receivers, { id: uniqueEndpointId() }];

@@ -97,7 +97,7 @@ describe('otel signal spans', () => {
     expect(described?.attributes['error.type']).toBe(isError ? String(status) : undefined);
   });
 
-  it('has no name that strangers make up', () => {
+  it('has no name that clients make up', () => {
     const described = describeSignal({ ...completed, method: '_OTHER', span: requestSpan }, 'api');
     expect(described?.name).toBe('HTTP /v1/webhooks/:id');
     expect(described?.attributes['http.request.method']).toBe('_OTHER');

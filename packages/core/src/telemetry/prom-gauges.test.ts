@@ -10,7 +10,7 @@ const wait = { labels: { state: 'wait' }, value: 7 };
 const failed = { labels: { state: 'failed' }, value: 2 };
 
 describe('registerPromGauges', () => {
-  it('reads anew for each scrape, and shows nothing that is no longer there', async () => {
+  it('reads again for each scrape, and shows nothing that is no longer there', async () => {
     const readings: Sample[][] = [[wait, failed], [failed], []];
     const registry = new Registry();
     const jobs = gauge({

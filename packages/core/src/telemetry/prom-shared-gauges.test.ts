@@ -41,7 +41,7 @@ describe('shared readings', () => {
     expect(source.reads).toBe(1);
   });
 
-  it('is read anew by whoever is asked first after its time', async () => {
+  it('is read again by the first worker that is asked after its time', async () => {
     const redis = willClose(await openTestRedis());
     const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
     await first.readings.current();
@@ -50,7 +50,7 @@ describe('shared readings', () => {
     expect(await first.readings.current()).toEqual(readingOf('second', 1));
   });
 
-  it('shows the last reading while whoever has the turn is at it, or is dead', async () => {
+  it('shows the last reading while the worker with the turn reads, or is dead', async () => {
     const redis = willClose(await openTestRedis());
     const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
     await first.readings.current();
@@ -122,7 +122,7 @@ describe('redis load', () => {
     expect(loadIn(INFO)).toEqual({ usedBytes: 3_072, maxBytes: 4_096, cpuSeconds: 3.75, evicts: false });
   });
 
-  it('has no limit where there is none, or a division by it would be one by zero', () => {
+  it('has no limit without one, or a division by it would be one by zero', () => {
     expect(loadIn(INFO.replace('maxmemory:4096', 'maxmemory:0')).maxBytes).toBeUndefined();
   });
 

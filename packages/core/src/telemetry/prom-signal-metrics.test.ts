@@ -44,7 +44,7 @@ describe('the metrics of the API', () => {
     ]);
   });
 
-  it('counts accepted events by type and door', async () => {
+  it('counts accepted events by type and source', async () => {
     expect(counted(await scrape(apiSignalMetrics, [signalSamples['event.accepted']]))).toEqual([
       'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
     ]);
@@ -55,7 +55,7 @@ describe.each([
   ['the API', apiSignalMetrics],
   ['a worker', workerSignalMetrics],
 ])('the metrics of %s', (_process, metrics) => {
-  it('counts what is refused for the quota of its account by door, each from zero', async () => {
+  it('counts refusals for the quota by source, each from zero', async () => {
     const samples = await scrape(metrics, [signalSamples['quota.exceeded']]);
     expect(samples).toContain('webhooks_quota_rejections_total{door="http"} 0');
     expect(samples).toContain('webhooks_quota_rejections_total{door="queue"} 1');
@@ -120,7 +120,7 @@ describe('the metrics of a worker', () => {
     ]);
   });
 
-  it('tells connections that were made from those that were kept alive, and neither from none', async () => {
+  it('tells new connections from kept-alive ones, and both from none', async () => {
     const { connectMs: _, ...reused } = signalSamples['delivery.attempted'];
     const { firstByteMs: __, ...refused } = reused;
     const samples = await scrape(workerSignalMetrics, [
@@ -140,7 +140,7 @@ describe('the metrics of a worker', () => {
     );
   });
 
-  it('counts how deliveries end, and the lag of those that were delivered', async () => {
+  it('counts how deliveries end, and the lag of delivered ones', async () => {
     const ended = signalSamples['delivery.ended'];
     const signals: Signal[] = [ended, { ...ended, status: 'exhausted', lagMs: 9_000 }];
     const samples = await scrape(workerSignalMetrics, signals);

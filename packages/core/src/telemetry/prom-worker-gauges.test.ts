@@ -21,7 +21,7 @@ describe('prom worker gauges', () => {
   }
 
   describe('the limits of endpoints', () => {
-    it('are shown by quantiles over those that have attempts under way, and how many have reached theirs', async () => {
+    it('are shown by quantiles over the endpoints with running attempts, and how many have reached theirs', async () => {
       const limits = [64, 1, 8, 2, 4, 16, 32, 2, 8, 8].map((limit) => ({
         limit,
         underWay: Math.min(limit, 8),

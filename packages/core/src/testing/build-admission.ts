@@ -33,10 +33,7 @@ export const SLOTS = 16;
 const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
 const ATTEMPT_TIMEOUT_MS = 15_000;
 
-/**
- * All that one worker decides by whether attempts may begin, over a real Redis and a real queue of
- * deliveries.
- */
+/** The parts by which one worker admits attempts, over a real Redis and a real queue of deliveries. -- */
 export function buildAdmission({
   redis,
   clock,
@@ -92,9 +89,7 @@ export function buildAdmission({
   };
 }
 
-/**
- * What a test has admitted and does not end is under way for ever, and Slots would look at it for as long.
- */
+/** A slot that a test takes and never gives back would be checked for ever. -- */
 export class ForgottenSlots extends Slots {
   readonly #taken = new Set<Slot>();
 

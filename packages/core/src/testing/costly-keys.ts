@@ -2,7 +2,8 @@ import { createPrivateKey, generateKeyPairSync, type JsonWebKey } from 'node:cry
 import { DER_INTEGER, DER_OBJECT_ID, DER_OCTET_STRING, DER_SEQUENCE } from '../endpoints/tls/client-key';
 
 /**
- * A private RSA key of 2,048 bits, with these in the place of its numbers (base64url), as OpenSSL takes it.
+ * A private RSA key of 2,048 bits with these values instead of its numbers (base64url), in a form that
+ * OpenSSL accepts.
  */
 export function rsaKeyWith(numbers: JsonWebKey): string {
   rsaKey ??= generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ format: 'jwk' });

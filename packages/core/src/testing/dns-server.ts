@@ -6,8 +6,8 @@ import ipaddr from 'ipaddr.js';
 export type RecordType = 'A' | 'AAAA';
 
 /**
- * What a name server says: addresses with their time to live, now or later, that there is no such name, that
- * it can't tell, or nothing.
+ * The response of a name server: addresses with their time to live, now or later, no such name, a failure, or
+ * nothing. --
  */
 export type DnsAnswer =
   | { readonly addresses: readonly string[]; readonly ttlSeconds: number; readonly delayMs?: number }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 
 /**
- * JSON texts, with what may stand in them that JSON.parse does not keep: spellings of numbers, of strings,
- * and white space.
+ * JSON texts with details that JSON.parse does not keep: spellings of numbers, of strings, and white space.
+ * --
  */
 export const jsonSpace = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
 const scalar = fc.oneof(

@@ -20,9 +20,9 @@ export function startTcpServer(onConnection: (socket: Socket) => void): Promise<
   return listen(createTcpServer(onConnection));
 }
 
-// Below what a system hands out by itself: there whoever asks for any port, or connects from one, would take
-// it while what belongs to it is down, and a client that tries to connect to it again and again would in the
-// end meet itself.
+// Below the system's own range of ports. There, another server on any port, or an outgoing connection, would
+// take the port while its server is down, and a client that keeps connecting to it would in the end meet
+// itself. --
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 

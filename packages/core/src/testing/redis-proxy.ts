@@ -4,18 +4,16 @@ import { startTcpServer } from './local-server';
 export interface RedisProxy {
   /** The same database as behind it. */
   readonly url: string;
-  /**
-   * From now on Redis takes connections, and whatever is sent, but answers nothing: like a stopped process.
-   */
+  /** From now on Redis accepts connections and data, but does not respond: like a stopped process. */
   freeze(): void;
   /**
-   * Lets nothing through any more from the first client that sends `text`, that included, as if it had died
-   * just before. Resolves when one has.
+   * Let nothing through any more from the first client that sends `text`, including that text, as if it had
+   * died just before. Resolves when one has.
    */
   hold(text: string): Promise<void>;
   /**
-   * Lets the first client that sends `text` send it, and breaks its connection before it hears of the answer.
-   * Resolves when Redis has answered.
+   * Let the first client that sends `text` send it, and break its connection before the reply. Resolves when
+   * Redis has replied. --
    */
   swallowAnswerTo(text: string): Promise<void>;
   /** Redis resumes, and responds to everything that came meanwhile. */

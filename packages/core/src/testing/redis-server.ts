@@ -10,8 +10,8 @@ const LOOK_EVERY_MS = 20;
 export interface RedisServer {
   readonly url: string;
   /**
-   * Refuses from now on whatever takes memory, as one that is full; or does so once it has taken so many
-   * bytes more.
+   * From now on it refuses all writes that take memory, as a full one; or does so once it has taken this many
+   * bytes more. --
    */
   fillUp(leftBytes?: number): Promise<void>;
   makeRoom(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Work that stands still at places of the test's choice until the test lets it go on, so that anything else
- * can happen in between. One that is never let go on is as good as a process that has died.
+ * Work that pauses at points of the test's choice until the test lets it go on, so that anything else can
+ * happen in between. Work that never goes on equals a process that has died.
  */
 export class Stepwise {
   /** Where it stands. */

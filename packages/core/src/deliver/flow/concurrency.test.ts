@@ -78,7 +78,7 @@ describe('concurrency', () => {
         const permits = await Promise.all(Array.from({ length: times }, () => enter(HERE, isFailing)));
         return permits.map((permit) => typeof permit === 'object');
       },
-      /** The oldest of those that entered. */
+      /** The oldest that entered. */
       leave(attempt?: Parameters<Concurrency['releasePermit']>[1]): void {
         const permit = taken.shift();
         if (!permit) throw new Error('Nobody has entered.');
@@ -187,7 +187,7 @@ describe('concurrency', () => {
       leave(DELIVERED);
       leave(DELIVERED);
       await Promise.all(waiting);
-      // Six, and half of those that may wait for one.
+      // Six, and half of the waiting line's bound.
       expect(concurrency.freePermits(HERE)).toBe(6 + 4);
       const more = Array.from({ length: 6 + 4 }, () => enter());
       expect(concurrency.freePermits(HERE)).toBe(0);
@@ -198,7 +198,7 @@ describe('concurrency', () => {
       await Promise.all(more);
     });
 
-    it('go to those that wait as others leave, in the order in which they came', async () => {
+    it('go to waiting deliveries as others leave, in the order in which they came', async () => {
       const { enter, enterTimes, leave } = arrange({ patienceMs: 60_000 });
       await enterTimes(2);
       const order: number[] = [];
@@ -337,7 +337,7 @@ describe('concurrency', () => {
       return arranged;
     }
 
-    /** One that is full ends as given, and others take its place until there is none. */
+    /** A full one ends as given, and others follow until none is left. */
     async function replace(
       { leave, enterTimes }: Awaited<ReturnType<typeof arrangeFull>>,
       attempt: Parameters<Concurrency['releasePermit']>[1],
@@ -466,7 +466,7 @@ describe('waiting line', () => {
     };
   }
 
-  it('gives permits in the order in which they came, to those that were held before to those that were not', async () => {
+  it('gives permits in the order in which they came, to held ones before new ones', async () => {
     const { line, join, told, pass } = arrange();
     join('new');
     join('newer');
@@ -514,7 +514,7 @@ describe('waiting line', () => {
     expect(line.length).toBe(1);
   });
 
-  it('has more patience with those that were held', async () => {
+  it('has more patience with held ones', async () => {
     const { join, told, pass } = arrange();
     join('new');
     join('held', true);

@@ -77,7 +77,7 @@ function arrange(client = redis.client) {
 }
 
 describe('a recorded attempt', () => {
-  it('is on record and counted in one step', async () => {
+  it('is recorded and counted in one step', async () => {
     const { fail, readState, readBreaker } = arrange();
     expect(await fail()).toEqual({
       failures: 1,
@@ -246,7 +246,7 @@ describe('the circuit breaker', () => {
     });
   });
 
-  it('opens anew with a failed probe, though it is open to others while that is under way', async () => {
+  it('opens again with a failed probe, though it is open to others while that is under way', async () => {
     const { fail, failTimes, admissionStore, delivery, readBreaker } = arrange();
     await failTimes(FAILURES_TO_OPEN - 1, NOW - 60_000);
     const opened = (await fail())?.openedUntil ?? 0;

@@ -205,7 +205,7 @@ describe('started, it', () => {
     await releaser.stop();
   });
 
-  it('gives a slot that comes free to those that wait for one, in the order in which they asked', async () => {
+  it('gives a free slot to waiting endpoints, in the order in which they asked', async () => {
     const { releaser, wakeUps, pass } = arrange();
     const waiting = [address(), address()];
     releaser.start();

@@ -97,7 +97,7 @@ describe('a process that is late', () => {
     expect(capacities.slice(-2)).toEqual([240, 256]);
   });
 
-  it('takes as many beside those that hang as without them, for as long as there are slots', () => {
+  it('takes as many beside hanging ones as without them, as long as there are slots', () => {
     const { slots, beBusy } = arrange({ quick: 32, slow: 4 });
     for (let i = 0; i < 20; i += 1) slots.take('quick');
     for (let i = 0; i < 20; i += 1) beBusy(30);

@@ -158,13 +158,13 @@ describe('with jobs that are put off', () => {
     return arranged;
   }
 
-  it('releases as many as there are permits, those that were accepted first', async () => {
+  it('releases as many as there are permits, the first accepted ones', async () => {
     const { wakeUp, eventIds, stillHeld } = await arrangePutOff({ held: 5 });
     await wakeUp(2);
     expect(await stillHeld()).toEqual(eventIds.slice(2));
   });
 
-  it('wakes up again later while some are held, whatever becomes of those that were released', async () => {
+  it('wakes up again later while some are held, whatever becomes of the released ones', async () => {
     const { wakeUp, wakeUpDueAt } = await arrangePutOff({ held: 2 });
     expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10_000 });
     expect(await wakeUpDueAt()).toBe(NOW + 10_000);

@@ -56,7 +56,7 @@ describe('require known filters', () => {
     await expect(requireKnownFilters(alone, ['brief.*', '*'])).resolves.toBeUndefined();
   });
 
-  it('points to each filter that matches no type, and lists those that there are', async () => {
+  it('points to each filter that matches no type, and lists the known types', async () => {
     const detailOf = (filter: string) =>
       `"${filter}" is not a known event type; known are ` +
       `${[...eventTypeNames, 'invoice.paid', 'order.paid'].join(', ')}, ` +

@@ -52,14 +52,14 @@ describe('the rate limit', () => {
     return Number(await redis.client.zscore(keys.recentAttempts(id), attemptKey));
   }
 
-  it('admits as many attempts as it says, whoever asks at the same time', async () => {
+  it('admits as many attempts as it says, however many are asked for at the same time', async () => {
     const id = uniqueEndpointId();
     const answers = await Promise.all(Array.from({ length: 20 }, () => admit(id, limited)));
     expect(answers.filter(({ kind }) => kind === 'admitted')).toHaveLength(LIMIT);
     expect(answers.filter(({ kind }) => kind === 'rate_limited')).toHaveLength(20 - LIMIT);
   });
 
-  it('is one for each endpoint, and none where there is none', async () => {
+  it('is one for each endpoint, and absent without a setting', async () => {
     const id = uniqueEndpointId();
     for (let count = 0; count < LIMIT; count += 1) await admit(id, limited);
     expect(await admit(uniqueEndpointId(), limited)).toEqual(ADMITTED);
@@ -120,7 +120,7 @@ describe('the rate limit', () => {
     expect((await store.stand(id, 1)).rate.free).toBe(0);
   });
 
-  it('lets no newcomer go before those that wait for it, until nobody does any more', async () => {
+  it('lets no newcomer go before waiting ones, until none waits any more', async () => {
     const id = uniqueEndpointId();
     await admit(id, { rateLimit: 1, attemptKey: 'a' });
     await admit(id, { rateLimit: 1 });
@@ -308,7 +308,7 @@ describe('the order', () => {
     expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
   });
 
-  it('passes the turn once: whoever left before takes it from nobody', async () => {
+  it('passes the turn once: a delivery that left before takes it from no other', async () => {
     const id = uniqueEndpointId();
     await admit(id, { ...first, ordering: 'begin' });
     await store.leaveOrder(id, first.eventId);

@@ -66,7 +66,7 @@ describe('attempt tally', () => {
       });
     });
 
-    it('tells of each of these hours, the oldest first, and of no duration where none is known', () => {
+    it('gives each of these hours, the oldest first, and no duration where none is known', () => {
       const recent = recentAttempts({ hours, lastSuccessAt: 1, lastFailureAt: 1 }, NOON);
       const [first, ...others] = recent.hours;
       expect(recent.hours).toHaveLength(HOURS_KEPT);

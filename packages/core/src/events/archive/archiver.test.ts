@@ -203,7 +203,7 @@ it('runs until it is stopped, announces what goes wrong, and leaves no trace of 
   table.isAway = false;
   await signals.first('attempts.archived');
   expect(await stream.count()).toBe(0);
-  // Redis may have lost the stream, with all that it knew of those who take from it.
+  // Redis may have lost the stream, with its consumers.
   await redis.client.flushdb();
   await addAll([buildRecord()]);
   await table.untilStored(2);

@@ -50,7 +50,7 @@ describe('pg attempt table', () => {
     });
     afterEach(async () => {
       await table.close();
-      // After a test that killed it, be it that it failed.
+      // After a test that killed it, failed or not.
       await postgres.start();
     });
     afterAll(() => postgres.close());
@@ -153,7 +153,7 @@ describe('pg attempt table', () => {
     it.each([
       ['NUL', { response_body: 'a\0b' }],
       ['half a surrogate pair', { error: 'a\ud800b' }],
-      ['a time that is none', { accepted_at: 'teatime' }],
+      ['an invalid time', { accepted_at: 'teatime' }],
       ['nothing in the place of a name', { account_id: null }],
     ])('refuses a row with %s as a value, all others with it, and says why', async (_what, change) => {
       const result = await table.insert([buildRow({ number: 2 }), buildRow(change)]);
@@ -253,7 +253,7 @@ describe('attempt row', () => {
     return Object.entries(fields).flat();
   }
 
-  it('makes a row with a column for each thing that is on record of the attempt', () => {
+  it('makes a row with a column for each recorded fact of the attempt', () => {
     const attempt = buildAttempt({
       number: 2,
       trigger: 'manual',
