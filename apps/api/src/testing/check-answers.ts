@@ -7,7 +7,7 @@ import { createResponseCheck } from './check-response';
 const REQUEST_STARTED = 'http.server.request.start';
 
 /**
- * Compares what routes answer with the API's description, from now on. `stop` throws an Error with every
+ * Compare the responses of routes with the API's description, from now on. `stop` throws an Error with every
  * difference.
  */
 export function checkAnswers(): { stop(): void } {
@@ -57,7 +57,7 @@ function answerIn(response: Response, body: string) {
   };
 }
 
-// What Express has not touched has no locals.
+// A response that Express has not touched has no locals.
 function routeOf(response: Partial<Pick<Response, 'locals'>>): string | undefined {
   return response.locals && requestStateOf({ locals: response.locals })?.route;
 }

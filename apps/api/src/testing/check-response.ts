@@ -8,7 +8,7 @@ import { createDescriptionAjv, DESCRIPTION } from './description-ajv';
 
 export interface RecordedAnswer {
   readonly method: string;
-  /** Its path as the route writes it; `undefined` for what no route answered. */
+  /** Its path as the route writes it; `undefined` if no route responded. */
   readonly route: string | undefined;
   readonly status: number;
   readonly contentType: string | undefined;
@@ -16,7 +16,8 @@ export interface RecordedAnswer {
 }
 
 /**
- * Says what is not as the API's description says about an answer. Of what is no operation it says nothing.
+ * Give the differences between a response and the API's description. Responses outside of its operations are
+ * not checked.
  */
 export function createResponseCheck() {
   const operations = new Map(
@@ -57,7 +58,7 @@ function textsIn(body: string, contentType: string | undefined): readonly string
   return contentType === EVENTS_TYPE ? eventsIn(body) : [body];
 }
 
-// Comments and what is about the connection have no data.
+// Comments and lines about the connection have no data.
 function eventsIn(body: string): readonly string[] {
   const blocks = body.split('\n\n').map((block) =>
     Object.fromEntries(
@@ -72,7 +73,7 @@ function eventsIn(body: string): readonly string[] {
     .map(({ data, ...event }) => JSON.stringify({ ...event, data: JSON.parse(String(data)) }));
 }
 
-// A fault of ours can befall any operation; what a client brings about is named with each.
+// Any operation can meet a failure of the service; errors that a client causes are listed with each.
 function placeOf(description: Json, operation: readonly string[], status: number): readonly string[] {
   const place = [...operation, 'responses', String(status)];
   const isDescribed = memberAt(description, place) !== undefined;

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { Json } from '../openapi/operation';
 
-/** What the description is called in references. */
+/** The description's name in references. */
 export const DESCRIPTION = 'openapi';
 
 /** Validates by the schemas in the API's description. */

@@ -7,8 +7,8 @@ export interface Answer {
 }
 
 /**
- * The status, code and faults of an error, once its form was found to be the one that every error has (RFC
- * 9457).
+ * The status, code and validation errors of an error, once its form was found to be the one that every error
+ * has (RFC 9457).
  *
  * @throws Error when it has another form.
  */

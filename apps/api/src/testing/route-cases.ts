@@ -28,7 +28,7 @@ import type { Route } from '../http/route';
 import { answerListener } from '../routes/listeners';
 import { exchangePortalCode } from '../routes/portal-sessions';
 
-/** What an id in a route's path can belong to. */
+/** The kinds of ids in a route's path. */
 export type Resource =
   | 'webhook'
   | 'listener'
@@ -40,23 +40,23 @@ export type Resource =
   | 'account'
   | 'deadLetter';
 
-/** A route, and what tests of every route need to know of it. */
+/** A route, and the facts that tests of every route need. */
 export interface RouteCase {
   readonly method: Route['method'];
   readonly path: string;
   readonly scope: Route['scope'];
-  /** The path of one that belongs to nobody. */
+  /** The path of an object that belongs to no account. */
   readonly at?: string;
-  /** Whose id is in the path. */
+  /** The kind of the id in the path. */
   readonly of?: Resource;
   /** A body that it takes. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** Whether there need be none. */
   readonly mayLackBody?: true;
-  /** The answer to a request without a fault. */
+  /** The response to a valid request. */
   readonly status: number;
   readonly isList?: true;
-  /** What it needs to come to an end. */
+  /** The query that makes it end. */
   readonly query?: string;
   /** Beside those that are lists: whether it takes query parameters. */
   readonly takesQuery?: true;
@@ -79,7 +79,7 @@ const CUSTOM_TYPE = {
   updatedAt: 0,
 };
 
-/** What the listener is connected by that each account has. */
+/** The stream of each account's connected listener. */
 const LISTENER_STREAM = (answerListener.request.example as { readonly stream: string }).stream;
 
 /** Every route of the API, in the order of `routes/index.ts`. */
@@ -373,10 +373,10 @@ export const routeCases: readonly RouteCase[] = [
   },
 ];
 
-/** The ids of what an account has. */
+/** The ids of an account's objects. */
 export type Belongings = Readonly<Record<Resource, string>>;
 
-/** Creates an account and gives it one of everything; what belongs to nobody is there as well. */
+/** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
   const endpoint = buildEndpoint({ accountId });
   const listener = buildEndpoint({ accountId, listener: {} });
@@ -421,7 +421,7 @@ async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId):
   return deadLetterIdOf(DEAD_LETTERS_QUEUE, rejectedJobId(job));
 }
 
-/** Ids that are well formed, of what nobody has. */
+/** Well-formed ids of objects that nobody has. */
 export function unknownIds(): Belongings {
   const endpointId = uniqueEndpointId();
   return {

@@ -52,9 +52,7 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
   };
 }
 
-/**
- * The whole API, be it ready or not. Closing it fails when an answer was not as the API's description says.
- */
+/** The whole API, ready or not. Closing it fails when a response did not match the API's description. */
 export async function startApi(
   environment: Environment,
 ): Promise<Pick<TestApi, 'url' | 'signals' | 'close'>> {
@@ -82,7 +80,7 @@ export async function startApi(
   };
 }
 
-/** What an orchestrator does before it sends requests. */
+/** An orchestrator's check before it sends requests. */
 export async function untilReady(url: string): Promise<void> {
   while ((await fetch(`${url}/readyz`)).status !== 200);
 }

@@ -24,7 +24,7 @@ export interface Issue {
 }
 
 export interface IssuedApiKey {
-  /** What the client sends. It is not stored: this is the only time that it can be shown. */
+  /** The key as the client sends it. It is not stored: this is the only time that it can be shown. */
   readonly key: string;
   readonly apiKey: ApiKey;
 }

@@ -21,7 +21,7 @@ export interface RateStanding {
   readonly limitOf: 'key' | 'account';
   readonly allowance: Allowance;
   readonly isWithin: boolean;
-  /** What is left in this window, as far as this process knows. */
+  /** The rest of this window's allowance, as far as this process knows. */
   readonly remaining: number;
   readonly resetsInMs: number;
 }

@@ -178,9 +178,9 @@ async function conclude(
 }
 
 /**
- * Says what an attempt was like, and that the delivery has come to its end if it has.
+ * Announce an attempt, and the end of its delivery if it has ended.
  *
- * @param decision `undefined`: another worker has gone on with the delivery.
+ * @param decision `undefined`: another worker has continued the delivery.
  */
 function announceAttempt(
   context: DeliverContext,

@@ -18,10 +18,7 @@ export interface PersistOptions {
   readonly everyMs?: number;
 }
 
-/**
- * Do for a delivery what nothing else would do, and what its job must not be run again for, until it
- * succeeds.
- */
+/** Complete work for a delivery that nothing else would do, and that its job must not repeat. */
 export async function persistFor<Result>(
   { emit }: PersistContext,
   delivery: DeliveryParts,

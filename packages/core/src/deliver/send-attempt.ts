@@ -120,7 +120,7 @@ function toAttempt(
 }
 
 /**
- * What an attempt's result means. Delivered is 200 to 299 and nothing else: a redirect is not followed, an
+ * Judge an attempt's result. Delivered is 200 to 299 and nothing else: a redirect is not followed, and an
  * informational response is not an acceptance.
  */
 export function judgeResult(result: SentResult): AttemptOutcome {

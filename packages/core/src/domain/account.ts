@@ -45,7 +45,7 @@ export function isThere(account: Account | undefined): account is Account {
 // oxlint-disable-next-line no-control-regex -- it is to find them
 const NO_CONTROL_CHARACTERS = /^[^\x00-\x1f\x7f-\x9f]*$/;
 
-/** What people call an account or a key, without the white space around it. */
+/** The name of an account or a key for people, without the white space around it. */
 export const displayNameSchema = textSchema(100)
   .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
   .regex(/\S/, 'must not be empty')
@@ -140,7 +140,7 @@ export const portalSessionSchema = z.object({
   codeExpiresAt: z.number(),
   /** The first moment at which it no longer counts. */
   expiresAt: z.number(),
-  /** What it counts as of what its account stores. Older ones lack it, and count as nothing. */
+  /** Its share of the account's usage. Older sessions lack it, and count 0. */
   bytes: z.number().optional(),
 });
 export type PortalSession = Readonly<z.infer<typeof portalSessionSchema>>;

@@ -38,7 +38,10 @@ export const CLOUD_METADATA: readonly string[] = [
   'fd20:ce::254/128', // Google
 ];
 
-/** What no webhook may reach in IPv4: the IANA special-purpose registry, multicast and reserved ranges. */
+/**
+ * The IPv4 ranges that no webhook may reach: the IANA special-purpose registry, multicast and reserved
+ * ranges.
+ */
 export const REFUSED_IPV4: readonly Refusal[] = [
   ['0.0.0.0/8', 'unspecified'], // RFC 791
   ['10.0.0.0/8', 'private'], // RFC 1918

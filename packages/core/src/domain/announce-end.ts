@@ -16,9 +16,9 @@ export interface EndedDelivery extends DeliveryParts {
 }
 
 /**
- * Says that a delivery has come to its end, and how long after it began.
+ * Announce that a delivery has ended, and how long after it began.
  *
- * @param begunAt when its event was accepted or somebody requested it, if known.
+ * @param begunAt when its event was accepted or the delivery was requested, if known.
  */
 export function announceEnd(
   { clock, emit }: AnnounceEndContext,

@@ -96,15 +96,15 @@ function membersAs(form: Form, nameOf: (name: SettingName) => string = (name) =>
   return Object.fromEntries([...schemas].map(([name, { [form]: schema }]) => [nameOf(name), schema]));
 }
 
-/** What clients may send; `null` in a patch takes it away. */
+/** The members of requests; `null` in a patch removes one. */
 export const sentSettings = membersAs('sent') as { readonly [Name in SettingName]: SchemaOf<Name, 'sent'> };
 
-/** What clients get. */
+/** The members of responses. */
 export const shownSettings = membersAs('shown') as {
   readonly [Name in SettingName]: SchemaOf<Name, 'shown'>;
 };
 
-/** What stands in a record of an endpoint, by the names in code. */
+/** The members of an endpoint's record, by their names in code. */
 export const storedSettings = membersAs('stored', camelCase) as {
   readonly [Name in SettingName as CamelCase<Name>]: SchemaOf<Name, 'stored'>;
 };

@@ -5,7 +5,7 @@ const usageKinds = ['events', 'deliveries', 'answers', 'replays', 'sessions'] as
 export type UsageKind = (typeof usageKinds)[number];
 
 /**
- * What Redis needs for an event beside its body: its key, its entry in the account's list, the list of its
+ * The space in Redis for an event beside its body: its key, its entry in the account's list, the list of its
  * webhooks, the claim of an id that a client chose.
  */
 export const EVENT_BYTES = 600;
@@ -27,7 +27,7 @@ export const API_KEY_BYTES = 512;
 /** For a portal session, beside its page's settings. */
 export const PORTAL_SESSION_BYTES = 1_024;
 
-/** A change of what an account stores. */
+/** A change of an account's usage. */
 export interface UsageChange {
   readonly kind: UsageKind;
   /** Below 0 for data that is removed before its time. */
@@ -36,10 +36,10 @@ export interface UsageChange {
   readonly lapsesAt: number;
 }
 
-/** Count what an account has just stored, for as long as its history is kept. */
+/** Count newly stored data of an account, for as long as its history is kept. */
 export type NoteUsage = (accountId: AccountId, kind: UsageKind, bytes: number) => void;
 
-/** What an account stores, and how much it may. */
+/** An account's usage and its quota. */
 export interface AccountUsage {
   readonly usedBytes: number;
   /** `undefined`: unlimited. */

@@ -149,8 +149,8 @@ export class EventStore {
   /**
    * Remove an event's payload. Its id stays taken for as long as it would have been. Idempotent.
    *
-   * @param queued what is known of one that is on its way to be saved: it will find its id taken.
-   * @returns whether there is such an event.
+   * @param queued the head of an event that is about to be saved: the save will find its id taken.
+   * @returns whether such an event exists.
    */
   async erasePayload(
     accountId: AccountId,

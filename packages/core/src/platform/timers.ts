@@ -127,8 +127,7 @@ export function repeatUntilDone(action: () => Promise<void>): Repetition {
 }
 
 /**
- * What was read is good for a while, for all who ask: however many they are, it is read once. What could not
- * be read is not kept.
+ * A reading is shared by all callers for a while, however many they are. A failed one is not kept.
  *
  * @param now milliseconds, of a clock that never jumps.
  */
@@ -165,7 +164,7 @@ export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   }
 }
 
-/** Stops one after the other, in the order given: whatever takes in work first, what it needs last. */
+/** Stop parts one after the other, in the given order: sources of work first, their dependencies last. */
 export async function stopInOrder(
   parts: readonly Stoppable[],
   onFailure: (name: string, error: unknown) => void,

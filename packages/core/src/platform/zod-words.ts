@@ -24,7 +24,7 @@ function describe(issue: Issue): string {
     case 'invalid_key':
       return issue.issues.map(({ message }) => message).join('; ');
     case 'unrecognized_keys':
-      // A line for each: `faultsOf` makes a fault of each.
+      // A line for each: `validationErrorsOf` makes an error of each.
       return issue.keys
         .slice(0, MOST_TOLD)
         .map((key) => describeUnknown(key, issue.inst))

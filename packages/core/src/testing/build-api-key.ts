@@ -3,9 +3,9 @@ import { type ApiKey, hashKey, scopes } from '../domain/account';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedApiKey {
-  /** What the client sends. */
+  /** The key as the client sends it. */
   readonly key: string;
-  /** What is stored. */
+  /** The stored record. */
   readonly record: ApiKey;
 }
 

@@ -5,7 +5,7 @@ import { systemClock } from '../platform/clock';
 import type { ReadEventJobContext } from '../publish/read-event-job';
 
 export interface ReadContextOptions extends Partial<Pick<ReadEventJobContext, 'maxEventBytes' | 'clock'>> {
-  /** What an operator has added. */
+  /** The types that an operator has added. */
   readonly eventTypes?: readonly Pick<CustomEventType, 'name' | 'schema'>[];
 }
 

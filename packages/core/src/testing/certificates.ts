@@ -1,6 +1,6 @@
 /**
- * Certificates with which nobody can call anybody, since nobody trusts them: node:crypto can read
- * certificates, but not make them. Made by OpenSSL, to last for a hundred years where nothing else is said.
+ * Certificates that are useless for attacks, since nobody trusts them: node:crypto can read certificates, but
+ * not make them. Made by OpenSSL, and valid for a hundred years unless a comment says otherwise.
  */
 export const clientCertificate = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUCgAwIBAgIBATAKBggqhkjOPQQDAjArMQ4wDAYDVQQKDAVUZXN0czEZ

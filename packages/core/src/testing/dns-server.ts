@@ -30,7 +30,7 @@ const HEADER_BYTES = 12;
 const POINTER_TO_QUESTION = 0xc00c;
 const CLASS_INTERNET = 1;
 
-/** A name server on this machine (RFC 1035, over UDP) that says what it is told to. */
+/** A name server on this machine (RFC 1035, over UDP) with the given responses. */
 export async function startDnsServer(
   answer: (name: string, type: RecordType) => DnsAnswer,
 ): Promise<DnsServer> {

@@ -26,9 +26,7 @@ export function startTcpServer(onConnection: (socket: Socket) => void): Promise<
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
-/**
- * A port that nobody listens on, and that stays so: for a server that is started, killed and started again.
- */
+/** A port without a server, which stays so: for a server that is started, killed and started again. */
 export async function findClosedPort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);

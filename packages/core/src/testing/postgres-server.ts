@@ -77,7 +77,7 @@ export class PostgresServer {
     }
   }
 
-  /** Stops it and removes what it held. */
+  /** Stop it and remove its data. */
   async close(): Promise<void> {
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });

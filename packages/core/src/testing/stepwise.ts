@@ -10,7 +10,7 @@ export class Stepwise {
   #goOn: (value: unknown) => void = () => {};
   #hasArrived: () => void = () => {};
 
-  /** Resolves when the work stands at its first place, or is over. @throws what the work throws. */
+  /** Resolves when the work pauses for the first time, or is over. @throws the work's error. */
   async start(work: () => Promise<void>): Promise<void> {
     await this.#until(() => {
       work()
@@ -24,7 +24,7 @@ export class Stepwise {
     });
   }
 
-  /** For the work: stands still. Gives what the step is given. */
+  /** For the work: pause. Gives the value passed to `step`. */
   async pause(at: string): Promise<unknown> {
     this.at = at;
     return await new Promise((resolve) => {
@@ -44,7 +44,7 @@ export class Stepwise {
     };
   }
 
-  /** Resolves when the work stands at its next place, or is over. @throws what the work throws. */
+  /** Resolves when the work pauses next, or is over. @throws the work's error. */
   async step(value?: unknown): Promise<void> {
     await this.#until(() => this.#goOn(value));
   }

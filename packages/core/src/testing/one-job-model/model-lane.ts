@@ -11,7 +11,7 @@ import { openTestRedis } from '../test-redis';
 import { testRetention } from '../test-retention';
 import { PUT_OFF_MS, startProcess } from './model-run';
 
-// Longer than any test: time passes when the model says so. BullMQ goes by the real clock.
+// Longer than any test: time passes when the model says so. BullMQ uses the real clock.
 const LOCK_MS = 3_600_000;
 const MANY = 1_000_000;
 

@@ -18,7 +18,7 @@ const MIN_COMMANDS = 6;
 const MAX_COMMANDS = 22;
 const STRICT_SHARE = 0.3;
 const ONE_DELIVERY_SHARE = 0.5;
-// Most of what can go wrong begins with a delivery that is held.
+// Most failures begin with a held delivery.
 const DISABLED_SHARE = 0.4;
 const CLOSED_SHARE = 0.55;
 const TAKEN_OVER_SHARE = 0.65;
