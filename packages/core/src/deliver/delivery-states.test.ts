@@ -107,9 +107,7 @@ async function check(model: Model, real: Real): Promise<void> {
   expect(counts).toMatchObject({ total: 1, [status]: 1 });
 }
 
-/**
- * What a worker puts on record, whatever other workers have: so it is when two believe to own the delivery.
- */
+/** A worker's record, whatever other workers have: two may believe to own the delivery. */
 function appends(name: string, fact: (number: number) => DeliveryFact, change: (model: Model) => void): Step {
   return {
     check: () => true,
@@ -156,8 +154,7 @@ const steps = [
   constant<Step>({
     check: () => true,
     async run(model, real) {
-      // Two workers at the same moment: each attempt is on record, in whichever order, and delivered stays
-      // delivered.
+      // Two workers at the same moment: each attempt is recorded, in any order, and delivered stays delivered.
       await Promise.all([
         real.append(attempted({})(model.attempts + 1)),
         real.append(accepted(model.attempts + 1)),

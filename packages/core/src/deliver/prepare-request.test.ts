@@ -272,8 +272,7 @@ describe('sign', () => {
     });
   });
 
-  // An HMAC can be made with an empty key, so whoever forgets to set the variable would take what anybody
-  // signs.
+  // An HMAC can be made with an empty key: a receiver without its variable would accept any signature.
   describe('an empty secret', () => {
     it.each(['', ' \n', 'whsec_', 'whsec_ '])('is a mistake that is named, for %j', (secret) => {
       expect(() => signBody(secret, VECTOR.body)).toThrow(/^The secret to sign with is empty/);

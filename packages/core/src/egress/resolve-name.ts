@@ -38,8 +38,8 @@ const MAX_ADDRESSES = 16;
 const SYSTEM_TTL_SECONDS = 5;
 
 /**
- * Asks the name servers, not the system: the system's look-up holds one of four threads while it waits, so a
- * few receivers with a slow name server would keep all the others waiting. Internal names, which only the
+ * Ask the name servers, not the system: the system's lookup holds one of four threads while it waits, so a
+ * few receivers with a slow name server would keep all others waiting. Internal names, which only the
  * system knows, are the exception.
  */
 export async function lookUpName(

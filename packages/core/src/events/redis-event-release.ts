@@ -20,7 +20,7 @@ export interface EventReleaserOptions {
 
 /**
  * An event that is being fanned out may enter one list, and leave it again, before its other receivers are
- * known. That takes a second at most. A body is removed only after twice this time.
+ * known. That takes a second at most. A body is removed in the second turn after its event was pruned.
  */
 const LET_GO_EVERY_MS = 10_000;
 /** Released with one command: a fraction of a millisecond in Redis. */

@@ -169,8 +169,8 @@ describe('an account that is erased', () => {
     await expect(accounts.create({ id: acme.id })).rejects.toMatchObject({ code: 'conflict' });
 
     for (let i = 0; i < 100; i += 1) clock();
-    const anew = await accounts.create({ id: acme.id });
-    expect(await accounts.read(acme.id)).toEqual(anew);
+    const again = await accounts.create({ id: acme.id });
+    expect(await accounts.read(acme.id)).toEqual(again);
     expect(await accountStore.isErased(acme.id)).toBe(false);
   });
 

@@ -15,7 +15,7 @@ const NOW = 1_700_000_000_000;
 const { willClose, closeAll } = createClosables();
 let redis: TestRedis;
 let queue: Queue;
-let horizon: OldestEvents;
+let oldestEvents: OldestEvents;
 let now: number;
 const shard = { prefix: 'bull' };
 const newId = createNewId(() => now);
@@ -23,7 +23,7 @@ beforeEach(async () => {
   now = NOW;
   redis = willClose(await openTestRedis());
   queue = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client }));
-  horizon = new OldestEvents(redis.client, oneShard('bull'));
+  oldestEvents = new OldestEvents(redis.client, oneShard('bull'));
 });
 afterEach(closeAll);
 
@@ -52,15 +52,15 @@ async function takeNext(): Promise<void> {
 
 it('has nothing older when the queue is empty, or holds what is younger', async () => {
   const head = accept();
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
   await enqueue(accept());
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it('does not mistake the event itself for an older one', async () => {
   const head = accept();
   await enqueue(head);
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it('sees an older one that waits, behind and before younger ones', async () => {
@@ -68,7 +68,7 @@ it('sees an older one that waits, behind and before younger ones', async () => {
   await enqueue(accept());
   await enqueue(older);
   await enqueue(accept());
-  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
 });
 
 it('sees an older one of the same millisecond by its id', async () => {
@@ -76,8 +76,8 @@ it('sees an older one of the same millisecond by its id', async () => {
   const head = { ...older, id: newId('evt') as EventId };
   await enqueue(older);
   await enqueue(head);
-  expect(await horizon.hasOlder(head)).toBe(true);
-  expect(await horizon.hasOlder(older)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(older)).toBe(false);
 });
 
 it('sees an older one that a worker runs, dead or alive', async () => {
@@ -86,20 +86,20 @@ it('sees an older one that a worker runs, dead or alive', async () => {
   await takeNext();
   await enqueue(accept());
   expect(await queue.getActiveCount()).toBe(1);
-  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
 });
 
 it('sees an older one on a queue that is paused', async () => {
   const [older, head] = [accept(), accept()];
   await queue.pause();
   await enqueue(older);
-  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
 });
 
 it('leaves other accounts alone', async () => {
   const [others, head] = [accept(uniqueAccountId()), accept()];
   await enqueue(others);
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it.each([
@@ -109,57 +109,57 @@ it.each([
 ])('goes by when a job under an id of its own was added: %s', async (_when, offsetMs, expected) => {
   const head = accept();
   await queue.add('brief.created', {}, { timestamp: head.acceptedAt + offsetMs });
-  expect(await horizon.hasOlder(head)).toBe(expected);
+  expect(await oldestEvents.hasOlder(head)).toBe(expected);
 });
 
 it('goes by time also for an event whose id its producer made', async () => {
   const older = accept();
   const head = { ...accept(), id: 'order-17' as EventId };
   await enqueue(accept());
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
   await enqueue(older);
-  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
 });
 
 it('sees an older one that has a priority', async () => {
   const head = accept();
   await queue.add('brief.created', {}, { timestamp: NOW, priority: 7 });
-  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
 });
 
 it('does not wait for what a producer has put off', async () => {
   const head = accept();
   await queue.add('brief.created', {}, { timestamp: NOW, delay: 3_600_000 });
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it('sees an older one that was put back, until it is done', async () => {
   const [older, head] = [accept(), accept()];
   const jobId = eventJobId(older.accountId, older.id);
   await queue.add('brief.created', {}, { jobId, timestamp: older.acceptedAt, delay: 1_000 });
-  expect(await horizon.hasOlder(head)).toBe(false);
-  await horizon.notePutBack(shard, jobId, older.acceptedAt);
-  expect(await horizon.hasOlder(head)).toBe(true);
-  expect(await horizon.hasOlder(older)).toBe(false);
-  await horizon.forgetPutBack(shard, jobId);
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
+  await oldestEvents.notePutBack(shard, jobId, older.acceptedAt);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder(older)).toBe(false);
+  await oldestEvents.forgetPutBack(shard, jobId);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it('does not wait for one that was put back and then taken away', async () => {
   const [older, head] = [accept(), accept()];
-  await horizon.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
-  expect(await horizon.hasOlder(head)).toBe(false);
+  await oldestEvents.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 it('does not wait for one that was put back and then failed for good', async () => {
   const [older, head] = [accept(), accept()];
   await enqueue(older);
-  await horizon.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
+  await oldestEvents.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
   const worker = willClose(new Worker(EVENTS_QUEUE, null, { connection: redis.client, autorun: false }));
   const job = await worker.getNextJob('a-worker');
   await job?.moveToFailed(new Error('No luck.'), 'a-worker');
   expect(await queue.getFailedCount()).toBe(1);
-  expect(await horizon.hasOlder(head)).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
 describe('where more are in the fair order than it looks at', () => {
@@ -178,20 +178,20 @@ describe('where more are in the fair order than it looks at', () => {
 
   it('does not wait for others’ events', async () => {
     await enqueueInOrder(many(600, uniqueAccountId()));
-    expect(await horizon.hasOlder(accept())).toBe(false);
+    expect(await oldestEvents.hasOlder(accept())).toBe(false);
   });
 
   it('assumes an older one if the account has some behind those', async () => {
     const [older, head] = [accept(), accept()];
     await enqueueInOrder([...crowd(600), older]);
-    expect(await horizon.hasOlder(head)).toBe(true);
+    expect(await oldestEvents.hasOlder(head)).toBe(true);
   });
 
   // Or a delivery would be held for as long as its account goes on publishing.
   it('does not wait for the account’s younger ones, of which it sees the first', async () => {
     const head = accept();
     await enqueueInOrder(many(600));
-    expect(await horizon.hasOlder(head)).toBe(false);
+    expect(await oldestEvents.hasOlder(head)).toBe(false);
   });
 });
 
@@ -205,6 +205,6 @@ it('assumes an older one where more wait than it reads, and all that it reads ar
     opts: { jobId: eventJobId(others, id), timestamp: acceptedAt },
   }));
   await queue.addBulk(jobs);
-  expect(await horizon.hasOlder(head)).toBe(true);
-  expect(await horizon.hasOlder({ ...head, id: 'evt_0' as EventId, acceptedAt: NOW })).toBe(false);
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
+  expect(await oldestEvents.hasOlder({ ...head, id: 'evt_0' as EventId, acceptedAt: NOW })).toBe(false);
 });

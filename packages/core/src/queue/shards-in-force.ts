@@ -46,7 +46,7 @@ export class ShardsInForce implements QueueShards {
   #served: readonly QueueShard[] = [];
   #unserved = { shards: '', times: 0 };
   #onShards: OnShards = () => [];
-  readonly #timer = new WakeUpTimer(() => this.#lookNow());
+  readonly #timer = new WakeUpTimer(() => this.#readNow());
   #hasToldWanted = false;
   #failures = 0;
 
@@ -116,7 +116,7 @@ export class ShardsInForce implements QueueShards {
     return others.filter(({ since }) => since < inForce.since).map(({ count }) => this.#layoutOf(count));
   }
 
-  async #lookNow(): Promise<void> {
+  async #readNow(): Promise<void> {
     const { wanted, emit } = this.options;
     const startedAt = steadyClock();
     try {
