@@ -14,7 +14,7 @@ export interface Output {
 export interface Cli {
   readonly output: Output;
   /** Connects for as long as `action` takes. */
-  withContext(action: (context: AdminContext) => Promise<void>): Promise<void>;
+  readonly withContext: (action: (context: AdminContext) => Promise<void>) => Promise<void>;
 }
 
 /** The command line can't be understood; the message says which part of it. */

@@ -119,7 +119,7 @@ interface DeadLetterAct {
   readonly description: string;
   /** What was done, as a sentence begins with it and as a member of JSON. */
   readonly done: readonly [sentence: string, member: string];
-  act(context: AdminContext, id: DeadLetterId): Promise<void>;
+  readonly act: (context: AdminContext, id: DeadLetterId) => Promise<void>;
 }
 
 const flagsSchema = z.object({ all: z.boolean().default(false), queue: queueSchema, json: jsonSchema });

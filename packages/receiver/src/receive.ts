@@ -15,7 +15,7 @@ export const DEFAULT_MAX_BYTES = 1_310_720;
 export interface IncomingWebhook {
   readonly headers: RequestHeaders;
   /** @throws BodyTooLong for one of more than `maxBytes`. */
-  readBody(maxBytes: number): RawBody | Promise<RawBody>;
+  readonly readBody: (maxBytes: number) => RawBody | Promise<RawBody>;
 }
 
 /** Gives what answers a request: verifies it, has its handler called, and never throws. */

@@ -4,9 +4,9 @@ import type { Registry } from 'prom-client';
 
 export interface ProbeOptions {
   /** Whether requests can be served right now. */
-  isReady(): Promise<boolean>;
+  readonly isReady: () => Promise<boolean>;
   /** The name of a connection to Redis that is unusable and not retried any more, if there is one. */
-  stuckConnection(): string | undefined;
+  readonly stuckConnection: () => string | undefined;
   readonly registry: Registry;
 }
 

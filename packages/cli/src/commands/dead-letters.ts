@@ -63,7 +63,7 @@ interface Act {
   readonly question: string;
   /** What was done: as a sentence begins with it, and as a member of JSON. */
   readonly done: readonly [sentence: string, member: string];
-  run(client: Client, id: string): Promise<unknown>;
+  readonly run: (client: Client, id: string) => Promise<unknown>;
 }
 
 const REDRIVE: Act = {

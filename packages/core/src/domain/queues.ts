@@ -14,7 +14,7 @@ export interface QueueLayout {
   /** In a fixed order that begins with the first shard. */
   readonly shards: readonly QueueShard[];
   /** Where the deliveries of an endpoint, or the events of an account, belong. */
-  shardOf(id: string): QueueShard;
+  readonly shardOf: (id: string) => QueueShard;
 }
 
 /**

@@ -44,7 +44,7 @@ const ENTRY_BYTES = 300;
 export interface AccountSubscriptions {
   subscribedTo(type: string): TypeSubscribers;
   /** The filter of a subscriber, compiled on first use. */
-  compiled(filter: string): PayloadFilter;
+  readonly compiled: (filter: string) => PayloadFilter;
   /** The account's endpoints among these. */
   presentOf(ids: readonly EndpointId[]): readonly Subscriber[];
 }

@@ -183,9 +183,9 @@ const LENGTH_CHARACTERS_A_UNIT = 16;
 /** Counts the work of a check. */
 export interface WorkMeter {
   /** Call it before each check. */
-  begin(): void;
+  readonly begin: () => void;
   /** @throws TooMuchWork when it exceeds the bound of a check. */
-  spend(units: number): void;
+  readonly spend: (units: number) => void;
 }
 
 class TooMuchWork extends Error {

@@ -4,7 +4,7 @@ import { answerWithin } from './timers';
 export interface Connection {
   /** Aborts when either side closes it. */
   readonly signal: AbortSignal;
-  close(): void;
+  readonly close: () => void;
 }
 
 /**

@@ -97,6 +97,7 @@ function gatherWritesOf(node: Redis): void {
 }
 
 function gatherWrites(stream: Duplex): void {
+  // oxlint-disable-next-line typescript/unbound-method -- called on the stream, below
   const write = stream.write;
   let isGathering = false;
   const flush = () => {
