@@ -1,6 +1,6 @@
 import { signalSamples } from '../testing/signal-samples';
-import { uniqueEndpointId } from '../testing/unique-ids';
-import { Backlog, changesOf, isTold, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { Backlog, ChangeFeed, changesOf, isTold, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
 import { type Change, changeSchema } from './redis-change-store';
 
 describe('backlog', () => {
@@ -97,4 +97,37 @@ describe('changes of signal', () => {
     const tooMany = [...receivers, { id: uniqueEndpointId() }];
     expect(changesOf({ ...fannedOut, receivers: tooMany }, NOW)).toBe('too_many');
   });
+});
+
+describe('change feed', () => {
+  // Between the end of a run and the moment when the next one may begin there are a few turns of promises.
+  it.each(Array.from({ length: 12 }, (_, turns) => turns))(
+    'writes a change that comes %i turns after the last one was written',
+    async (turns) => {
+      const accountId = uniqueAccountId();
+      const created = { ...signalSamples['endpoint.created'], accountId };
+      let written = 0;
+      let isWritten = () => {};
+      const both = new Promise<void>((resolve) => (isWritten = resolve));
+      const feed = new ChangeFeed({
+        changeStore: {
+          readWatched: async () => [accountId],
+          async append() {
+            written += 1;
+            if (written === 2) return isWritten();
+            let turn = Promise.resolve();
+            for (let i = 0; i < turns; i += 1) turn = turn.then(() => {});
+            void turn.then(() => feed.listen(created));
+          },
+        },
+        gatherMs: 1,
+        clock: Date.now,
+        emit: () => {},
+      });
+      feed.listen(created);
+      await both;
+      expect(written).toBe(2);
+      await feed.stop();
+    },
+  );
 });

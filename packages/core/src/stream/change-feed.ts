@@ -43,6 +43,8 @@ export class ChangeFeed {
   readonly #due = new Set<AccountId>();
   // One run at a time: changes during a run are gathered, within bounds.
   readonly #timer = new WakeUpTimer(() => this.#workAndGoOn());
+  /** Whether a run is due or active. */
+  #isScheduled = false;
 
   constructor(private readonly options: ChangeFeedOptions) {}
 
@@ -52,7 +54,7 @@ export class ChangeFeed {
     if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
-    if (this.#undecided.length > 0) this.#workSoon();
+    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
   };
 
   /** Write the rest, unless Redis is away. */
@@ -74,18 +76,23 @@ export class ChangeFeed {
     if (changes === 'too_many') backlog.overflow();
     else backlog.add(changes, steadyClock());
     this.#due.add(signal.accountId);
-    this.#workSoon();
+    this.#workIn(this.options.gatherMs);
   }
 
   // Changes after a failure wait for the next try.
-  #workSoon(): void {
-    if (this.#timer.isIdle) this.#timer.wakeUpIn(this.options.gatherMs);
+  #workIn(delayMs: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#timer.wakeUpIn(delayMs);
   }
 
   async #workAndGoOn(): Promise<void> {
     const isDone = await this.#work();
-    if (this.#undecided.length + this.#due.size === 0) return;
-    this.#timer.wakeUpIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+    // In the same step as the check: a signal between the two would wait for the next one.
+    this.#isScheduled = false;
+    if (this.#undecided.length + this.#due.size > 0) {
+      this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+    }
   }
 
   /** Give whether Redis did what it was asked for. */

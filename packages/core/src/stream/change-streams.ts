@@ -92,7 +92,8 @@ export class ChangeStreams {
     this.#accounts.set(accountId, account);
     const reader = new ChangeReader(options);
     account.add(reader);
-    if (this.#timer.isIdle) this.#timer.wakeUpIn(0);
+    // A read that is just ending may have found no reader.
+    this.#timer.wakeUpIn(this.#timer.isIdle ? 0 : READ_EVERY_MS);
     return reader;
   }
 
