@@ -115,15 +115,17 @@ describe('change feed', () => {
           async append() {
             written += 1;
             if (written === 2) return isWritten();
-            let turn = Promise.resolve();
-            for (let i = 0; i < turns; i += 1) turn = turn.then(() => {});
-            void turn.then(() => feed.listen(created));
+            void listenAfter(turns);
           },
         },
         gatherMs: 1,
         clock: Date.now,
         emit: () => {},
       });
+      const listenAfter = async (count: number) => {
+        for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+        feed.listen(created);
+      };
       feed.listen(created);
       await both;
       expect(written).toBe(2);
