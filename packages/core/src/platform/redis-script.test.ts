@@ -5,7 +5,15 @@ import { createClosables } from '../testing/closables';
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { asOne, createInOrder, defineScript, oneByOne, ScriptBatch, type Step } from './redis-script';
+import {
+  asOne,
+  createInOrder,
+  defineGuard,
+  defineScript,
+  type InOrder,
+  oneByOne,
+  type Step,
+} from './redis-script';
 
 describe('redis script', () => {
   // Of its own: what others have on it would be forgotten, too.
@@ -70,38 +78,6 @@ describe('redis script', () => {
     await expect(run([key], [])).rejects.toThrow('OOM no');
     expect(await redis.client.get(key)).toBe('2');
     expect(commands).toEqual(['evalsha', 'eval', 'evalsha']);
-  });
-
-  describe('a batch', () => {
-    const REPLY = defineScript('return {KEYS[1], ARGV[1], #KEYS, #ARGV}');
-    const NOTHING = defineScript('return nil');
-
-    it('gives each call its own keys, arguments and reply, in the order of the calls', async () => {
-      const batch = new ScriptBatch();
-      const replies = Promise.all([
-        REPLY(batch, ['a'], ['one', 2]),
-        NOTHING(batch, ['unused'], []),
-        REPLY(batch, ['b', 'c'], ['three']),
-      ]);
-      await batch.sendTo(redis.client);
-      expect(await replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
-    });
-
-    it('fails all its calls with what one of them answers as an error', async () => {
-      const batch = new ScriptBatch();
-      const refuse = defineScript(`return redis.error_reply('NO such thing')`);
-      const outcomes = Promise.allSettled([REPLY(batch, [], ['a']), refuse(batch, [], [])]);
-      await batch.sendTo(redis.client);
-      for (const outcome of await outcomes) {
-        expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'NO such thing' } });
-      }
-    });
-
-    it('refuses a call that comes after it was sent, rather than to forget it', async () => {
-      const batch = new ScriptBatch();
-      await batch.sendTo(redis.client);
-      await expect(REPLY(batch, [], [])).rejects.toThrow('after its batch was sent');
-    });
   });
 });
 
@@ -231,6 +207,137 @@ describe('redis in order', () => {
       );
       await expect(createInOrder(client)(appending)).rejects.toThrow('WRONGTYPE');
       expect(await Promise.all(NAMES.map((name) => client.exists(name)))).toEqual([1, 1, 0, 0]);
+    });
+  });
+
+  describe('a turn of the event loop', () => {
+    const REPLY = defineScript('return {KEYS[1], ARGV[1], #KEYS, #ARGV}');
+    const NOTHING = defineScript('return nil');
+    const ADD = defineScript(`return redis.call('SADD', KEYS[1], ARGV[1])`);
+    const APPEND = defineScript(`return redis.call('APPEND', KEYS[1], ARGV[1])`);
+
+    async function arrange() {
+      const { client } = willClose(await openTestRedis());
+      const sent: string[] = [];
+      const { sendCommand } = client;
+      client.sendCommand = function noteCommand(command, ...rest) {
+        sent.push(command.name);
+        return sendCommand.call(client, command, ...rest);
+      };
+      return { client, sent, inOrder: createInOrder(client) };
+    }
+
+    it('is one command for all callers, and gives each call its own keys, arguments and reply', async () => {
+      const { inOrder, sent } = await arrange();
+      const replies: unknown[] = [];
+      const note = (reply: Promise<unknown>) => reply.then((one) => replies.push(one));
+      const units = [
+        [
+          (target) => note(REPLY(target, ['a'], ['one', 2])),
+          (target) => note(NOTHING(target, ['unused'], [])),
+        ],
+        [(target) => note(REPLY(target, ['b', 'c'], ['three']))],
+      ] satisfies Step[][];
+      for (let round = 0; round < 2; round += 1) {
+        sent.length = 0;
+        replies.length = 0;
+        expect(await Promise.all(units.map(inOrder))).toEqual([true, true]);
+        expect(replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
+      }
+      expect(sent).toEqual(['evalsha']);
+    });
+
+    it('leaves the others alone when one fails because of the data that it finds', async () => {
+      const { client, inOrder } = await arrange();
+      await client.set('text', 'x');
+      const outcomes = await Promise.allSettled([
+        inOrder([(target) => APPEND(target, ['first'], ['1'])]),
+        inOrder([
+          (target) => ADD(target, ['text'], ['member']),
+          (target) => APPEND(target, ['never'], ['much', 'more']),
+        ]),
+        inOrder([(target) => APPEND(target, ['last'], ['22'])]),
+      ]);
+      expect(outcomes).toMatchObject([
+        { status: 'fulfilled' },
+        { status: 'rejected', reason: { message: expect.stringMatching(/^WRONGTYPE/) } },
+        { status: 'fulfilled' },
+      ]);
+      expect(await client.mget('first', 'never', 'last')).toEqual(['1', null, '22']);
+    });
+
+    it('fails as a whole when Redis refuses to write', async () => {
+      const server = willClose(await startRedisServer());
+      const { client } = willClose(await openTestRedis(server.url));
+      await server.fillUp(0);
+      const inOrder = createInOrder(client);
+      const append = (key: string) => inOrder([(target) => APPEND(target, [key], ['x'.repeat(9_000)])]);
+      for (const outcome of await Promise.allSettled(['a', 'b'].map(append))) {
+        expect(outcome).toMatchObject({ reason: { message: expect.stringMatching(/^OOM/) } });
+      }
+    });
+
+    it('sends what is too much for one script in several, and loses nothing', async () => {
+      const { client, inOrder, sent } = await arrange();
+      const members = Array.from({ length: 900 }, (_none, i) => `member ${i}`);
+      await Promise.all(
+        members.map((member) =>
+          inOrder([
+            (target) => ADD(target, ['set'], [member]),
+            (target) => REPLY(target, ['key'], ['a', 'b', 'c']),
+          ]),
+        ),
+      );
+      expect(await client.scard('set')).toBe(members.length);
+      expect(sent.filter((name) => name === 'evalsha').length).toBeGreaterThan(1);
+    });
+
+    it('runs also with more arguments than Lua unpacks at once', async () => {
+      const { inOrder } = await arrange();
+      const count = defineScript('return {#ARGV, ARGV[1], ARGV[#ARGV]}');
+      const args = Array.from({ length: 9_000 }, (_none, i) => i);
+      let reply: unknown;
+      await inOrder([(target) => count(target, [], args).then((one) => (reply = one))]);
+      expect(reply).toEqual([9_000, '0', '8999']);
+    });
+  });
+
+  describe.each([
+    ['as one', asOne],
+    ['one by one', oneByOne],
+  ])('a guard, %s', (_how, open: (redis: Redis) => InOrder) => {
+    const IS_EQUAL = defineGuard(`
+      local found = redis.call('GET', KEYS[1])
+      if found ~= ARGV[1] then return {0, found} end
+      return {1}`);
+    const IS_THERE = defineGuard(`return redis.call('EXISTS', KEYS[1])`);
+    const SET_IT = defineScript(`return redis.call('SET', KEYS[1], ARGV[1])`);
+
+    it('keeps the steps after it from running, and those of nobody else', async () => {
+      const { client } = willClose(await openTestRedis());
+      const inOrder = open(client);
+      await client.set('version', '2');
+      const replies: unknown[] = [];
+      const publish = (version: string, name: string) =>
+        inOrder([
+          (target) => IS_EQUAL(target, ['version'], [version]).then((reply) => replies.push(reply)),
+          (target) => SET_IT(target, [name], ['x']),
+          (target) => SET_IT(target, [`${name} listed`], ['x']),
+        ]);
+      expect(await Promise.all([publish('1', 'old'), publish('2', 'new')])).toEqual([false, true]);
+      expect(replies).toEqual(expect.arrayContaining([[0, '2'], [1]]));
+      expect(await client.mget('old', 'old listed', 'new', 'new listed')).toEqual([null, null, 'x', 'x']);
+    });
+
+    it('may come between the steps: what was before it has taken effect', async () => {
+      const { client } = willClose(await openTestRedis());
+      const isWhole = await open(client)([
+        (target) => SET_IT(target, ['before'], ['x']),
+        (target) => IS_THERE(target, ['nothing'], []),
+        (target) => SET_IT(target, ['after'], ['x']),
+      ]);
+      expect(isWhole).toBe(false);
+      expect(await client.mget('before', 'after')).toEqual(['x', null]);
     });
   });
 

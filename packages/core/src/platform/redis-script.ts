@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { Cluster } from 'ioredis';
+import { Cluster, ReplyError } from 'ioredis';
 import type { RedisClient } from './redis-connect';
 
-/** The target of a script: Redis, or a batch that goes there later. */
-export type ScriptTarget = RedisClient | ScriptBatch;
+/** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
+export type ScriptTarget = RedisClient | ScriptUnit;
 
 /** Run a script over keys that share one hash tag. Numbers are passed as texts. */
 export type RunScript = (
@@ -15,27 +15,105 @@ export type RunScript = (
 interface Script {
   readonly text: string;
   readonly digest: string;
+  /** Whether a reply of 0, or one that begins with 0, keeps the later steps of its unit from running. */
+  readonly isGuard: boolean;
+  /** Scripts that run together are in the order of their definition. */
+  readonly number: number;
 }
+
+let definedScripts = 0;
 
 /** A script that is called by its digest: its text is sent only to a server that does not know it yet. */
 export function defineScript(text: string): RunScript {
-  const digest = createHash('sha1').update(text).digest('hex');
-  const script = { text, digest };
+  return runnerOf(toScript(text, false));
+}
+
+/**
+ * A script that decides whether the steps after it run: not if it replies with 0, or with a list that begins
+ * with 0.
+ */
+export function defineGuard(text: string): RunScript {
+  return runnerOf(toScript(text, true));
+}
+
+function toScript(text: string, isGuard: boolean): Script {
+  definedScripts += 1;
+  return { text, digest: createHash('sha1').update(text).digest('hex'), isGuard, number: definedScripts };
+}
+
+function runnerOf(script: Script): RunScript {
   return async function runScript(target, keys, args) {
-    if (target instanceof ScriptBatch) return await target.add(script, keys, args);
-    const parameters = [...keys, ...args.map(String)];
-    try {
-      return await target.evalsha(digest, keys.length, ...parameters);
-    } catch (error) {
-      if (!isUnknownScript(error)) throw error;
-      return await target.eval(text, keys.length, ...parameters);
-    }
+    if (target instanceof ScriptUnit) return await target.add(script, keys, args);
+    return await run(target, script, keys.length, [...keys, ...args.map(String)]);
   };
+}
+
+async function run(
+  redis: RedisClient,
+  { text, digest }: Pick<Script, 'text' | 'digest'>,
+  keyCount: number,
+  parameters: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await redis.evalsha(digest, keyCount, ...parameters);
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error;
+    return await redis.eval(text, keyCount, ...parameters);
+  }
 }
 
 // The first word of Redis' reply is its code.
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+/** Call its scripts on the target, before it waits for anything. */
+export type Step = (target: ScriptTarget) => Promise<unknown>;
+
+/**
+ * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
+ * breaks off. Resolves with whether all ran: not when a guard kept the later ones from it.
+ */
+export type InOrder = (steps: readonly Step[]) => Promise<boolean>;
+
+/**
+ * One server runs all steps as one script: nothing comes between them, neither a crash nor a lack of memory.
+ * The steps of all callers of one turn of the event loop go there as one command. In a Cluster, where each
+ * node has its own keys, each step waits for those before.
+ */
+export function createInOrder(redis: RedisClient): InOrder {
+  return redis instanceof Cluster ? oneByOne(redis) : asOne(redis);
+}
+
+export function asOne(redis: RedisClient): InOrder {
+  const turn = new ScriptTurn(redis);
+  return async function takeAsOne(steps) {
+    const unit = new ScriptUnit();
+    const begun = steps.map((step) => {
+      const result = step(unit);
+      // It is awaited below, maybe after it has failed.
+      result.catch(() => {});
+      return { result, callsSoFar: unit.calls.length };
+    });
+    const settled = await turn.send(unit);
+    const ran = begun.filter(({ callsSoFar }) => callsSoFar <= settled);
+    await Promise.all(ran.map(({ result }) => result));
+    return ran.length === begun.length;
+  };
+}
+
+export function oneByOne(redis: RedisClient): InOrder {
+  return async function takeOneByOne(steps) {
+    for (const step of steps) {
+      const unit = new ScriptUnit();
+      const result = step(unit);
+      result.catch(() => {});
+      const goesOn = await unit.runEach(redis);
+      await result;
+      if (!goesOn) return false;
+    }
+    return true;
+  };
 }
 
 interface Call {
@@ -49,106 +127,205 @@ interface Call {
 /**
  * Calls of scripts that Redis runs as one, in their order: all of them take effect or, when it can't accept
  * them, none. If a call fails because of the data it finds, those before it have taken effect and those after
- * it have not. Not for a Cluster, whose scripts see one node.
+ * it have not. Those behind a guard that stops them never settle.
  */
-export class ScriptBatch {
-  readonly #calls: Call[] = [];
-  #isSent = false;
+export class ScriptUnit {
+  readonly calls: Call[] = [];
+  #isClosed = false;
+  #parameters = 0;
 
-  /** Resolves with the script's reply once the batch was sent. @throws Error when it was sent before. */
+  /** How many keys and arguments its calls have. */
+  get parameters(): number {
+    return this.#parameters;
+  }
+
+  /** Resolves with the script's reply. @throws Error when the unit is on its way. */
   add(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    if (this.#isSent) throw new Error('A script was called after its batch was sent.');
-    return new Promise((resolve, reject) => this.#calls.push({ script, keys, args, resolve, reject }));
+    if (this.#isClosed) throw new Error('A script was called after its unit was sent.');
+    this.#parameters += keys.length + args.length;
+    return new Promise((resolve, reject) => this.calls.push({ script, keys, args, resolve, reject }));
   }
 
-  /** If it fails, all its calls fail with the same error. */
-  async sendTo(redis: RedisClient): Promise<void> {
-    this.#isSent = true;
-    const calls = this.#calls;
-    if (calls.length === 0) return;
-    const scripts = new Map<Script, number>();
-    const counts: number[] = [calls.length];
-    const allKeys: string[] = [];
-    const allArgs: (string | number)[] = [];
-    for (const { script, keys, args } of calls) {
-      const place = scripts.get(script) ?? scripts.size;
-      scripts.set(script, place);
-      counts.push(place, keys.length, args.length);
-      allKeys.push(...keys);
-      allArgs.push(...args);
-    }
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Run each call by itself. Gives whether no guard stops what comes after. */
+  async runEach(redis: RedisClient): Promise<boolean> {
+    this.close();
+    const runs = this.calls.map(async ({ script, keys, args, resolve, reject }) => {
+      try {
+        const reply = await run(redis, script, keys.length, [...keys, ...args.map(String)]);
+        resolve(reply);
+        return !(script.isGuard && isStop(reply));
+      } catch (error) {
+        reject(error);
+        return false;
+      }
+    });
+    return (await Promise.all(runs)).every(Boolean);
+  }
+
+  /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
+  settle([error, ...replies]: readonly unknown[]): void {
+    if (error !== null) return this.fail(new ReplyError(String(error)));
+    for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
+  }
+
+  fail(error: unknown): void {
+    for (const { reject } of this.calls) reject(error);
+  }
+}
+
+function isStop(reply: unknown): boolean {
+  const first: unknown = Array.isArray(reply) ? reply[0] : reply;
+  return first === 0 || first === null;
+}
+
+// Redis serves nobody else while a script runs: this many take it a millisecond or two.
+const MOST_PARAMETERS = 2_000;
+
+interface Sending {
+  readonly unit: ScriptUnit;
+  /** Called with how many of its calls have been settled, the first ones. */
+  readonly settled: (calls: number) => void;
+}
+
+/**
+ * What a process asks of Redis in one turn of the event loop: one script, and one reply. The units know
+ * nothing of each other: one that fails because of the data that it finds leaves the others alone.
+ */
+class ScriptTurn {
+  #units: Sending[] = [];
+  #parameters = 0;
+  /** All that this process has ever sent, so that the text of the script changes a few times only. */
+  readonly #scripts = new Set<Script>();
+  #joined: Joined | undefined;
+
+  constructor(private readonly redis: RedisClient) {}
+
+  /** Resolves with how many of its calls have been settled, the first ones. */
+  send(unit: ScriptUnit): Promise<number> {
+    unit.close();
+    if (unit.calls.length === 0) return Promise.resolve(0);
+    if (this.#units.length === 0) setImmediate(this.#flush);
+    else if (this.#parameters + unit.parameters > MOST_PARAMETERS) this.#flush();
+    this.#parameters += unit.parameters;
+    return new Promise((settled) => this.#units.push({ unit, settled }));
+  }
+
+  readonly #flush = (): void => {
+    const units = this.#units;
+    this.#units = [];
+    this.#parameters = 0;
+    void this.#sendAll(units);
+  };
+
+  async #sendAll(units: readonly Sending[]): Promise<void> {
+    if (units.length === 0) return;
+    const joined = this.#joinedFor(units);
+    const { keys, parameters } = parametersOf(units, joined);
     try {
-      const run = joined([...scripts.keys()]);
-      const replies = (await run(redis, allKeys, [...counts, ...allArgs])) as readonly unknown[];
-      for (const [i, { resolve }] of calls.entries()) resolve(replies[i]);
+      const replies = (await run(this.redis, joined, keys, parameters)) as readonly unknown[][];
+      for (const [i, { unit, settled }] of units.entries()) {
+        const reply = replies[i] ?? [];
+        unit.settle(reply);
+        settled(reply[0] === null ? reply.length - 1 : unit.calls.length);
+      }
     } catch (error) {
-      for (const { reject } of calls) reject(error);
+      for (const { unit, settled } of units) {
+        unit.fail(error);
+        settled(unit.calls.length);
+      }
     }
+  }
+
+  #joinedFor(units: readonly Sending[]): Joined {
+    const before = this.#scripts.size;
+    for (const { unit } of units) for (const { script } of unit.calls) this.#scripts.add(script);
+    if (this.#joined && this.#scripts.size === before) return this.#joined;
+    this.#joined = join([...this.#scripts].toSorted((a, b) => a.number - b.number));
+    return this.#joined;
   }
 }
 
-// One for each order in which scripts come first: a handful.
-const joinedScripts = new Map<string, RunScript>();
-
-function joined(scripts: readonly Script[]): RunScript {
-  const name = scripts.map(({ digest }) => digest).join();
-  const known = joinedScripts.get(name);
-  if (known) return known;
-  const functions = scripts.map(({ text }) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
-  const script = defineScript(joinedText(functions));
-  joinedScripts.set(name, script);
-  return script;
+interface Joined extends Pick<Script, 'text' | 'digest'> {
+  readonly places: ReadonlyMap<Script, number>;
 }
 
-// ARGV: how many calls; which script, how many keys and arguments of each; then the arguments of all.
-function joinedText(functions: string): string {
+function join(scripts: readonly Script[]): Joined {
+  const functions = scripts.map(({ text }) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
+  const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
+  const text = joinedText(functions, guards);
+  const digest = createHash('sha1').update(text).digest('hex');
+  return { text, digest, places: new Map(scripts.map((script, i) => [script, i + 1])) };
+}
+
+/** The parameters of the joined script: see `joinedText`. */
+function parametersOf(
+  units: readonly Sending[],
+  { places }: Joined,
+): { readonly keys: number; readonly parameters: readonly (string | number)[] } {
+  const allKeys: string[] = [];
+  const head: number[] = [];
+  const allArgs: (string | number)[] = [];
+  for (const { unit } of units) {
+    head.push(unit.calls.length);
+    for (const { script, keys, args } of unit.calls) {
+      head.push(places.get(script) ?? 0, keys.length, args.length);
+      for (const key of keys) allKeys.push(key);
+      for (const arg of args) allArgs.push(arg);
+    }
+  }
+  const parameters = [...allKeys, units.length, head.length + 3, ...head, ...allArgs];
+  return { keys: allKeys.length, parameters };
+}
+
+// KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
+// many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
+// Gives for each unit its error or false, and then the reply of each call that has run. When Redis itself
+// refuses to write, nothing was written: that is the error of all.
+function joinedText(functions: string, guards: string): string {
   return `
-  local scripts = {${functions}}
+  local scripts, guards = {${functions}}, {${guards}}
+  local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
+  local at, key, arg = 3, 1, tonumber(ARGV[2])
   local function part_of(list, from, count)
+    if count < 4000 then return {unpack(list, from, from + count - 1)} end
     local part = {}
-    for i = 1, count do part[i] = list[from + i] end
+    for i = 1, count do part[i] = list[from + i - 1] end
     return part
   end
-  local calls, replies = tonumber(ARGV[1]), {}
-  local key, arg = 0, 1 + 3 * calls
-  for call = 1, calls do
-    local script = scripts[tonumber(ARGV[3 * call - 1]) + 1]
-    local key_count, arg_count = tonumber(ARGV[3 * call]), tonumber(ARGV[3 * call + 1])
-    local reply = script(part_of(KEYS, key, key_count), part_of(ARGV, arg, arg_count))
-    if type(reply) == 'table' and reply.err then return reply end
-    replies[call] = reply or false
-    key, arg = key + key_count, arg + arg_count
+  local function run(calls, replies)
+    for call = 1, calls do
+      local script, keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+      local my_keys, my_args = part_of(KEYS, key, keys), part_of(ARGV, arg, args)
+      at, key, arg = at + 3, key + keys, arg + args
+      local reply = scripts[script](my_keys, my_args)
+      local first = reply
+      if type(reply) == 'table' then
+        if reply.err then error(reply) end
+        first = reply[1]
+      end
+      replies[call + 1] = reply or false
+      if guards[script] and (first == 0 or not first) then return end
+    end
   end
-  return replies`;
-}
-
-/** Call its scripts on the target, before it waits for anything. */
-export type Step = (target: ScriptTarget) => Promise<unknown>;
-
-/**
- * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
- * breaks off.
- */
-export type InOrder = (steps: readonly Step[]) => Promise<void>;
-
-/**
- * One server runs all steps as one script: nothing comes between them, neither a crash nor a lack of memory.
- * In a Cluster, where each node has its own keys, each step waits for those before.
- */
-export function createInOrder(redis: RedisClient): InOrder {
-  return redis instanceof Cluster ? oneByOne(redis) : asOne(redis);
-}
-
-export function asOne(redis: RedisClient): InOrder {
-  return async function takeAsOne(steps) {
-    const batch = new ScriptBatch();
-    const taken = steps.map((step) => step(batch));
-    await Promise.all([batch.sendTo(redis), ...taken]);
-  };
-}
-
-export function oneByOne(redis: RedisClient): InOrder {
-  return async function takeOneByOne(steps) {
-    for (const step of steps) await step(redis);
-  };
+  local all = {}
+  for unit = 1, tonumber(ARGV[1]) do
+    local calls, replies = tonumber(ARGV[at]), {false}
+    at = at + 1
+    local next_unit = at + 3 * calls
+    local ok, err = pcall(run, calls, replies)
+    if not ok then
+      local text = type(err) == 'table' and err.err or tostring(err)
+      if refusals[string.match(text, '^%u+')] then return {err = text} end
+      replies = {text}
+    end
+    while at < next_unit do
+      key, arg, at = key + tonumber(ARGV[at + 1]), arg + tonumber(ARGV[at + 2]), at + 3
+    end
+    all[unit] = replies
+  end
+  return all`;
 }
