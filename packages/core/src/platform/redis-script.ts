@@ -168,7 +168,7 @@ export class ScriptUnit {
 
   /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
   settle([error, ...replies]: readonly unknown[]): void {
-    if (error !== null) return this.fail(new ReplyError(String(error)));
+    if (error !== null) return this.fail(new ReplyError(error as string));
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
   }
 
