@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { type Figure, judge, printVerdicts } from '../path/compare';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
-import { median, printTable } from '../report';
 import type { SuiteOptions } from '../suite';
 import { dataOf, EVENT_TYPE } from '../traffic/events';
 import { type Progress, ReceiverProcess } from '../traffic/receiver';
@@ -49,19 +49,19 @@ export async function runDrainSuite(options: SuiteOptions): Promise<void> {
       process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${rate} deliveries/s\n`);
     }
   }
-  const row = (label: string, figure: keyof DrainFigures) => {
-    const [theirs, ours] = [plain, service].map((each) =>
-      median((results.get(each) ?? []).map((figures) => figures[figure])),
-    ) as [number, number];
-    return [label, theirs.toFixed(0), ours.toFixed(0), (ours / theirs).toFixed(2)];
-  };
-  printTable(`Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`, [
-    ['', plain.name, service.name, 'ratio'],
-    row('deliveries per second', 'deliveriesPerSecond'),
-    row('worker CPU per delivery, µs', 'workerMicros'),
-    row('Redis CPU per delivery, µs', 'redisMicros'),
-  ]);
+  const [theirs = [], ours = []] = [plain, service].map((each) => results.get(each));
+  printVerdicts(
+    `Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`,
+    judge(drainFigures, theirs, ours),
+    [plain.name, service.name],
+  );
 }
+
+const drainFigures: readonly Figure<DrainFigures>[] = [
+  { name: 'deliveries per second', of: (r) => r.deliveriesPerSecond, kind: 'ratio', atLeast: 1.2 },
+  { name: 'worker CPU per delivery, µs', of: (r) => r.workerMicros, kind: 'ratio' },
+  { name: 'Redis CPU per delivery, µs', of: (r) => r.redisMicros, kind: 'ratio' },
+];
 
 async function drain({ script, fill: fillFor }: Contender, deliveries: number): Promise<DrainFigures> {
   const redis = await RedisProcess.start();

@@ -79,11 +79,12 @@ function judgeFigure(
 }
 
 /** The figures of both beside each other, with their aims. */
-export function printVerdicts(title: string, verdicts: readonly Verdict[]): void {
-  printTable(title, [
-    ['', plainContender.name, 'this service', 'ratio', 'aim', 'met'],
-    ...verdicts.map(toRow),
-  ]);
+export function printVerdicts(
+  title: string,
+  verdicts: readonly Verdict[],
+  [plain, service] = [plainContender.name, 'this service'],
+): void {
+  printTable(title, [['', plain, service, 'ratio', 'aim', 'met'], ...verdicts.map(toRow)]);
 }
 
 function toRow({ name, plain, service, value, aim, met }: Verdict): string[] {
