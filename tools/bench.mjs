@@ -13,11 +13,47 @@ import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
 
+const USAGE = `Usage: npm run bench [-- NAME …] [options]
+
+All benchmarks, or those that are named: path, drain, burst, tenants, scale, history, scrape, portal.
+
+  --short             a quick look instead of figures to rely on
+  --rounds N          how often each measurement is made
+  --deliveries N      how many are loaded, or events published
+  --scene NAME        one scene alone, of burst, tenants, scale, history
+  --seconds N         tenants: how long an attack lasts
+  --shards N          burst: how many the queues are split over
+  --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale at a time
+  --build DIR         measures the build of another checkout; of the same
+
+Of path:
+
+  --scenes NAME,…     what cases cost the service beside its plain case: retry, bodies, rate-limited, strict, filtered,
+                      own-types, pushed, batch, fan-out; or all
+  --receivers         receivers that take their time: all scenes that have aims
+  --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
+  --webhooks N,…      how many webhooks the events are spread over
+  --busy N,…          how many processes beside it use all the processor time that they get
+  --kill-worker       one of two workers is killed
+  --idempotency-keys  an Idempotency-Key of its own for each request of ours
+  --profile DIR       no figures: CPU profiles`;
+
+const args = process.argv.slice(2);
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
 
 try {
+  if (args.includes('--help')) process.stdout.write(`${USAGE}\n`);
+  else await run();
+} catch (error) {
+  say('bench', describeError(group.failure.aborted ? group.failure.reason : error));
+  process.exitCode = 1;
+} finally {
+  await group.stop(stop.insisted);
+}
+
+async function run() {
   await installDependencies({ signal });
   say('setup', 'compiling (tsc -b bench)');
   if ((await runInForeground([installedProgram('tsc'), '-b', 'bench'], { signal })) !== 0) {
@@ -26,12 +62,7 @@ try {
   await buildPortal({ signal });
   const { TEST_REDIS_URL, ...server } = await provideTestRedis(group, signal);
   process.exitCode = await runInForeground(
-    [process.execPath, join(projectFolder, 'bench/dist/main.js'), ...process.argv.slice(2)],
+    [process.execPath, join(projectFolder, 'bench/dist/main.js'), ...args],
     { env: { ...process.env, ...server, BENCH_REDIS_URL: TEST_REDIS_URL } },
   );
-} catch (error) {
-  say('bench', describeError(group.failure.aborted ? group.failure.reason : error));
-  process.exitCode = 1;
-} finally {
-  await group.stop(stop.insisted);
 }

@@ -1,13 +1,6 @@
 /**
- * The benchmarks: `npm run bench` for all of them, `npm run bench -- drain` for one, `--short` for a quick look.
- * `--deliveries 200000` is for how many are loaded, `--rounds 1` for how often it is measured, `--scene hanging` for one
- * scene alone, where that can be chosen, `--seconds 10` for how long an attack of `tenants` lasts, `--shards 3` for how
- * many `burst` splits the queues over. `--json FILE` writes the figures of the one benchmark that is named, and
- * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
- * `path` has scenes: `--receiver-ms 200 --webhooks 1,20,1000 --busy 6` measures each combination of what the lists name,
- * `--receivers` those that have aims, and `--kill-worker` the end of one of two workers. `--idempotency-keys` sends one with
- * each request to publish.
- * BENCH_REDIS_URL names a Redis of their own, which they empty.
+ * The benchmarks, by their names; `tools/bench.mjs` says which options there are. BENCH_REDIS_URL names a Redis of their
+ * own, which they empty.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -32,7 +25,7 @@ const suites = {
 };
 
 // Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'burst', 'tenants', 'scale'];
+const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale'];
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {
@@ -51,6 +44,7 @@ async function main(): Promise<void> {
       webhooks: { type: 'string' },
       busy: { type: 'string' },
       receivers: { type: 'boolean', default: false },
+      scenes: { type: 'string' },
       'idempotency-keys': { type: 'boolean', default: false },
       'kill-worker': { type: 'boolean', default: false },
     },
@@ -86,6 +80,7 @@ async function main(): Promise<void> {
       ...(values.webhooks === undefined ? {} : { webhooks: numbersOf(values.webhooks) }),
       ...(values.busy === undefined ? {} : { busy: numbersOf(values.busy) }),
       receivers: values.receivers,
+      ...(values.scenes === undefined ? {} : { scenes: values.scenes.split(',') }),
       idempotencyKeys: values['idempotency-keys'],
       killWorker: values['kill-worker'],
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),

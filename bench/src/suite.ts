@@ -25,6 +25,8 @@ export interface SuiteOptions {
   readonly busy?: readonly number[];
   /** Measures `path` with all the receivers that its aims are about. */
   readonly receivers?: boolean;
+  /** The cases of `path` whose own cost is measured. */
+  readonly scenes?: readonly string[];
   /** Measures `path` with two workers, of which one is killed. */
   readonly killWorker?: boolean;
   /** Measures `path` with an Idempotency-Key of its own for each request. */

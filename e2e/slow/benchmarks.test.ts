@@ -83,6 +83,31 @@ it('runs the scenes of slow receivers, in their short form, and writes the figur
   expect(stdout).toContain('receivers of 20 ± 10 ms, 3 webhooks, 1 busy process');
 }, 180_000);
 
+it('runs cases of the service beside its plain one, in their short form, and writes the figures of each', async () => {
+  const { stdout, json } = await runPath(['--short', '--deliveries', '100', '--scenes', 'retry,batch']);
+  const { scenes } = json as { scenes: (PathScene & { readonly name: string })[] };
+
+  expect(scenes.map(({ name }) => name)).toEqual(['retry', 'batch']);
+  for (const { ratios, raw } of scenes) {
+    expect(ratios).toContainEqual(
+      expect.objectContaining({
+        name: expect.stringMatching(/^CPU per (event|attempt), all/),
+        met: expect.any(Boolean),
+      }),
+    );
+    for (const { deliveredPerSecond } of [...raw.plain, ...raw.service])
+      expect(deliveredPerSecond).toBeGreaterThan(0);
+  }
+  expect(stdout).toContain('retry: 50 webhooks, each event is answered with 500 once');
+}, 180_000);
+
+it('says which cases there are when it is asked for another one', async () => {
+  await expect(runPath(['--scenes', 'speed'])).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there are: retry, bodies'),
+  });
+});
+
 it('kills one of two workers, in the short form, and says when its share was taken over', async () => {
   const { json } = await runPath(['--short', '--kill-worker', '--busy', '1']);
   const { ratios, raw, ...scene } = json as PathScene;

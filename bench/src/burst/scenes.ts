@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Queue } from 'bullmq';
-import { dataOf, EVENT_TYPE, micros } from '../traffic/events';
+import { EVENT_TYPE, micros } from '../traffic/events';
+import { pushEvents } from '../traffic/push-events';
 import type { Behaviour } from '../traffic/receiver';
 import type { Batch } from '../traffic/sender';
 import { addAccount, inBatches, publishAll, secondsSince, type World } from './world';
@@ -243,8 +243,6 @@ interface QueueOptions {
   readonly limitSeconds: number;
 }
 
-const CHUNK = 500;
-
 /** A producer of the house pushes events straight onto the queue, past the API. */
 function queueScene({ events, limitSeconds }: QueueOptions): Scene {
   return {
@@ -255,17 +253,7 @@ function queueScene({ events, limitSeconds }: QueueOptions): Scene {
       await addAccount(world, 'pushed', receiver.urlOf('ok', 'pushed'));
       return async () => {
         const startedAt = performance.now();
-        const queue = new Queue('events', { connection: { url: redis.url } });
-        for (let start = 0; start < events; start += CHUNK) {
-          const numbers = Array.from({ length: Math.min(CHUNK, events - start) }, (_, i) => start + i);
-          await queue.addBulk(
-            numbers.map((event) => ({
-              name: EVENT_TYPE,
-              data: { account_id: 'pushed', type: EVENT_TYPE, data: dataOf(event) },
-            })),
-          );
-        }
-        await queue.close();
+        await pushEvents({ redisUrl: redis.url, accountId: 'pushed', firstEvent: 0, events });
         const pushedInS = secondsSince(startedAt);
         await receiver.waitFor('pushed', events, limitSeconds * 1_000);
         const received = await receiver.count('pushed');

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type Figure, judge, printVerdicts } from '../path/compare';
+import { type Figure, inRounds, judge, printVerdicts } from '../path/compare';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
+import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { dataOf, EVENT_TYPE } from '../traffic/events';
 import { type Progress, ReceiverProcess } from '../traffic/receiver';
@@ -27,34 +28,32 @@ const plain: Contender = {
   script: join(__dirname, 'plain-worker.js'),
   fill: fillPlainly,
 };
-const service: Contender = {
-  name: 'this service',
-  script: join(__dirname, '../../../apps/worker/dist/main.js'),
-  fill,
-};
+
+function serviceOf(build: string): Contender {
+  return { name: 'this service', script: join(build, 'apps/worker/dist/main.js'), fill };
+}
 
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
 export async function runDrainSuite(options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? (options.short ? 1 : ROUNDS);
   const deliveries = options.deliveries ?? (options.short ? DELIVERIES_SHORT : DELIVERIES);
-  const results = new Map<Contender, DrainFigures[]>([
-    [plain, []],
-    [service, []],
+  const service = serviceOf(options.build);
+  const raw = await inRounds({
+    rounds,
+    sides: [plain, service],
+    measure: async (contenders) => {
+      const results: DrainFigures[] = [];
+      for (const contender of contenders) results.push(await drain(contender, deliveries));
+      return results;
+    },
+    inShort: ({ deliveriesPerSecond }) => `${Math.round(deliveriesPerSecond)} deliveries/s`,
+  });
+  const ratios = judge(drainFigures, raw.plain, raw.service);
+  printVerdicts(`Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`, ratios, [
+    plain.name,
+    service.name,
   ]);
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const [contender, list] of results) {
-      const figures = await drain(contender, deliveries);
-      list.push(figures);
-      const rate = Math.round(figures.deliveriesPerSecond);
-      process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${rate} deliveries/s\n`);
-    }
-  }
-  const [theirs = [], ours = []] = [plain, service].map((each) => results.get(each));
-  printVerdicts(
-    `Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`,
-    judge(drainFigures, theirs, ours),
-    [plain.name, service.name],
-  );
+  await writeJson(options.json, { ratios, raw });
 }
 
 const drainFigures: readonly Figure<DrainFigures>[] = [
@@ -62,6 +61,11 @@ const drainFigures: readonly Figure<DrainFigures>[] = [
   { name: 'worker CPU per delivery, µs', of: (r) => r.workerMicros, kind: 'ratio' },
   { name: 'Redis CPU per delivery, µs', of: (r) => r.redisMicros, kind: 'ratio' },
 ];
+
+/** What this service's worker makes of a queue that is full of so many deliveries. */
+export async function drainService(build: string, deliveries: number): Promise<DrainFigures> {
+  return await drain(serviceOf(build), deliveries);
+}
 
 async function drain({ script, fill: fillFor }: Contender, deliveries: number): Promise<DrainFigures> {
   const redis = await RedisProcess.start();

@@ -1,6 +1,6 @@
 /** This service beside the hand-rolled pair: measured in turn, and held against what is aimed at. */
 import { median, printTable } from '../report';
-import { type PathContender, plainContender } from './stage';
+import { plainContender } from './stage';
 
 /** What was measured of both, round by round. */
 export interface Measured<Figures> {
@@ -8,27 +8,31 @@ export interface Measured<Figures> {
   readonly service: readonly Figures[];
 }
 
-export interface RoundsOptions<Figures> {
+export interface RoundsOptions<Side, Figures> {
   readonly rounds: number;
-  readonly service: PathContender;
-  /** Gives the figures of these contenders, in their order. */
-  readonly measure: (contenders: readonly PathContender[]) => Promise<readonly Figures[]>;
+  /** What the service is held against, and the service. */
+  readonly sides: readonly [Side, Side];
+  /** Gives the figures of these sides, in their order. */
+  readonly measure: (sides: readonly Side[]) => Promise<readonly Figures[]>;
   /** What is told of each while the rest is measured. */
   readonly inShort: (figures: Figures) => string;
 }
 
-/** Measures the hand-rolled pair and the service again and again. */
-export async function inRounds<Figures>(options: RoundsOptions<Figures>): Promise<Measured<Figures>> {
-  const { rounds, service, measure, inShort } = options;
+/** Measures both again and again. */
+export async function inRounds<Side extends { readonly name: string }, Figures>(
+  options: RoundsOptions<Side, Figures>,
+): Promise<Measured<Figures>> {
+  const { rounds, sides, measure, inShort } = options;
+  const [plain, service] = sides;
   const plainFigures: Figures[] = [];
   const serviceFigures: Figures[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     // The machine's moods even out when neither is always the first.
-    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
+    const order = round % 2 === 1 ? sides : [service, plain];
     for (const [i, figures] of (await measure(order)).entries()) {
-      const contender = order[i] ?? service;
-      (contender === plainContender ? plainFigures : serviceFigures).push(figures);
-      process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${inShort(figures)}\n`);
+      const side = order[i] ?? service;
+      (side === plain ? plainFigures : serviceFigures).push(figures);
+      process.stderr.write(`  round ${round} of ${rounds}: ${side.name}, ${inShort(figures)}\n`);
     }
   }
   return { plain: plainFigures, service: serviceFigures };

@@ -5,8 +5,9 @@ import type { SuiteOptions } from '../suite';
 import { inRounds, judge, printVerdicts } from './compare';
 import { runKilledWorker } from './killed-worker';
 import { inShort, measurePaths, measureSaturated, type PathSize, pathFigures } from './measure';
+import { runOwnScenes } from './own-scenes';
 import { runScenes, scenesOf } from './scenes';
-import { onStage, type PathContender, type StageOptions, serviceContender } from './stage';
+import { onStage, type PathContender, plainContender, type StageOptions, serviceContender } from './stage';
 
 const SIZE: PathSize = { saturatedEvents: 10_000, steadySeconds: 20, idleSeconds: 10 };
 const SHORT_SIZE: PathSize = { saturatedEvents: 2_000, steadySeconds: 5, idleSeconds: 3 };
@@ -26,13 +27,22 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
     await runKilledWorker(options);
     return;
   }
+  if (options.scenes) {
+    await runOwnScenes(options);
+    return;
+  }
   if (scenes.length > 0) {
     await runScenes(scenes, options);
     return;
   }
   const rounds = options.rounds ?? (short ? 1 : 3);
   const measure = (contenders: readonly PathContender[]) => measurePaths(contenders, size);
-  const raw = await inRounds({ rounds, service, measure, inShort: ({ saturated }) => inShort(saturated) });
+  const raw = await inRounds({
+    rounds,
+    sides: [plainContender, service],
+    measure,
+    inShort: ({ saturated }) => inShort(saturated),
+  });
   const verdicts = judge(pathFigures, raw.plain, raw.service);
   printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
   await writeJson(json, { ratios: verdicts, raw });

@@ -4,7 +4,7 @@ import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { type Arrivals, firstArrivals, type Latency, micros, summarise } from '../traffic/events';
 import { type Figure, inRounds, judge, printVerdicts } from './compare';
-import { besideBusyProcesses, onStage, STREAM, type Stage, serviceContender } from './stage';
+import { besideBusyProcesses, onStage, plainContender, STREAM, type Stage, serviceContender } from './stage';
 
 interface KillFigures {
   /** Of events that were sent in the second half of the time before. */
@@ -88,7 +88,7 @@ export async function runKilledWorker(options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? 1;
   const raw = await inRounds({
     rounds,
-    service: serviceContender(options),
+    sides: [plainContender, serviceContender(options)],
     measure: async (contenders) => {
       const results: KillFigures[] = [];
       for (const contender of contenders)

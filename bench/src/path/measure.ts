@@ -257,20 +257,24 @@ const LIMIT_MS = 300_000;
 /** Gives when each event was sent, in microseconds. */
 type Publish = (firstEvent: number) => Promise<readonly number[]>;
 
-/**
- * So many requests at once, each followed by the next one.
- * @param beside processes of the measurement that are no others.
- */
+export interface LoadOptions {
+  /** Processes of the measurement that are no others. */
+  readonly beside?: readonly { readonly pid: number }[];
+  /** How many webhooks get each event. Then what is given for each event is for each delivery. */
+  readonly deliveriesEach?: number;
+}
+
+/** So many requests at once, each followed by the next one. */
 export async function measureSaturated(
   stage: Stage,
   events: number,
-  beside: readonly { readonly pid: number }[] = [],
+  options: LoadOptions = {},
 ): Promise<LoadFigures> {
   const { sender, pair } = stage;
   return await measureLoad(
     stage,
     (firstEvent) => sender.publish({ target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
-    beside,
+    options,
   );
 }
 
@@ -284,14 +288,18 @@ export async function measureSteady(stage: Stage, perSecond: number, seconds: nu
 }
 
 /** Of what was measured, the most important. */
-export function inShort({ totalMicros, deliveredPerSecond }: LoadFigures): string {
+export function inShort({
+  totalMicros,
+  deliveredPerSecond,
+}: Pick<LoadFigures, 'totalMicros' | 'deliveredPerSecond'>): string {
   return `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s`;
 }
 
-async function measureLoad(
+/** What it costs until all that is published was delivered. */
+export async function measureLoad(
   stage: Stage,
   publish: Publish,
-  beside: readonly { readonly pid: number }[] = [],
+  { beside = [], deliveriesEach = 1 }: LoadOptions = {},
 ): Promise<LoadFigures> {
   const { receiver, sender, pair, redis } = stage;
   const firstEvent = await receiver.count(STREAM);
@@ -299,24 +307,25 @@ async function measureLoad(
   const others = watchOthers([...parts, sender, receiver, ...beside]);
   const before = parts.map((part) => part.cpuMs());
   const sentAt = await publish(firstEvent);
-  const all = await receiver.waitFor(STREAM, firstEvent + sentAt.length, LIMIT_MS);
+  const deliveries = sentAt.length * deliveriesEach;
+  const all = await receiver.waitFor(STREAM, firstEvent + deliveries, LIMIT_MS);
   if (!all) throw new Error('Not all events were delivered.');
   await wait(SETTLE_AFTER_LOAD_MS);
   const [apiMicros = 0, workerMicros = 0, redisMicros = 0] = parts.map(
-    (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / sentAt.length) * 1_000,
+    (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / deliveries) * 1_000,
   );
   const coresOfOthers = others();
 
+  const { lastAt } = await receiver.progressOf(STREAM);
   const arrivedAt = firstArrivals(await receiver.list(STREAM));
   const arrivals = sentAt.map((_, i) => arrivedAt.get(firstEvent + i) ?? Number.NaN);
-  const lastAt = arrivals.reduce((last, at) => Math.max(last, at), 0);
   return {
     ...summarise(arrivals.map((at, i) => (at - (sentAt[i] ?? 0)) / 1_000)),
     apiMicros,
     workerMicros,
     redisMicros,
     totalMicros: apiMicros + workerMicros + redisMicros,
-    deliveredPerSecond: (sentAt.length / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
+    deliveredPerSecond: (deliveries / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
     coresOfOthers,
   };
 }

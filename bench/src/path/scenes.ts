@@ -2,7 +2,14 @@ import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { type Figure, inRounds, judge, type Measured, printVerdicts, type Verdict } from './compare';
 import { inShort, type LoadFigures, measureSaturated } from './measure';
-import { besideBusyProcesses, inTurn, onStages, type PathContender, serviceContender } from './stage';
+import {
+  besideBusyProcesses,
+  inTurn,
+  onStages,
+  type PathContender,
+  plainContender,
+  serviceContender,
+} from './stage';
 
 /** Who gets the events, and beside what. */
 export interface Scene {
@@ -59,7 +66,7 @@ export async function runScenes(scenes: readonly Scene[], options: SuiteOptions)
     process.stderr.write(`  ${titleOf(scene)}\n`);
     const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
     const measure = (contenders: readonly PathContender[]) => measureScene(scene, contenders, events);
-    const raw = await inRounds({ rounds, service, measure, inShort });
+    const raw = await inRounds({ rounds, sides: [plainContender, service], measure, inShort });
     const ratios = judge(figuresOf(scene), raw.plain, raw.service);
     printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
     results.push({ ...scene, ratios, raw });
@@ -78,7 +85,7 @@ async function measureScene(
     async (stages) => {
       await inTurn(stages, (stage) => measureSaturated(stage, Math.round(events * WARM_UP_SHARE)));
       return await inTurn(stages, (stage) =>
-        besideBusyProcesses(scene.busy, (busy) => measureSaturated(stage, events, busy)),
+        besideBusyProcesses(scene.busy, (busy) => measureSaturated(stage, events, { beside: busy })),
       );
     },
     scene,

@@ -6,8 +6,8 @@ import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { BuiltService, untilReady } from '../processes/built-service';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
-import { EVENT_TYPE } from '../traffic/events';
-import { ReceiverProcess } from '../traffic/receiver';
+import { dataOf, EVENT_TYPE } from '../traffic/events';
+import { type Behaviour, ReceiverProcess } from '../traffic/receiver';
 import { SenderProcess, type Target } from '../traffic/sender';
 
 /** All the processes of one measurement. */
@@ -23,6 +23,8 @@ export interface StageOptions {
   readonly webhooks?: number;
   /** How long their receiver takes on average: from half of it to one and a half. At once unless given. */
   readonly receiverMs?: number;
+  /** What their receiver does, if not that. */
+  readonly behaviour?: Behaviour;
   /** For node, in both processes. */
   readonly nodeOptions?: readonly string[];
 }
@@ -34,13 +36,13 @@ export const STREAM = 'path';
 export async function onStage<T>(
   contender: PathContender,
   work: (stage: Stage) => Promise<T>,
-  { webhooks = 1, receiverMs = 0, nodeOptions = [] }: StageOptions = {},
+  { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [] }: StageOptions = {},
 ): Promise<T> {
   const redis = await RedisProcess.start();
   const receiver = await ReceiverProcess.start();
   const sender = await SenderProcess.start();
   try {
-    const url = receiver.urlOf(receiverMs > 0 ? `after-${receiverMs}` : 'ok', STREAM);
+    const url = receiver.urlOf(behaviour ?? (receiverMs > 0 ? `after-${receiverMs}` : 'ok'), STREAM);
     const receiverUrls = webhooks === 1 ? [url] : Array.from({ length: webhooks }, (_, i) => `${url}?${i}`);
     const pair = await contender.start({ redisUrl: redis.url, receiverUrls, nodeOptions });
     try {
@@ -148,20 +150,35 @@ export interface ServiceOptions {
   readonly build: string;
   /** Whether each request to publish has a key of its own. */
   readonly idempotencyKeys?: boolean;
+  /** Settings of both processes, in the place of those of the benchmarks. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What is asked for when each webhook is registered, beside URL and event type. */
+  readonly webhook?: object;
+  /** Added to the event types that are built in, and used. */
+  readonly ownType?: OwnType;
 }
 
-export function serviceContender({ build, idempotencyKeys = false }: ServiceOptions): PathContender {
+export interface OwnType {
+  readonly name: string;
+  readonly schema: object;
+}
+
+export function serviceContender(options: ServiceOptions): PathContender {
+  const { build, idempotencyKeys = false, webhook, ownType } = options;
   return {
     name: 'this service',
 
     async start({ redisUrl, receiverUrls, nodeOptions = [] }) {
       // By default an account may have fewer.
-      const environment = receiverUrls.length > 500 ? { MAX_WEBHOOKS: String(receiverUrls.length) } : {};
+      const most = receiverUrls.length > 500 ? { MAX_WEBHOOKS: String(receiverUrls.length) } : {};
+      const environment = { ...most, ...options.environment };
       const service = await BuiltService.start({ build, redisUrl, nodeOptions, environment });
       try {
-        const ids = await registerAll(service, receiverUrls);
+        if (ownType) await addType(service, ownType);
+        const eventType = ownType?.name ?? EVENT_TYPE;
+        const ids = await registerAll(service, receiverUrls, eventType, webhook);
         const webhookIds = ids.length > 1 ? ids : [];
-        const target = { ...service.targetOf('default'), webhookIds, idempotencyKeys };
+        const target = { ...service.targetOf('default'), webhookIds, eventType, idempotencyKeys };
         return {
           api: service.api,
           worker: service.worker,
@@ -177,11 +194,22 @@ export function serviceContender({ build, idempotencyKeys = false }: ServiceOpti
   };
 }
 
-async function registerAll(service: BuiltService, urls: readonly string[]): Promise<readonly string[]> {
+async function addType(service: BuiltService, { name, schema }: OwnType): Promise<void> {
+  const type = { description: 'A type of the benchmark.', schema, example: dataOf(0) };
+  await service.ask('default', 'PUT', `/v1/event-types/${name}`, type);
+}
+
+async function registerAll(
+  service: BuiltService,
+  urls: readonly string[],
+  eventType: string,
+  webhook?: object,
+): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let start = 0; start < urls.length; start += REGISTERED_AT_ONCE) {
     const some = urls.slice(start, start + REGISTERED_AT_ONCE);
-    ids.push(...(await Promise.all(some.map((url) => service.register('default', url, EVENT_TYPE)))));
+    const registered = some.map((url) => service.register('default', url, eventType, webhook));
+    ids.push(...(await Promise.all(registered)));
   }
   return ids;
 }

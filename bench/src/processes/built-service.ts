@@ -104,9 +104,12 @@ export class BuiltService {
     await this.ask('default', 'POST', '/v1/accounts', { id });
   }
 
-  /** @returns the webhook's id */
-  async register(account: string, url: string, eventType: string): Promise<string> {
-    const webhook = await this.ask(account, 'POST', '/v1/webhooks', { url, events: [eventType] });
+  /**
+   * @param more members of what is asked for.
+   * @returns the webhook's id
+   */
+  async register(account: string, url: string, eventType: string, more: object = {}): Promise<string> {
+    const webhook = await this.ask(account, 'POST', '/v1/webhooks', { url, events: [eventType], ...more });
     return String(webhook.id);
   }
 

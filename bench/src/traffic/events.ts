@@ -12,9 +12,9 @@ export function dataOf(event: number) {
  * What is published of an event over HTTP.
  * @param webhookId of the one that gets it, instead of all that asked for its type.
  */
-export function textOf(event: number, webhookId?: string): string {
+export function textOf(event: number, webhookId?: string, type = EVENT_TYPE): string {
   const aim = webhookId === undefined ? {} : { webhook_ids: [webhookId] };
-  return JSON.stringify({ type: EVENT_TYPE, data: dataOf(event), ...aim });
+  return JSON.stringify({ type, data: dataOf(event), ...aim });
 }
 
 export const EVENT_NUMBER = /"keyword":"event (\d+)"/;

@@ -9,8 +9,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ChildProgram, obeyParent } from '../processes/child-program';
 import { type Arrivals, EVENT_NUMBER, micros } from './events';
 
-/** `after-200`: accepted after 200 ms ± 100 ms, evenly spread. */
-export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail' | `after-${number}`;
+/**
+ * `after-200`: accepted after 200 ms ± 100 ms, evenly spread. `body`: accepted at once, with 2 KB in the answer. `retry`:
+ * answered with 500 when an event comes for the first time, and accepted when it comes again.
+ */
+export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail' | 'body' | 'retry' | `after-${number}`;
 
 type ReceiverCommand =
   /** How far a stream has come. */
@@ -79,6 +82,8 @@ export class ReceiverProcess {
 
 // From here on: the program.
 const ACCEPTED = 'HTTP/1.1 204 No Content\r\n\r\n';
+const ACCEPTED_WITH_BODY = `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2048\r\n\r\n${'thanks. '.repeat(256)}`;
+const BROKEN = 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n';
 const FAILED = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n';
 const SLOW_MS = 1_000;
 const AFTER = /^after-(\d+)$/;
@@ -87,6 +92,8 @@ const PATH = /^\w+ \/([\w-]+)\/([\w-]+)[ ?]/;
 
 const streams = new Map<string, { readonly events: number[]; readonly at: number[] }>();
 let switched: Behaviour = 'ok';
+/** Those that came once and are to come again. */
+const refused = new Set<number>();
 
 if (require.main === module) listen();
 
@@ -107,7 +114,13 @@ function take(request: string, socket: Socket): void {
     return;
   }
   const arrivals = arrivalsOf(stream);
-  arrivals.events.push(Number(EVENT_NUMBER.exec(request)?.[1]));
+  const event = Number(EVENT_NUMBER.exec(request)?.[1]);
+  if (behaviour === 'retry' && !refused.delete(event)) {
+    refused.add(event);
+    socket.write(BROKEN);
+    return;
+  }
+  arrivals.events.push(event);
   arrivals.at.push(at);
   void answer(behaviour, socket);
 }
@@ -116,7 +129,7 @@ async function answer(behaviour: Exclude<Behaviour, 'fail'>, socket: Socket): Pr
   if (behaviour === 'hang') return;
   const delayMs = delayOf(behaviour);
   if (delayMs > 0) await wait(delayMs);
-  if (socket.writable) socket.write(ACCEPTED);
+  if (socket.writable) socket.write(behaviour === 'body' ? ACCEPTED_WITH_BODY : ACCEPTED);
 }
 
 function delayOf(behaviour: Exclude<Behaviour, 'fail' | 'hang'>): number {
