@@ -30,6 +30,7 @@ Of path:
 
   --scenes NAME,…     what cases cost the service beside its plain case: retry, bodies, rate-limited, strict, filtered,
                       own-types, pushed, batch, fan-out; or all
+  --commands          which commands to Redis an event needs, and what scripts call there
   --receivers         receivers that take their time: all scenes that have aims
   --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
   --webhooks N,…      how many webhooks the events are spread over

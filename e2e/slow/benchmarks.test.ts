@@ -101,6 +101,25 @@ it('runs cases of the service beside its plain one, in their short form, and wri
   expect(stdout).toContain('retry: 50 webhooks, each event is answered with 500 once');
 }, 180_000);
 
+it('counts the commands that an event needs, and what scripts call', async () => {
+  const { stdout, json } = await runPath(['--short', '--commands']);
+  const { lone } = json as {
+    lone: readonly {
+      readonly process: string;
+      readonly kind: string;
+      readonly command: string;
+      readonly count: number;
+    }[];
+  };
+
+  const countOf = (process: string, kind: string, command: string) =>
+    lone.find((row) => row.process === process && row.kind === kind && row.command === command)?.count;
+  expect(countOf('API', 'sent', 'evalsha')).toBeGreaterThanOrEqual(1);
+  expect(countOf('worker', 'sent', 'evalsha')).toBeGreaterThanOrEqual(1);
+  expect(countOf('API', 'called by scripts', 'zadd')).toBeGreaterThanOrEqual(1);
+  expect(stdout).toContain('A batch of 100 events');
+}, 60_000);
+
 it('says which cases there are when it is asked for another one', async () => {
   await expect(runPath(['--scenes', 'speed'])).rejects.toMatchObject({
     code: 1,

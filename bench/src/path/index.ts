@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printTable, writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
+import { runCommands } from './commands';
 import { inRounds, judge, printVerdicts } from './compare';
 import { runKilledWorker } from './killed-worker';
 import { inShort, measurePaths, measureSaturated, type PathSize, pathFigures } from './measure';
@@ -21,6 +22,10 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
   if (options.profile !== undefined) {
     const [scene] = scenes;
     await profilePath(service, size.saturatedEvents, options.profile, scene);
+    return;
+  }
+  if (options.commands) {
+    await runCommands(options);
     return;
   }
   if (options.killWorker) {

@@ -1,11 +1,8 @@
 /** One event from HTTP to its receiver: under load, at a steady rate, and at rest. */
-import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { watchOthers } from '../processes/measured-process';
 import { firstArrivals, type Latency, summarise } from '../traffic/events';
+import { countCommands, sendLoneEvents, totalOf } from './commands';
 import type { Figure } from './compare';
 import { inTurn, onStages, type PathContender, STREAM, type Stage } from './stage';
 
@@ -137,7 +134,6 @@ export interface RestFigures {
 }
 
 const LONE_EVENTS = 20;
-const LONE_EVENTS_PER_SECOND = 5;
 const SETTLE_MS = 1_000;
 
 /** What the pair costs when next to nothing happens. */
@@ -154,86 +150,21 @@ export async function measureRest(stage: Stage, idleSeconds: number): Promise<Re
   );
 
   const idle = await countCommands(stage, () => wait(idleSeconds * 1_000));
-  const lone = await countCommands(stage, () => sendLoneEvents(stage));
-  const idlePerSecond = (idle.api + idle.worker) / idle.seconds;
+  const lone = await countCommands(stage, () => sendLoneEvents(stage, LONE_EVENTS));
+  const [idleApi, idleWorker] = [idle.api, idle.worker].map(({ sent }) => totalOf(sent) / idle.seconds) as [
+    number,
+    number,
+  ];
+  const loneCommands = totalOf(lone.api.sent) + totalOf(lone.worker.sent);
   return {
     idleCpuMsPerSecond: apiMs + workerMs + redisMs,
     idleApiCpuMsPerSecond: apiMs,
     idleWorkerCpuMsPerSecond: workerMs,
-    idleApiCommandsPerSecond: idle.api / idle.seconds,
-    idleWorkerCommandsPerSecond: idle.worker / idle.seconds,
-    commandsPerLoneEvent: (lone.api + lone.worker - idlePerSecond * lone.seconds) / LONE_EVENTS,
+    idleApiCommandsPerSecond: idleApi,
+    idleWorkerCommandsPerSecond: idleWorker,
+    commandsPerLoneEvent: (loneCommands - (idleApi + idleWorker) * lone.seconds) / LONE_EVENTS,
     residentMb,
   };
-}
-
-async function sendLoneEvents({ sender, receiver, pair }: Stage): Promise<void> {
-  const firstEvent = await receiver.count(STREAM);
-  for (let i = 0; i < LONE_EVENTS; i += 1) {
-    await sender.publish({ target: pair.target, firstEvent: firstEvent + i, events: 1, atOnce: 1 });
-    await wait(1_000 / LONE_EVENTS_PER_SECOND);
-  }
-  await wait(SETTLE_MS);
-}
-
-/** Commands that each process sent to Redis. What their scripts do inside of Redis is not counted. */
-interface CommandCount {
-  readonly api: number;
-  readonly worker: number;
-  readonly seconds: number;
-}
-
-// +1795341501.291854 [0 127.0.0.1:40112] "HMGET" …; of a command within a script: [0 lua].
-const SENT_FROM = /^\+[\d.]+ \[\d+ [\d.]+:(\d+)\]/;
-
-/**
- * Counts while the work goes on, by MONITOR: its lines name the port that a command came from. On a bare socket, since
- * ioredis breaks off when the first of them comes together with the answer to MONITOR.
- */
-async function countCommands(
-  { redis, pair }: Pick<Stage, 'redis' | 'pair'>,
-  work: () => Promise<void>,
-): Promise<CommandCount> {
-  const commandsOfPort = new Map<number, number>();
-  const { hostname, port } = new URL(redis.url);
-  const socket = connect(Number(port), hostname);
-  const lines = createInterface({ input: socket });
-  lines.on('line', (line) => {
-    const from = Number(SENT_FROM.exec(line)?.[1]);
-    commandsOfPort.set(from, (commandsOfPort.get(from) ?? 0) + 1);
-  });
-  socket.write('MONITOR\r\n');
-  await once(lines, 'line');
-  const startedAt = performance.now();
-  await work();
-  const seconds = (performance.now() - startedAt) / 1_000;
-  socket.destroy();
-  const countOf = (pid: number) =>
-    [...localPortsOf(pid)].reduce((sum, each) => sum + (commandsOfPort.get(each) ?? 0), 0);
-  return { api: countOf(pair.api.pid), worker: countOf(pair.worker.pid), seconds };
-}
-
-const SOCKET_LINK = /^socket:\[(\d+)\]$/;
-
-/** The ports from which a process has its IPv4 connections open (Linux). */
-function localPortsOf(pid: number): Set<number> {
-  const inodes = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((fd) => socketInode(pid, fd) ?? []));
-  const [, ...lines] = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n');
-  return new Set(
-    lines
-      .map((line) => line.trim().split(/\s+/))
-      .filter((fields) => inodes.has(fields[9] ?? ''))
-      .map((fields) => Number.parseInt(fields[1]?.split(':')[1] ?? '', 16)),
-  );
-}
-
-function socketInode(pid: number, fd: string): string | undefined {
-  try {
-    return SOCKET_LINK.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
-  } catch {
-    // Closed since the folder was read.
-    return undefined;
-  }
 }
 
 export interface LoadFigures extends Latency {
