@@ -1,5 +1,5 @@
 import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
-import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -10,17 +10,13 @@ import {
   deliveryJobSchema,
 } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { type OpenWorkerContext, openWorker, RetryLater } from './bullmq-open-worker';
-import {
-  delayJob,
-  delayTooNew,
-  giveJobBack,
-  orTryAgainSoon,
-  UNREADABLE_SECRET_DELAY_MS,
-} from './bullmq-put-back';
-import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
+import { DeliveryWorker } from './bullmq-delivery-worker';
+import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bullmq-open-worker';
+import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
+import type { SharedCapacity } from './bullmq-worker';
 
 export type DeliveryConsumerContext = OpenWorkerContext &
   DeliverContext & {
@@ -43,20 +39,34 @@ const ELSEWHERE_DELAY_MS = 1_000;
  */
 export class DeliveryConsumer {
   readonly #dueDeliveries: DueDeliveries;
-  readonly #worker: BullmqWorker<DeliveryJob>;
+  readonly #worker: DeliveryWorker;
 
   constructor(
     private readonly context: DeliveryConsumerContext,
     private readonly shard: QueueShard,
   ) {
-    const { redis, deliveryCapacity: capacity, stopDeadlineMs, clock, emit } = context;
+    const {
+      redis,
+      inOrder,
+      lockDurationMs,
+      deliveryCapacity: capacity,
+      stopDeadlineMs,
+      clock,
+      emit,
+    } = context;
     this.#dueDeliveries = new DueDeliveries({ connection: { redis, prefix: shard.prefix }, clock, emit });
-    this.#worker = openWorker<DeliveryJob>(
-      context,
-      { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs },
+    const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
+    this.#worker = new DeliveryWorker(
+      DELIVERIES_QUEUE,
       // With a third parameter, BullMQ reports here when the job is cancelled.
       (job, token, abortSignal) => this.#process(job, token, abortSignal ?? new AbortController().signal),
+      {
+        ...workerOptionsOf(context, options),
+        runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+        inOrder,
+      },
     );
+    announceFailures(this.#worker, emit);
   }
 
   get steps(): number {
@@ -73,25 +83,51 @@ export class DeliveryConsumer {
     await Promise.all([this.#worker.stop(), this.#dueDeliveries.stop()]);
   }
 
-  async #process(job: Job<DeliveryJob>, token: string | undefined, abortSignal: AbortSignal): Promise<void> {
-    const { placement, lockDurationMs, emit } = this.context;
+  async #process(
+    job: Job<DeliveryJob>,
+    token: string | undefined,
+    abortSignal: AbortSignal,
+  ): Promise<JobEnd> {
+    const { placement, emit } = this.context;
     await delayTooNew(job, token, emit);
-    const run = readRun(job, lockDurationMs);
+    const run = this.#readRun(job);
     const result = placement.isInHomeShard(run, this.shard)
       ? await this.#attempt(job, run, abortSignal)
       : await orTryAgainSoon(() => this.#moveToHomeShard(run), job, token, emit);
     switch (result.kind) {
       case 'done':
-        return;
+        return result;
       case 'retry':
-        this.#dueDeliveries.expect(systemClock() + result.delayMs);
-        throw new RetryLater(result.delayMs + DUE_GRACE_MS, result.reason);
+        return this.#putOff(result.delayMs, result.reason);
       case 'later':
-        this.#dueDeliveries.expect(systemClock() + result.delayMs);
-        return await delayJob(job, token, result.delayMs + DUE_GRACE_MS);
+        return this.#putOff(result.delayMs);
       case 'interrupted':
         return await giveJobBack(job, token);
     }
+  }
+
+  #putOff(delayMs: number, failure?: string): JobEnd {
+    this.#dueDeliveries.expect(systemClock() + delayMs);
+    return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
+  }
+
+  // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
+  #readRun(job: Job<DeliveryJob>): DeliveryRun {
+    const { lockDurationMs } = this.context;
+    const parts = parseDeliveryId(job.id ?? '');
+    const data = deliveryJobSchema.safeParse(job.data);
+    if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');
+    return {
+      ...parts,
+      accountId: data.data.account_id,
+      hasWaited: job.attemptsStarted > 1,
+      wasTakenOver: job.stalledCounter > 0,
+      ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
+      request: decodeRequest(data.data),
+      texts: this.#worker.textsOf(job),
+      stepsToEnd: (end) =>
+        this.#worker.stepsToEnd(job, end.kind === 'done' ? end : this.#putOff(end.delayMs, end.failure)),
+    };
   }
 
   // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
@@ -112,19 +148,4 @@ export class DeliveryConsumer {
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   }
-}
-
-// Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
-function readRun(job: Job<DeliveryJob>, lockDurationMs: number): DeliveryRun {
-  const parts = parseDeliveryId(job.id ?? '');
-  const data = deliveryJobSchema.safeParse(job.data);
-  if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');
-  return {
-    ...parts,
-    accountId: data.data.account_id,
-    hasWaited: job.attemptsStarted > 1,
-    wasTakenOver: job.stalledCounter > 0,
-    ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
-    request: decodeRequest(data.data),
-  };
 }

@@ -2,7 +2,7 @@ import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Processor } from 'bullmq';
-import { BullmqWorker, type SharedCapacity } from './bullmq-worker';
+import { BullmqWorker, type BullmqWorkerOptions, type SharedCapacity } from './bullmq-worker';
 
 export interface OpenWorkerContext {
   readonly redis: RedisClient;
@@ -36,11 +36,20 @@ const RETRY_DELAY_MS = 500;
 
 /** Open a worker of a queue in a shard. It takes no jobs before it is started. */
 export function openWorker<Data>(
-  { redis, lockDurationMs, emit }: OpenWorkerContext,
-  { queue, shard, capacity, stalledCheckMs, stopDeadlineMs }: OpenWorkerOptions,
+  context: OpenWorkerContext,
+  options: OpenWorkerOptions,
   process: Processor<Data>,
 ): BullmqWorker<Data> {
-  const worker = new BullmqWorker<Data>(queue, process, {
+  const worker = new BullmqWorker<Data>(options.queue, process, workerOptionsOf(context, options));
+  announceFailures(worker, context.emit);
+  return worker;
+}
+
+export function workerOptionsOf(
+  { redis, lockDurationMs }: OpenWorkerContext,
+  { shard, capacity, stalledCheckMs, stopDeadlineMs }: OpenWorkerOptions,
+): BullmqWorkerOptions {
+  return {
     redis,
     prefix: shard.prefix,
     capacity,
@@ -55,7 +64,11 @@ export function openWorker<Data>(
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
     settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
-  });
+  };
+}
+
+export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result>, emit: Emit): void {
+  const queue = worker.name;
   worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
   worker.on('failed', (job, error) => {
     if (error instanceof RetryLater) return;
@@ -68,7 +81,6 @@ export function openWorker<Data>(
       isForGood: job?.finishedOn !== undefined,
     });
   });
-  return worker;
 }
 
 // For an unexpected error of this code, such as a reply that Redis should not give.

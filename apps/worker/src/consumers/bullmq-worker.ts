@@ -71,7 +71,7 @@ interface MainLoop {
  * Jobs that were fetched over a connection that broke are given back at once. A job that fails for good is
  * kept for people, and a finished one is removed, whatever its options say.
  */
-export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
+export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> implements Sharer {
   readonly #redis: RedisClient;
   readonly #keys: JobKeys;
   readonly #underWay = new Set<string>();
@@ -85,7 +85,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
 
   constructor(
     queue: string,
-    process: Processor<Data>,
+    process: Processor<Data, Result>,
     { redis, prefix, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
   ) {
     super(queue, process, { ...options, connection: redis, prefix });
@@ -133,14 +133,14 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
    * A job that was fetched at another job's end begins at once: BullMQ's loop would start it only after
    * fetching others. While the loop waits for a wake-up no job can be fetched in this way.
    */
-  override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true): Promise<void> {
+  override async processJob(job: Job<Data, Result>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
       mayFetchNext() && this.#running <= this.#capacity.limitOf(this) && this.#mainLoop.waiting === null;
     this.#running += 1;
     this.#fetchOneAhead();
     try {
-      let next = await super.processJob(job, token, mayFetch);
-      while (next) next = await super.processJob(next, next.token ?? token, mayFetch);
+      let next = await this.runJob(job, token, mayFetch);
+      while (next) next = await this.runJob(next, next.token ?? token, mayFetch);
     } finally {
       this.#running -= 1;
       this.#fetchOneAhead();
@@ -148,20 +148,43 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     }
   }
 
+  /** Run one job to its end, and give the one that was taken in its place. */
+  protected async runJob(
+    job: Job<Data, Result>,
+    token: string,
+    mayFetchNext: () => boolean,
+  ): Promise<Job<Data, Result> | undefined> {
+    return (await super.processJob(job, token, mayFetchNext)) || undefined;
+  }
+
+  protected override async moveToActive(token: string, name?: string): Promise<Job<Data, Result>> {
+    const job = await this.takeJob(token, name);
+    if (!this.wantsMore) this.#capacity.tellOthers(this);
+    return job as Job<Data, Result>;
+  }
+
   /**
    * BullMQ itself learns from an empty fetch that no more jobs wait, and wakes a worker for each job that it
    * fetches: three round trips for a job that comes alone.
    */
-  protected override async moveToActive(token: string, name?: string): Promise<Job<Data>> {
+  protected async takeJob(token: string, name?: string): Promise<Job<Data, Result> | undefined> {
     const rest = this.#restWhenDrained();
     const job = await super.moveToActive(token, name);
     const nextDueAt = await rest;
-    if (job !== undefined && nextDueAt !== undefined) {
-      this.#mainLoop.drained = true;
-      this.#mainLoop.blockUntil = nextDueAt;
-    }
-    if (!this.wantsMore) this.#capacity.tellOthers(this);
+    if (job !== undefined && nextDueAt !== undefined) this.rest(nextDueAt);
     return job;
+  }
+
+  /** Nothing waits: wait for a wake-up, or until the first delayed job is due. */
+  protected rest(nextDueAt: number): void {
+    this.#mainLoop.drained = true;
+    this.#mainLoop.blockUntil = nextDueAt;
+  }
+
+  /** Expect more jobs to wait. */
+  protected stayAwake(): void {
+    this.#mainLoop.drained = false;
+    this.#mainLoop.blockUntil = 0;
   }
 
   override async extendJobLocks(jobIds: string[], tokens: string[], durationMs: number): Promise<string[]> {
@@ -177,10 +200,10 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   protected override async callProcessJob(
-    job: Job<Data>,
+    job: Job<Data, Result>,
     token: string,
     signal?: AbortSignal,
-  ): Promise<unknown> {
+  ): Promise<Result> {
     const jobId = job.id ?? '';
     // Another worker may be running it: this one leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
@@ -194,7 +217,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
     }
   }
 
-  protected override createJob(json: JobJson, jobId: string): Job<Data> {
+  protected override createJob(json: JobJson, jobId: string): Job<Data, Result> {
     const job = this.#read(json, jobId);
     job.opts.backoff ??= OUR_BACKOFF;
     // Producers set these for queues of their own. Here the first would remove jobs that nobody has seen; the
@@ -205,7 +228,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   // BullMQ itself would drop such a job, find it again when its lock has expired, and so on for ever.
-  #read(json: JobJson, jobId: string): Job<Data> {
+  #read(json: JobJson, jobId: string): Job<Data, Result> {
     try {
       return super.createJob(json, jobId);
     } catch (error) {
@@ -288,7 +311,7 @@ export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   async #giveBack(jobId: string, token: string): Promise<void> {
     if (this.#underWay.has(jobId)) return;
     this.#givenBack.add(givenBackKey(jobId, token));
-    const job = await Job.fromId<Data>(this, jobId);
+    const job = await Job.fromId<Data, Result>(this, jobId);
     await job?.moveToWait(token);
     // BullMQ wakes no worker for a job with a priority that is put back.
     await this.#redis.zadd(this.#keys.marker, 0, '0');

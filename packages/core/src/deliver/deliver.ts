@@ -120,7 +120,7 @@ async function startAnew(
 ): Promise<DeliverResult> {
   context.concurrency.releasePermit(admitted.permit, undefined);
   await withdraw(context, ready, admitted);
-  return await deliver(context, ready.run, abortSignal);
+  return await deliver(context, { ...ready.run, texts: undefined }, abortSignal);
 }
 
 // This was no attempt: its permits are free for others at once. In strict order the delivery keeps its turn.

@@ -7,14 +7,17 @@ import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
+import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { Releaser } from './flow/releaser';
 
 export interface LoadDeliveryContext extends AnnounceEndContext {
-  readonly eventStore: Pick<EventStore, 'find'>;
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append' | 'appendIfUnchanged'>;
+  readonly eventStore: Pick<EventStore, 'find' | 'decode'>;
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
+  readonly deliveryStore: Pick<
+    DeliveryStore,
+    'readWithBreaker' | 'decodeWithBreaker' | 'append' | 'appendIfUnchanged'
+  >;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
@@ -51,11 +54,7 @@ export type LoadedDelivery =
 
 /** Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more. */
 export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRun): Promise<LoadedDelivery> {
-  const [read, endpoint, event] = await Promise.all([
-    context.deliveryStore.readWithBreaker(run),
-    context.endpointStore.find(run.accountId, run.endpointId),
-    context.eventStore.find(run.accountId, run.eventId),
-  ]);
+  const [read, endpoint, event] = await readAll(context, run);
   const { state, length, breaker } = endpoint || event ? await withRequest(context, run, read) : read;
   if (state.isOpen && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
@@ -77,12 +76,33 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
   return { kind: 'over' };
 }
 
+async function readAll(
+  { deliveryStore, endpointStore, eventStore }: LoadDeliveryContext,
+  run: DeliveryRun,
+): Promise<readonly [DeliveryWithBreaker, Endpoint | undefined, StoredEvent | undefined]> {
+  const { accountId, endpointId, eventId, texts } = run;
+  if (texts === undefined) {
+    return await Promise.all([
+      deliveryStore.readWithBreaker(run),
+      endpointStore.find(accountId, endpointId),
+      eventStore.find(accountId, eventId),
+    ]);
+  }
+  return [
+    deliveryStore.decodeWithBreaker(texts.log, texts.breaker),
+    endpointStore.decode(accountId, endpointId, texts.endpoint),
+    texts.event === undefined
+      ? await eventStore.find(accountId, eventId)
+      : eventStore.decode(accountId, eventId, texts.event, texts.readAt),
+  ];
+}
+
 // The job of a request is added first, and its process may have died before the request was recorded.
 async function withRequest(
   context: LoadDeliveryContext,
   run: DeliveryRun,
-  read: ReadWithBreaker,
-): Promise<ReadWithBreaker> {
+  read: DeliveryWithBreaker,
+): Promise<DeliveryWithBreaker> {
   const { deliveryStore } = context;
   const { request } = run;
   if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
@@ -104,8 +124,6 @@ async function cancel(
   }
   announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
 }
-
-type ReadWithBreaker = Awaited<ReturnType<DeliveryStore['readWithBreaker']>>;
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
   if (!endpoint) return 'endpoint_deleted';

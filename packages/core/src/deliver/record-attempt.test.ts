@@ -11,6 +11,7 @@ import { readAttemptRow } from '../events/archive/pg-attempt-table';
 import { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { connectRedis } from '../platform/redis-connect';
+import { asOne } from '../platform/redis-script';
 import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -56,6 +57,7 @@ function arrange({ isArchived = true } = {}) {
   const context = {
     attemptStore: new AttemptStore(client, testRetention),
     deliveryStore,
+    inOrder: asOne(client),
     archiveStream: isArchived ? new ArchiveStream(client) : undefined,
     healthRecorder: {
       record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),

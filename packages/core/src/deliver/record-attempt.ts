@@ -1,4 +1,5 @@
 import type { Attempt } from '../domain/attempt';
+import type { JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
@@ -6,8 +7,9 @@ import { tellsOfFailing } from '../endpoints/operational-events';
 import type { ArchiveRecord, ArchiveStream } from '../events/archive/redis-archive-stream';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
+import type { InOrder } from '../platform/redis-script';
 import { type Decision, statusAfter } from './decide-next';
-import type { AttemptEffect, AttemptStore } from './flow/redis-attempt-store';
+import type { AttemptEffect, AttemptRecord, AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
 import { type PersistContext, persistFor } from './persist';
 
@@ -16,6 +18,8 @@ const SHORT_RESPONSE = 100;
 export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
+  /** On the Redis of these. */
+  readonly inOrder: InOrder;
   /** Absent: attempts are not archived. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
@@ -45,7 +49,10 @@ export interface RecordedAttempt {
   readonly unarchived: ArchiveRecord | undefined;
 }
 
-/** Record an attempt, with all its effects on the endpoint. */
+/**
+ * Record an attempt, with all its effects on the endpoint. The same script lets go of its job, and takes the
+ * worker's next one: not if the attempt is not recorded.
+ */
 export async function recordAttempt(
   context: RecordAttemptContext,
   input: RecordInput,
@@ -79,10 +86,10 @@ async function recordOrAddLate(
   fact: AttemptedFact,
   logLength: LogLength,
 ): Promise<Omit<RecordedAttempt, 'unarchived'>> {
-  const { attemptStore, deliveryStore, clock } = context;
+  const { attemptStore, deliveryStore, inOrder, clock } = context;
   const { ready, attempt, decision, attemptKey } = input;
   const { run, event, breaker } = ready;
-  const effect = await attemptStore.record({
+  const record: AttemptRecord = {
     delivery: run,
     fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
     logLength,
@@ -92,7 +99,14 @@ async function recordOrAddLate(
     hasEnded: decision.kind !== 'retry',
     tellsOfFailing: tellsOfFailing(event.type, attempt),
     now: clock(),
-  });
+  };
+  let effect = undefined as AttemptEffect | undefined;
+  await inOrder([
+    async (target) => {
+      effect = await attemptStore.record(record, target);
+    },
+    ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
+  ]);
   if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
@@ -105,6 +119,11 @@ async function recordOrAddLate(
   const late = { ...numbered, nextAttemptAt, isLate: true };
   if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
   return await recordOrAddLate(context, input, fact, length);
+}
+
+function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
+  if (decision.kind !== 'retry') return { kind: 'done' };
+  return { kind: 'delayed', delayMs: decision.delayMs, failure: outcome };
 }
 
 export interface ArchiveLaterContext extends PersistContext {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
 import { type EndpointId, endpointIdSchema } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
@@ -65,7 +66,35 @@ export interface DeliveryRun {
   readonly ownedUntil: number;
   /** The request that the job was added for, if a client requested the delivery once more. */
   readonly request?: DeliveryRequested | undefined;
+  /** What was read along with the job. Absent: the attempt reads it. */
+  readonly texts?: DeliveryTexts | undefined;
+  /**
+   * The steps that let go of the job in the same script as a record. Absent: the result of the run tells what
+   * becomes of the job.
+   */
+  readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
 }
+
+/** What an attempt needs, as it is stored. */
+export interface DeliveryTexts {
+  readonly log: string | null;
+  readonly breaker: string | null;
+  readonly endpoint: string | null;
+  /** `undefined`: this process has read it a moment ago. */
+  readonly event: string | null | undefined;
+  /** Of a clock that never jumps. Milliseconds. */
+  readonly readAt: number;
+}
+
+/** What becomes of a job whose run is over. */
+export type JobEnd =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'delayed';
+      readonly delayMs: number;
+      /** Why its attempt has failed; absent: there was no attempt. */
+      readonly failure?: string | undefined;
+    };
 
 export interface DeliveryRequested {
   readonly requestId: string;

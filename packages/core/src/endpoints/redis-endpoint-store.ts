@@ -100,8 +100,12 @@ export class EndpointStore {
    * change.
    */
   async find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
-    const raw = await this.redis.hget(keys.endpoints(accountId), id);
-    return raw === null ? undefined : ownedBy(accountId, this.#cache.get(id, raw));
+    return this.decode(accountId, id, await this.redis.hget(keys.endpoints(accountId), id));
+  }
+
+  /** The same from the stored text. */
+  decode(accountId: AccountId, id: EndpointId, text: string | null): Endpoint | undefined {
+    return text === null ? undefined : ownedBy(accountId, this.#cache.get(id, text));
   }
 
   /**

@@ -46,6 +46,11 @@ export interface ReadDelivery {
   readonly length: LogLength;
 }
 
+export interface DeliveryWithBreaker extends ReadDelivery {
+  /** Of its endpoint. */
+  readonly breaker: BreakerState;
+}
+
 // A log holds the beginnings of responses: with the default sizes 40 KB after ten failed attempts. This many
 // logs are read and parsed before other work runs.
 const LOGS_AT_ONCE = 25;
@@ -93,14 +98,16 @@ export class DeliveryStore {
   /**
    * Read everything that an attempt needs, in one command: the breaker of its endpoint has the same hash tag.
    */
-  async readWithBreaker({
-    endpointId,
-    eventId,
-  }: DeliveryParts): Promise<ReadDelivery & { readonly breaker: BreakerState }> {
+  async readWithBreaker({ endpointId, eventId }: DeliveryParts): Promise<DeliveryWithBreaker> {
     const [log, breaker] = await this.redis.mget(
       keys.delivery(endpointId, eventId),
       keys.breaker(endpointId),
     );
+    return this.decodeWithBreaker(log ?? null, breaker ?? null);
+  }
+
+  /** The same from the stored texts. */
+  decodeWithBreaker(log: string | null, breaker: string | null): DeliveryWithBreaker {
     return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
   }
 

@@ -139,10 +139,14 @@ export class EventStore {
     const known = this.#cache.get(key);
     const readAt = this.now();
     if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
-    const stored = await this.redis.get(key);
-    if (stored === null) return undefined;
-    const event = decode(accountId, id, stored);
-    if (event.body !== undefined) this.#cache.set(key, { event, readAt });
+    return this.decode(accountId, id, await this.redis.get(key), readAt);
+  }
+
+  /** The same from the stored text. @param readAt when its read began: milliseconds of a clock that never jumps. */
+  decode(accountId: AccountId, id: EventId, text: string | null, readAt: number): StoredEvent | undefined {
+    if (text === null) return undefined;
+    const event = decode(accountId, id, text);
+    if (event.body !== undefined) this.#cache.set(keys.event(accountId, id), { event, readAt });
     return event;
   }
 

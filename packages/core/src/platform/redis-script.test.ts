@@ -12,6 +12,7 @@ import {
   defineScript,
   type InOrder,
   oneByOne,
+  ScriptUnit,
   type Step,
 } from './redis-script';
 
@@ -245,6 +246,26 @@ describe('redis in order', () => {
         expect(replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
       }
       expect(sent).toEqual(['evalsha']);
+    });
+
+    it('gives a text once that several calls share', async () => {
+      const { client, inOrder, sent } = await arrange();
+      await client.mset('long', 'x'.repeat(9), 'other', 'y');
+      const read = defineScript(`return shared(redis.call('GET', KEYS[1]))`);
+      const found: unknown[] = [];
+      const texts = new Set<unknown>();
+      const step =
+        (key: string): Step =>
+        async (target) => {
+          const number = Number(await read(target, [key], []));
+          if (!(target instanceof ScriptUnit)) throw new Error('It went there by itself.');
+          texts.add(target.texts);
+          found.push(target.texts[number - 1]);
+        };
+      await Promise.all(['long', 'other', 'long'].map((key) => inOrder([step(key)])));
+      expect(found).toEqual(['x'.repeat(9), 'y', 'x'.repeat(9)]);
+      expect([...texts]).toEqual([['x'.repeat(9), 'y']]);
+      expect(sent.filter((name) => name === 'evalsha')).toHaveLength(1);
     });
 
     it('leaves the others alone when one fails because of the data that it finds', async () => {

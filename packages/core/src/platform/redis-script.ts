@@ -131,6 +131,8 @@ interface Call {
  */
 export class ScriptUnit {
   readonly calls: Call[] = [];
+  /** The texts that replies refer to by their number, from 1 on: see `shared` in `joinedText`. */
+  texts: readonly string[] = [];
   #isClosed = false;
   #parameters = 0;
 
@@ -168,7 +170,7 @@ export class ScriptUnit {
 
   /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
   settle([error, ...replies]: readonly unknown[]): void {
-    if (error !== null) return this.fail(new ReplyError(error as string));
+    if (error !== null) return this.fail(new ReplyError(error));
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
   }
 
@@ -226,9 +228,10 @@ class ScriptTurn {
     const joined = this.#joinedFor(units);
     const { keys, parameters } = parametersOf(units, joined);
     try {
-      const replies = (await run(this.redis, joined, keys, parameters)) as readonly unknown[][];
+      const [replies, texts] = (await run(this.redis, joined, keys, parameters)) as JoinedReply;
       for (const [i, { unit, settled }] of units.entries()) {
         const reply = replies[i] ?? [];
+        unit.texts = texts;
         unit.settle(reply);
         settled(reply[0] === null ? reply.length - 1 : unit.calls.length);
       }
@@ -248,6 +251,8 @@ class ScriptTurn {
     return this.#joined;
   }
 }
+
+type JoinedReply = readonly [replies: readonly (readonly unknown[])[], texts: readonly string[]];
 
 interface Joined extends Pick<Script, 'text' | 'digest'> {
   readonly places: ReadonlyMap<Script, number>;
@@ -283,10 +288,20 @@ function parametersOf(
 
 // KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
 // many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
-// Gives for each unit its error or false, and then the reply of each call that has run. When Redis itself
-// refuses to write, nothing was written: that is the error of all.
+// Gives for each unit its error or false, and then the reply of each call that has run; and the texts that
+// the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
+//
+// `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
 function joinedText(functions: string, guards: string): string {
   return `
+  local texts, numbers = {}, {}
+  local function shared(text)
+    if not numbers[text] then
+      texts[#texts + 1] = text
+      numbers[text] = #texts
+    end
+    return numbers[text]
+  end
   local scripts, guards = {${functions}}, {${guards}}
   local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
   local at, key, arg = 3, 1, tonumber(ARGV[2])
@@ -327,5 +342,5 @@ function joinedText(functions: string, guards: string): string {
     end
     all[unit] = replies
   end
-  return all`;
+  return {all, texts}`;
 }

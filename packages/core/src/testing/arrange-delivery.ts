@@ -16,6 +16,7 @@ import type { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { storageUnavailable } from '../platform/redis-connect';
+import { asOne } from '../platform/redis-script';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { buildAdmission } from './build-admission';
 import { buildAttempt } from './build-attempt';
@@ -165,8 +166,9 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'update'> = {
+    const changingStore: Pick<EndpointStore, 'find' | 'decode' | 'update'> = {
       find: (...args) => endpointStore.find(...args),
+      decode: (...args) => endpointStore.decode(...args),
       async update(...args) {
         updates += 1;
         if (updates <= refusals) throw refusal;
@@ -190,13 +192,14 @@ export class DeliveryScene {
         isSlow: (endpointId: EndpointId) => concurrency.isSlow(endpointId),
       },
       attemptStore: {
-        async record(attempt: Parameters<typeof attemptStore.record>[0]) {
+        async record(...args: Parameters<typeof attemptStore.record>) {
           recordings += 1;
           if (recordings <= recordRefusals) throw storageUnavailable(new Error('OOM'));
-          return await attemptStore.record(attempt);
+          return await attemptStore.record(...args);
         },
       },
       archiveStream,
+      inOrder: asOne(redis.client),
       operationalEvents: { raise: raised.raise },
       healthRecorder: {
         record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),

@@ -13,7 +13,7 @@ import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admissi
 import type { LogLength } from '../../events/redis-delivery-store';
 import type { Retention } from '../../events/redis-event-index';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { defineScript } from '../../platform/redis-script';
+import { defineGuard, type ScriptTarget } from '../../platform/redis-script';
 
 export interface AttemptRecord {
   readonly delivery: DeliveryParts;
@@ -78,7 +78,7 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
 // for a success, the worker's time, open-until at its admission, whether the account is told of a failure,
 // attempt ('' if it is not counted), whether it has ended.
-const RECORD = defineScript(`
+const RECORD = defineGuard(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   if redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
@@ -147,8 +147,14 @@ export class AttemptStore {
     private readonly retention: Pick<Retention, 'ageMs'>,
   ) {}
 
-  /** `undefined`, and nothing is recorded, when the log has changed. */
-  async record(attempt: AttemptRecord): Promise<AttemptEffect | undefined> {
+  /**
+   * `undefined`, and nothing is recorded, when the log has changed. A guard: what comes after it runs only if
+   * the attempt is recorded.
+   */
+  async record(
+    attempt: AttemptRecord,
+    target: ScriptTarget = this.redis,
+  ): Promise<AttemptEffect | undefined> {
     const { endpointId, eventId } = attempt.delivery;
     const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;
     const scriptKeys = [
@@ -172,7 +178,7 @@ export class AttemptStore {
       attempt.hasEnded ? 1 : 0,
     ];
     const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
-      replySchema.parse(await RECORD(this.redis, scriptKeys, args));
+      replySchema.parse(await RECORD(target, scriptKeys, args));
     if (isRecorded === 0) return undefined;
     return {
       failures,

@@ -4,6 +4,7 @@ import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
 import type { SendResult } from '../../domain/transport';
+import { oneByOne } from '../../platform/redis-script';
 import { type DeliveryJob, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { buildAdmission } from '../build-admission';
 import { Stepwise } from '../stepwise';
@@ -123,7 +124,7 @@ async function workOn(
 }
 
 function stepwiseContext(
-  { admission, eventStore }: ModelLane,
+  { redis, admission, eventStore }: ModelLane,
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
@@ -157,6 +158,7 @@ function stepwiseContext(
     },
     deliveryStore: {
       readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
+      decodeWithBreaker: (...args) => deliveryStore.decodeWithBreaker(...args),
       append: (...args) => deliveryStore.append(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       async readWithLength(...args) {
@@ -172,6 +174,7 @@ function stepwiseContext(
         return effect;
       },
     },
+    inOrder: oneByOne(redis),
     transport: async () => {
       await events.onRequest(run);
       return (await work.pause(SENDING)) as SendResult;

@@ -1,0 +1,128 @@
+import { type DeliveryTexts, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import type { EventId } from '@hookferry/core/domain/event';
+import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
+import { steadyClock } from '@hookferry/core/platform/clock';
+import type { InOrder, Step } from '@hookferry/core/platform/redis-script';
+import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import type { RunningJobs, Taken } from '@hookferry/core/queue/bullmq-running-jobs';
+import type { Job, Processor } from 'bullmq';
+import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
+
+export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
+  readonly runningJobs: RunningJobs;
+  readonly inOrder: InOrder;
+}
+
+/** A running job of this worker. */
+interface Run {
+  readonly token: string;
+  readonly mayTakeNext: () => boolean;
+  /** Read along with the job. */
+  readonly texts: DeliveryTexts | undefined;
+  /** Whether this worker has let go of it. */
+  isOver: boolean;
+  /** What it has got in its place. */
+  taken: Taken | undefined;
+}
+
+/**
+ * Takes deliveries. A job comes with all that its attempt needs. Its end, and the next job, can be part of
+ * the script that records the attempt: then a delivery takes one round trip.
+ */
+export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
+  readonly #runningJobs: RunningJobs;
+  readonly #inOrder: InOrder;
+  readonly #texts = new WeakMap<Job, DeliveryTexts>();
+  readonly #runs = new WeakMap<Job, Run>();
+
+  constructor(
+    queue: string,
+    process: Processor<DeliveryJob, JobEnd>,
+    { runningJobs, inOrder, ...options }: DeliveryWorkerOptions,
+  ) {
+    super(queue, process, options);
+    this.#runningJobs = runningJobs;
+    this.#inOrder = inOrder;
+  }
+
+  /** What was read along with a job, if that is still as good as new. */
+  textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
+    const texts = this.#texts.get(job);
+    return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
+  }
+
+  /** The steps that let go of a running job, and take the next one in its place. */
+  stepsToEnd(job: Job<DeliveryJob>, end: JobEnd): readonly Step[] {
+    const run = this.#runs.get(job);
+    if (run === undefined || run.isOver) return [];
+    const jobId = job.id ?? '';
+    const letGo: Step = async (target) => {
+      await this.#runningJobs.end(target, { jobId, token: run.token }, end);
+      run.isOver = true;
+      this.lockManager.untrackJob(jobId);
+    };
+    const takeNext: Step = async (target) => {
+      run.taken = await this.#runningJobs.take(target, run.token, this.#knownEvent(job));
+    };
+    return run.mayTakeNext() && !this.closing && !this.paused ? [letGo, takeNext] : [letGo];
+  }
+
+  protected override async runJob(
+    job: Job<DeliveryJob, JobEnd>,
+    token: string,
+    mayTakeNext: () => boolean,
+  ): Promise<Job<DeliveryJob, JobEnd> | undefined> {
+    const texts = this.#texts.get(job);
+    this.#runs.set(job, { token, mayTakeNext, texts, isOver: false, taken: undefined });
+    return await super.runJob(job, token, mayTakeNext);
+  }
+
+  protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {
+    let taken: Taken | undefined;
+    await this.#inOrder([
+      async (target) => {
+        taken = await this.#runningJobs.take(target, token);
+      },
+    ]);
+    return this.#begin(taken);
+  }
+
+  protected override async handleCompleted(
+    end: JobEnd,
+    job: Job<DeliveryJob, JobEnd>,
+  ): Promise<Job<DeliveryJob, JobEnd>> {
+    const steps = this.stepsToEnd(job, end);
+    if (steps.length > 0) await this.#inOrder(steps);
+    this.emit('completed', job, end, 'active');
+    return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  // What went wrong after the job's end changes nothing about that.
+  protected override async handleFailed(
+    ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
+  ): Promise<Job<DeliveryJob, JobEnd>> {
+    const [error, job] = args;
+    const run = this.#runs.get(job);
+    if (!run?.isOver) return await super.handleFailed(...args);
+    this.emit('failed', job, error, 'active');
+    return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  #begin(taken: Taken | undefined): Job<DeliveryJob, JobEnd> | undefined {
+    if (taken === undefined) return undefined;
+    if (taken.areMoreWaiting) this.stayAwake();
+    else this.rest(taken.nextDueAt);
+    if (taken.job === undefined) return undefined;
+    const { jobId, token, json, texts } = taken.job;
+    const job = this.createJob(json, jobId);
+    job.token = token;
+    if (texts) this.#texts.set(job, texts);
+    return job;
+  }
+
+  /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
+  #knownEvent(job: Job<DeliveryJob>): EventId | '' {
+    if (this.textsOf(job) === undefined) return '';
+    return parseDeliveryId(job.id ?? '')?.eventId ?? '';
+  }
+}

@@ -1,0 +1,271 @@
+import type { JobJson } from 'bullmq';
+import { Cluster } from 'ioredis';
+import type { AccountId } from '../domain/account';
+import type { DeliveryTexts, JobEnd } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
+import { steadyClock, systemClock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
+import { defineGuard, defineScript, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
+import { createJobKeys, DELAYED_SCORE, type JobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
+
+/** A worker's hold on a job. */
+export interface HeldJob {
+  readonly jobId: string;
+  /** What the worker has locked it with. */
+  readonly token: string;
+}
+
+/** What a worker gets when it asks for its next job. */
+export interface Taken {
+  /** Absent: nothing waits. */
+  readonly job?: TakenJob;
+  /** Whether more jobs wait. */
+  readonly areMoreWaiting: boolean;
+  /** When the first delayed job is due. Milliseconds since the Unix epoch; 0 if there is none. */
+  readonly nextDueAt: number;
+}
+
+export interface TakenJob extends HeldJob {
+  readonly json: JobJson;
+  /** Absent in a Cluster, where they are on other nodes. */
+  readonly texts: DeliveryTexts | undefined;
+}
+
+// Those of the jobs of deliveries.
+const JOB_FIELDS = [
+  'name',
+  'data',
+  'opts',
+  'timestamp',
+  'delay',
+  'priority',
+  'processedOn',
+  jobFields.attemptsStarted,
+  jobFields.attemptsMade,
+  jobFields.stalledCount,
+  'defa',
+  jobFields.failedReason,
+  'stacktrace',
+] as const;
+
+/** A key as a Lua expression: `<name>` stands for the variable of that name. */
+function inLua(key: string): string {
+  return `'${key.replaceAll(/<(\w+)>/g, `' .. $1 .. '`)}'`;
+}
+
+const account = '<account>' as AccountId;
+const endpoint = '<endpoint>' as EndpointId;
+const event = '<event>' as EventId;
+
+// What the attempt needs is read along with the job. Its texts are given once for all jobs of a script: an
+// endpoint's deliveries come together, and so do those of an event. 0 stands for an event that the worker
+// knows.
+const READ_ALONG = `
+  local function read_along(job, data, known)
+    local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
+    local account = string.match(data or '', '"account_id":"([%w_-]+)"')
+    if not event or not account then return end
+    local texts = redis.call('MGET', ${inLua(keys.delivery(endpoint, event))}, ${inLua(keys.breaker(endpoint))})
+    local endpoint_text = redis.call('HGET', ${inLua(keys.endpoints(account))}, endpoint)
+    texts[3] = endpoint_text and shared(endpoint_text)
+    if event == known then
+      texts[4] = 0
+    else
+      local event_text = redis.call('GET', ${inLua(keys.event(account, event))})
+      texts[4] = event_text and shared(event_text)
+    end
+    return texts
+  end`;
+
+// As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
+// its stream of events, which nobody reads. Jobs without a priority come first. Delayed jobs that are overdue
+// are put back with the priority that they had: `DueDeliveries` puts them back before. Workers that rest are
+// woken if more jobs wait. KEYS: wait, prioritized, priority counter, active, delayed, meta, marker. ARGV:
+// prefix of the jobs' keys, now, token, how long the lock holds, the event that the worker knows, 1 to read
+// along what the job needs.
+const TAKE = defineScript(`${READ_ALONG}
+  local wait, prioritized, counter, active, delayed, meta, marker = unpack(KEYS)
+  local base, now = ARGV[1], ARGV[2]
+  local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
+  if limits[1] or (limits[2] and redis.call('LLEN', active) >= tonumber(limits[2])) then return {false, 0, 0} end
+  local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+  if first and tonumber(first) < (tonumber(now) + 1) * ${DELAYED_SCORE} then
+    local until_score = (tonumber(now) + 1) * ${DELAYED_SCORE} - 1
+    for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
+      redis.call('ZREM', delayed, job)
+      redis.call('HSET', base .. job, 'delay', 0)
+      local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
+      if priority == 0 then
+        redis.call('LPUSH', wait, job)
+      else
+        local count = redis.call('INCR', counter)
+        redis.call('ZADD', prioritized, priority * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}, job)
+      end
+    end
+    first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+  end
+  local next_due = first and math.floor(tonumber(first) / ${DELAYED_SCORE}) or 0
+  local job = redis.call('RPOPLPUSH', wait, active)
+  if not job then
+    job = redis.call('ZPOPMIN', prioritized)[1]
+    if job then redis.call('LPUSH', active, job) end
+  end
+  local more = redis.call('EXISTS', wait, prioritized)
+  if more > 0 then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
+  if not job then
+    redis.call('DEL', counter)
+    return {false, 0, next_due}
+  end
+  redis.call('SET', base .. job .. ':lock', ARGV[3], 'PX', ARGV[4])
+  redis.call('HSET', base .. job, 'processedOn', now)
+  redis.call('HINCRBY', base .. job, '${jobFields.attemptsStarted}', 1)
+  local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
+  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[2], ARGV[5]) or false}`);
+
+const LOCK_IS_OURS = `
+  if redis.call('GET', lock) ~= token then return 0 end
+  redis.call('SREM', stalled, id)
+  redis.call('LREM', active, -1, id)`;
+
+// As BullMQ's own moveToFinished for a job that is removed at its end. KEYS: job, lock, active, stalled, log.
+// ARGV: id, token. Gives 0 if the job is not the worker's any more.
+const END = defineGuard(`
+  local job, lock, active, stalled = unpack(KEYS)
+  local id, token = ARGV[1], ARGV[2]
+  ${LOCK_IS_OURS}
+  redis.call('DEL', job, lock)
+  return 1`);
+
+// As BullMQ's own moveToDelayed. KEYS: job, lock, active, stalled, delayed, wait, prioritized, marker. ARGV:
+// id, token, when it is due, the delay, why its attempt failed ('': there was none). Gives 0 if the job is
+// not the worker's any more.
+const DELAY = defineGuard(`
+  local job, lock, active, stalled, delayed, wait, prioritized, marker = unpack(KEYS)
+  local id, token, due_at, delay, failure = unpack(ARGV)
+  ${LOCK_IS_OURS}
+  redis.call('DEL', lock)
+  if redis.call('EXISTS', job) == 0 then return 1 end
+  redis.call('HSET', job, 'delay', delay)
+  if failure ~= '' then
+    redis.call('HSET', job, '${jobFields.failedReason}', failure)
+    redis.call('HINCRBY', job, '${jobFields.attemptsMade}', 1)
+  end
+  local lowest = tonumber(due_at) * ${DELAYED_SCORE}
+  local highest = lowest + ${DELAYED_SCORE} - 1
+  local last = redis.call('ZREVRANGEBYSCORE', delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  redis.call('ZADD', delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
+  if redis.call('EXISTS', wait, prioritized) == 0 then
+    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+    redis.call('ZADD', marker, tonumber(first) / ${DELAYED_SCORE}, '1')
+  end
+  return 1`);
+
+/**
+ * The jobs of deliveries that a worker runs: how it takes them, and lets go of them. Each is a step, so that
+ * a record, the end of its job and the start of the next one can be one script.
+ */
+export class RunningJobs {
+  readonly #keys: JobKeys;
+  readonly #takeKeys: readonly string[];
+  readonly #readsAlong: boolean;
+
+  constructor(
+    redis: RedisClient,
+    { prefix }: QueueShard,
+    private readonly lockDurationMs: number,
+  ) {
+    const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
+    const { wait, prioritized, priorityCounter, active, delayed, meta, marker } = jobKeys;
+    this.#keys = jobKeys;
+    this.#takeKeys = [wait, prioritized, priorityCounter, active, delayed, meta, marker];
+    this.#readsAlong = !(redis instanceof Cluster);
+  }
+
+  /**
+   * Take the job that is next, and lock it.
+   *
+   * @param known an event that this process has read a moment ago.
+   */
+  async take(target: ScriptTarget, token: string, known: EventId | '' = ''): Promise<Taken> {
+    const readAt = steadyClock();
+    const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
+    const args = [this.#keys.base, systemClock(), token, this.lockDurationMs, known, readsAlong];
+    const reply = (await TAKE(target, this.#takeKeys, args)) as TakeReply;
+    const [jobId, more, nextDueAt, fields, stored] = reply;
+    if (jobId === null || fields === undefined) return { areMoreWaiting: false, nextDueAt };
+    const texts = stored ? textsOf(stored, target, readAt) : undefined;
+    const job = { jobId, token, json: jobOf(jobId, fields), texts };
+    return { job, areMoreWaiting: more > 0, nextDueAt };
+  }
+
+  /** Let go of a job. A guard: what comes after it runs only if the job was still this worker's. */
+  async end(target: ScriptTarget, { jobId, token }: HeldJob, end: JobEnd): Promise<void> {
+    const { job, lock, active, stalled, delayed, wait, prioritized, marker } = this.#keys;
+    const jobKeys = [job(jobId), lock(jobId), active, stalled];
+    if (end.kind === 'done') return void (await END(target, jobKeys, [jobId, token]));
+    const { delayMs, failure = '' } = end;
+    const args = [jobId, token, systemClock() + delayMs, delayMs, failure];
+    await DELAY(target, [...jobKeys, delayed, wait, prioritized, marker], args);
+  }
+}
+
+type TakeReply = readonly [
+  jobId: string | null,
+  more: number,
+  nextDueAt: number,
+  fields?: StoredFields,
+  texts?: StoredTexts | null,
+];
+
+type TextsFor<Names extends readonly unknown[]> = { readonly [Index in keyof Names]: string | null };
+type StoredFields = TextsFor<typeof JOB_FIELDS>;
+
+// As BullMQ reads a job, as far as the jobs of deliveries use what it has.
+function jobOf(jobId: string, fields: StoredFields): JobJson {
+  const [name, data, opts, timestamp, delay, priority, processedOn, started, made, stalled, ...rest] = fields;
+  const [deferredFailure, failedReason, stacktrace] = rest;
+  return {
+    id: jobId,
+    name: name ?? '',
+    data: data ?? '{}',
+    opts: JSON.parse(opts ?? '{}') as JobJson['opts'],
+    progress: 0,
+    timestamp: Number(timestamp),
+    delay: Number(delay),
+    priority: Number(priority),
+    processedOn: Number(processedOn),
+    attemptsStarted: Number(started),
+    attemptsMade: Number(made),
+    stalledCounter: Number(stalled),
+    failedReason: failedReason ?? '',
+    returnvalue: '',
+    ...(deferredFailure === null ? {} : { deferredFailure }),
+    ...(stacktrace === null ? {} : { stacktrace }),
+  };
+}
+
+type StoredTexts = readonly [
+  log: string | null,
+  breaker: string | null,
+  endpoint: number | null,
+  event: number | null,
+];
+
+function textsOf(
+  [log, breaker, endpointNumber, eventNumber]: StoredTexts,
+  target: ScriptTarget,
+  readAt: number,
+): DeliveryTexts {
+  const texts = target instanceof ScriptUnit ? target.texts : [];
+  const textOf = (number: number | null) => (number === null ? null : (texts[number - 1] ?? null));
+  return {
+    log,
+    breaker,
+    endpoint: textOf(endpointNumber),
+    event: eventNumber === 0 ? undefined : textOf(eventNumber),
+    readAt,
+  };
+}
