@@ -5,7 +5,7 @@ import { steadyClock } from '@hookferry/core/platform/clock';
 import type { InOrder, Step } from '@hookferry/core/platform/redis-script';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken } from '@hookferry/core/queue/bullmq-running-jobs';
-import type { Job, Processor } from 'bullmq';
+import type { Job, JobJson, Processor } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
@@ -114,7 +114,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     else this.rest(taken.nextDueAt);
     if (taken.job === undefined) return undefined;
     const { jobId, token, json, texts } = taken.job;
-    const job = this.createJob(json, jobId);
+    const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     if (texts) this.#texts.set(job, texts);
     return job;

@@ -18,6 +18,9 @@ export interface HeldJob {
   readonly token: string;
 }
 
+/** BullMQ's form of a stored job. One that runs has no value to return yet. */
+export type StoredJob = Omit<JobJson, 'returnvalue'>;
+
 /** What a worker gets when it asks for its next job. */
 export interface Taken {
   /** Absent: nothing waits. */
@@ -29,7 +32,7 @@ export interface Taken {
 }
 
 export interface TakenJob extends HeldJob {
-  readonly json: JobJson;
+  readonly json: StoredJob;
   /** Absent in a Cluster, where they are on other nodes. */
   readonly texts: DeliveryTexts | undefined;
 }
@@ -224,7 +227,7 @@ type TextsFor<Names extends readonly unknown[]> = { readonly [Index in keyof Nam
 type StoredFields = TextsFor<typeof JOB_FIELDS>;
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.
-function jobOf(jobId: string, fields: StoredFields): JobJson {
+function jobOf(jobId: string, fields: StoredFields): StoredJob {
   const [name, data, opts, timestamp, delay, priority, processedOn, started, made, stalled, ...rest] = fields;
   const [deferredFailure, failedReason, stacktrace] = rest;
   return {
@@ -241,7 +244,6 @@ function jobOf(jobId: string, fields: StoredFields): JobJson {
     attemptsMade: Number(made),
     stalledCounter: Number(stalled),
     failedReason: failedReason ?? '',
-    returnvalue: '',
     ...(deferredFailure === null ? {} : { deferredFailure }),
     ...(stacktrace === null ? {} : { stacktrace }),
   };
