@@ -1,10 +1,5 @@
 import { constants } from 'node:crypto';
-import {
-  type ClientRequestArgs,
-  type Agent as HttpAgent,
-  type OutgoingHttpHeaders,
-  request as requestHttp,
-} from 'node:http';
+import { type ClientRequestArgs, type Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { type Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { got, type Options, type Request } from 'got';
@@ -31,6 +26,9 @@ interface Agents {
   readonly https: HttpsAgent;
 }
 
+type NativeOptions = ReturnType<Options['createNativeRequestOptions']>;
+
+const REMEMBERED_URLS = 10_000;
 const IDLE_SOCKET_MS = 60_000;
 const IDLE_SOCKETS_PER_ORIGIN = 256;
 // For all origins together: ten thousand receivers with one request a minute each do not justify as many open
@@ -47,6 +45,7 @@ export class GotTransport {
   readonly #freshAgents: Agents;
   readonly #client;
   readonly #faultOfTls = createTlsFaults();
+  readonly #targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
 
   constructor(options: GotTransportOptions) {
     const idleSockets = new IdleSockets(IDLE_SOCKETS);
@@ -69,12 +68,13 @@ export class GotTransport {
       http2: false,
       enableUnixSockets: false,
       handlers: [
-        (options, next) => {
-          options.createNativeRequestOptions = () => nativeOptionsOf(options) as NativeOptions;
-          return next(options);
+        (request, next) => {
+          request.createNativeRequestOptions = () => this.#nativeOptionsOf(request);
+          return next(request);
         },
       ],
-      request: createLeanRequest(),
+      request: (url: URL, native: RequestOptions) =>
+        url.protocol === 'https:' ? requestHttps(native) : requestHttp(native),
     });
   }
 
@@ -99,6 +99,23 @@ export class GotTransport {
     }
   }
 
+  /**
+   * The needed options only. got would pass some forty, most of them undefined, which it and Node copy several
+   * times: an eighth of a worker's processor time.
+   */
+  #nativeOptionsOf({ url, agent, method, headers, https }: Options): NativeOptions {
+    const { href, protocol } = url as URL;
+    let target = this.#targets.get(href);
+    if (target === undefined) {
+      target = targetOf(url as URL);
+      this.#targets.set(href, target);
+    }
+    const native = { ...target, method, headers };
+    if (protocol === 'http:') return { ...native, agent: agent.http } as NativeOptions;
+    const { certificateAuthority: ca, certificate: cert, key } = https;
+    return { ...native, agent: agent.https, ...definedOf({ ca, cert, key }) } as NativeOptions;
+  }
+
   readonly #open = ({ url, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>
     this.#client.stream(url, {
       headers,
@@ -117,49 +134,13 @@ function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
   };
 }
 
-type NativeOptions = ReturnType<Options['createNativeRequestOptions']>;
-
-/**
- * The needed options only. got would pass some forty, most of them undefined, which it and Node copy several
- * times: an eighth of a worker's processor time.
- */
-function nativeOptionsOf({ url, agent, method, headers, https }: Options): RequestOptions {
-  const isSecure = (url as URL).protocol === 'https:';
-  return {
-    agent: (isSecure ? agent.https : agent.http) as HttpAgent,
-    method,
-    headers: headers as OutgoingHttpHeaders,
-    ca: https.certificateAuthority,
-    cert: https.certificate,
-    key: https.key as RequestOptions['key'],
-  };
-}
-
-const REMEMBERED_URLS = 10_000;
-
-/** Start Node's request. The parts of a URL are known from its first request. */
-function createLeanRequest() {
-  const targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
-
-  return function request(url: URL, { agent, method, headers, ca, cert, key }: RequestOptions) {
-    let target = targets.get(url.href);
-    if (target === undefined) {
-      target = targetOf(url);
-      targets.set(url.href, target);
-    }
-    return url.protocol === 'https:'
-      ? requestHttps({ ...target, agent, method, headers, ...definedOf({ ca, cert, key }) })
-      : requestHttp({ ...target, agent, method, headers });
-  };
-}
-
 function targetOf(url: URL): ClientRequestArgs {
   const { protocol, hostname, port, path } = urlToHttpOptions(url);
   return { protocol, hostname, port, path };
 }
 
 // An agent's own options win over undefined ones, but these are in the name of the pool.
-function definedOf({ ca, cert, key }: Pick<RequestOptions, 'ca' | 'cert' | 'key'>): RequestOptions {
+function definedOf({ ca, cert, key }: Pick<NativeOptions, 'ca' | 'cert' | 'key'>) {
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
