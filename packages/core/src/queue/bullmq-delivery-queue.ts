@@ -190,13 +190,13 @@ throwStorageErrors(DeliveryQueue);
 
 function openShard(redis: RedisClient, prefix: string): Shard {
   const keys = createJobKeys(prefix, DELIVERIES_QUEUE);
-  const { prioritized, priorityCounter, meta, active, marker, events } = keys;
+  const { prioritized, priorityCounter, meta, active, marker } = keys;
   const { fairOrder, accountWeights } = queueKeysOf(prefix);
   const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
   return {
     queue: new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix }),
     keys,
-    addKeys: [prioritized, priorityCounter, meta, active, marker, events, ...order],
+    addKeys: [prioritized, priorityCounter, meta, active, marker, ...order],
     priorityKeys: [prioritized, ...order],
   };
 }
@@ -228,22 +228,21 @@ const JOB_NAME = 'd';
 const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
 // As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the
-// parts for parents and children. KEYS: prioritized, priority counter, meta, active, marker, events, the fair
-// order's state, weights. ARGV: prefix of the jobs' keys, now, then account, endpoint, job, data, length of
+// parts for parents and children, and the entry in a stream of events that nobody reads. KEYS: prioritized,
+// priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the jobs' keys, now, then account, endpoint, job, data, length of
 // its step and time of acceptance ('' if unknown) of each. Gives how many were added.
 const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
-  local prioritized, counter, meta, active, marker, events = unpack(KEYS)
-  local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
-  queue.marker, queue.events = marker, events
-  local priority_of, finish = fair_order(prioritized, KEYS[7], KEYS[8])
+  local prioritized, counter, meta, active, marker = unpack(KEYS)
+  local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
+  local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
   local added = 0
   for i = 3, #ARGV, 6 do
     local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
     if redis.call('EXISTS', queue.base .. job) == 0 then
+      local priority = priority_of(account, endpoint, tonumber(step))
       redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
-        'timestamp', ARGV[2], 'delay', 0, '${jobFields.acceptedAt}', accepted_at)
-      put_in_place(queue, job, priority_of(account, endpoint, tonumber(step)))
-      redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job)
+        'timestamp', ARGV[2], 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
+      put_in_place(queue, job, priority)
       added = added + 1
     end
   end

@@ -66,21 +66,20 @@ export const PRIORITY_SCORE = 0x100000000;
 
 /**
  * For scripts that give jobs their positions, as BullMQ's own do: `put_in_place` for a job that is in no
- * list, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
+ * list and whose hash has its priority, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
  * keys.
  */
 export const PUT_BACK = `
   local function put_in_place(queue, job, priority)
     local count = redis.call('INCR', queue.counter)
     redis.call('ZADD', queue.prioritized, priority * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}, job)
-    redis.call('HSET', queue.base .. job, 'priority', priority)
   end
 
   local function put_back(queue, job, priority)
     put_in_place(queue, job, priority)
     local time = redis.call('TIME')
     local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
-    redis.call('HSET', queue.base .. job, 'delay', 0, '${jobFields.waitingSince}', now)
+    redis.call('HSET', queue.base .. job, 'priority', priority, 'delay', 0, '${jobFields.waitingSince}', now)
     redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
   end
 

@@ -40,7 +40,9 @@ const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
     local account = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
-    put_in_place(queue, job, priority_of(account, ARGV[4], 1))
+    local priority = priority_of(account, ARGV[4], 1)
+    redis.call('HSET', ARGV[1] .. job, 'priority', priority)
+    put_in_place(queue, job, priority)
   end
   finish()
   return {#jobs, 1}`);

@@ -39,14 +39,14 @@ export interface TakenJob extends HeldJob {
 
 // Those of the jobs of deliveries.
 const JOB_FIELDS = [
-  'name',
-  'data',
-  'opts',
-  'timestamp',
-  'delay',
-  'priority',
   'processedOn',
   jobFields.attemptsStarted,
+  jobFields.name,
+  jobFields.data,
+  'opts',
+  jobFields.timestamp,
+  'delay',
+  'priority',
   jobFields.attemptsMade,
   jobFields.stalledCount,
   'defa',
@@ -123,10 +123,10 @@ const TAKE = defineScript(`${READ_ALONG}
     return {false, 0, next_due}
   end
   redis.call('SET', base .. job .. ':lock', ARGV[3], 'PX', ARGV[4])
-  redis.call('HSET', base .. job, 'processedOn', now)
-  redis.call('HINCRBY', base .. job, '${jobFields.attemptsStarted}', 1)
   local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
-  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[2], ARGV[5]) or false}`);
+  fields[1], fields[2] = now, (tonumber(fields[2]) or 0) + 1
+  redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', fields[2])
+  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5]) or false}`);
 
 const LOCK_IS_OURS = `
   if redis.call('GET', lock) ~= token then return 0 end
@@ -228,7 +228,7 @@ type StoredFields = TextsFor<typeof JOB_FIELDS>;
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.
 function jobOf(jobId: string, fields: StoredFields): StoredJob {
-  const [name, data, opts, timestamp, delay, priority, processedOn, started, made, stalled, ...rest] = fields;
+  const [processedOn, started, name, data, opts, timestamp, delay, priority, made, stalled, ...rest] = fields;
   const [deferredFailure, failedReason, stacktrace] = rest;
   return {
     id: jobId,

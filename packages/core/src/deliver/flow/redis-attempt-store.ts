@@ -81,20 +81,27 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const RECORD = defineGuard(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
-  if redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
-  local is_erased = ARGV[1] ~= '0' and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
-  local answer_bytes, is_full = #ARGV[2] - #ARGV[3], false
-  if answer_bytes > 0 and not is_erased then
+  local is_new = ARGV[1] == '0'
+  if not is_new and redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
+  local line, answer_level = ARGV[2], nil
+  if #ARGV[2] > #ARGV[3] then
     local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
     local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(ARGV[4])
-    level = math.max(tonumber(level) - leaked, 0) + answer_bytes
-    is_full = level > ${MAX_ANSWER_BYTES}
-    if not is_full then redis.call('SET', answers, string.format('%d %d', level, now), 'PX', ARGV[4]) end
+    answer_level = math.max(tonumber(level) - leaked, 0) + #ARGV[2] - #ARGV[3]
+    local is_erased = not is_new and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
+    if is_erased or answer_level > ${MAX_ANSWER_BYTES} then line, answer_level = ARGV[3], nil end
   end
-  redis.call('APPEND', log, (is_erased or is_full) and ARGV[3] or ARGV[2])
-  redis.call('PEXPIRE', log, ARGV[4])
-  if redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, 'NX', ARGV[6], event) end
-  if ARGV[12] == '1' then
+  if not is_new then
+    redis.call('APPEND', log, line)
+    redis.call('PEXPIRE', log, ARGV[4])
+  elseif not redis.call('SET', log, line, 'PX', ARGV[4], 'NX') then
+    return {0, 0, 0, 0, 0, 0, 0}
+  end
+  if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
+  if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
+    redis.call('ZADD', list, ARGV[6], event)
+  end
+  if ARGV[12] == '1' and redis.call('EXISTS', order, turn) > 0 then
     redis.call('ZREM', order, event)
     if redis.call('GET', turn) == event then redis.call('DEL', turn) end
   end
