@@ -11,7 +11,7 @@ import { readAttemptRow } from '../events/archive/pg-attempt-table';
 import { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { connectRedis } from '../platform/redis-connect';
-import { asOne } from '../platform/redis-script';
+import { asOne, oneByOne } from '../platform/redis-script';
 import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -86,13 +86,16 @@ function arrange({ isArchived = true } = {}) {
   }
 
   /** An attempt that was begun with that knowledge. */
-  const recordOf = async (ready: ReadyDelivery, change: Partial<Attempt>, decision: Decision) =>
-    await recordAttempt(context, {
-      ready,
-      attempt: buildAttempt({ number: ready.attemptNumber, ...change }),
-      decision,
-      attemptKey: undefined,
-    });
+  const recordOf = async (
+    ready: ReadyDelivery,
+    change: Partial<Attempt>,
+    decision: Decision,
+    inOrder = context.inOrder,
+  ) => {
+    const attempt = buildAttempt({ number: ready.attemptNumber, ...change });
+    const input = { ready, attempt, decision, attemptKey: undefined };
+    return await recordAttempt({ ...context, inOrder }, input);
+  };
 
   return {
     run,
@@ -191,6 +194,22 @@ it('rejects when the record can not be written, also when the attempt could not 
   await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
   await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
   expect(health).toEqual([]);
+});
+
+describe('an attempt whose job can not be ended', () => {
+  const refuses = async () => {
+    throw new Error('OOM');
+  };
+
+  it('is recorded, with its effect: the job is ended when the run is over', async () => {
+    const { prepare, recordOf, read, client } = arrange();
+    const ready = await prepare();
+    // As in a Cluster, where the queue may be on another node than the log.
+    const run = { ...ready.run, stepsToEnd: () => [refuses] };
+    const recorded = await recordOf({ ...ready, run }, {}, RETRY, oneByOne(client));
+    expect(recorded).toMatchObject({ effect: { failures: 1 }, nextAttemptAt: NOW + 5_000 });
+    expect((await read()).attempts).toHaveLength(1);
+  });
 });
 
 describe("an attempt that somebody else's came before, which was begun at the same time", () => {

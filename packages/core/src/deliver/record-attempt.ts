@@ -101,12 +101,17 @@ async function recordOrAddLate(
     now: clock(),
   };
   let effect = undefined as AttemptEffect | undefined;
-  await inOrder([
-    async (target) => {
-      effect = await attemptStore.record(record, target);
-    },
-    ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
-  ]);
+  try {
+    await inOrder([
+      async (target) => {
+        effect = await attemptStore.record(record, target);
+      },
+      ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
+    ]);
+  } catch (error) {
+    // What keeps the job from its end takes no record back: it shows again when the run is over.
+    if (effect === undefined) throw error;
+  }
   if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };

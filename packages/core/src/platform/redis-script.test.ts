@@ -287,6 +287,37 @@ describe('redis in order', () => {
       expect(await client.mget('first', 'never', 'last')).toEqual(['1', null, '22']);
     });
 
+    it('gives the replies of the calls before one that fails: they have taken effect', async () => {
+      const { client, inOrder } = await arrange();
+      await client.set('text', 'x');
+      const appended: unknown[] = [];
+      const unit = inOrder([
+        async (target) => appended.push(await APPEND(target, ['first'], ['1'])),
+        (target) => ADD(target, ['text'], ['member']),
+        async (target) => appended.push(await APPEND(target, ['never'], ['2'])),
+      ]);
+      await expect(unit).rejects.toThrow('WRONGTYPE');
+      expect(appended).toEqual([1]);
+      expect(await client.mget('first', 'never')).toEqual(['1', null]);
+    });
+
+    // The first step's error says what became of the unit, and may say it later than the others theirs.
+    it("fails with the first step's error when Redis refuses all", async () => {
+      const server = willClose(await startRedisServer());
+      const { client } = willClose(await openTestRedis(server.url));
+      await server.fillUp(0);
+      const unit = createInOrder(client)([
+        async (target) => {
+          await APPEND(target, ['a'], ['x'.repeat(9_000)]).catch(async () => {
+            for (let i = 0; i < 9; i += 1) await Promise.resolve();
+            throw new Error("The first one's.");
+          });
+        },
+        (target) => APPEND(target, ['b'], ['x']),
+      ]);
+      await expect(unit).rejects.toThrow("The first one's.");
+    });
+
     it('fails as a whole when Redis refuses to write', async () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));

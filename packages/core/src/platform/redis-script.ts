@@ -97,7 +97,8 @@ export function asOne(redis: RedisClient): InOrder {
     });
     const settled = await turn.send(unit);
     const ran = begun.filter(({ callsSoFar }) => callsSoFar <= settled);
-    await Promise.all(ran.map(({ result }) => result));
+    // One after the other: of several that fail together, the first one's error is the error.
+    for (const { result } of ran) await result;
     return ran.length === begun.length;
   };
 }
@@ -170,10 +171,11 @@ export class ScriptUnit {
 
   /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
   settle([error, ...replies]: readonly unknown[]): void {
-    if (error !== null) return this.fail(new ReplyError(error));
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
+    if (error !== null) this.fail(new ReplyError(error));
   }
 
+  /** Settle the calls that are not settled yet. */
   fail(error: unknown): void {
     for (const { reject } of this.calls) reject(error);
   }
@@ -288,8 +290,8 @@ function parametersOf(
 
 // KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
 // many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
-// Gives for each unit its error or false, and then the reply of each call that has run; and the texts that
-// the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
+// Gives for each unit its error or false, and then the reply of each call that has run without one; and the
+// texts that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
 //
 // `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
 function joinedText(functions: string, guards: string): string {
@@ -335,7 +337,7 @@ function joinedText(functions: string, guards: string): string {
     if not ok then
       local text = type(err) == 'table' and err.err or tostring(err)
       if refusals[string.match(text, '^%u+')] then return {err = text} end
-      replies = {text}
+      replies[1] = text
     end
     while at < next_unit do
       key, arg, at = key + tonumber(ARGV[at + 1]), arg + tonumber(ARGV[at + 2]), at + 3
