@@ -1,4 +1,5 @@
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
+import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShards } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
@@ -13,6 +14,7 @@ import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordRaised } from '@hookferry/core/testing/record-raised';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
@@ -131,4 +133,26 @@ it('waits while Redis is out of memory, and sends nothing twice', async () => {
   for (const delivery of deliveries) {
     expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
   }
+});
+
+describe('a reply that is lost with the connection', () => {
+  it('to the record of an attempt: it is recorded and sent once, and the next delivery follows soon', async () => {
+    const { addDelivery, untilGone, readRecord, url, endpoint } = await arrange();
+    const proxy = willClose(await startRedisProxy(url));
+    const { consumer, signals, requests } = openProcess(connect(proxy.url));
+    // From here on Redis knows the scripts.
+    const known = [await addDelivery(), await addDelivery()];
+    consumer.start();
+    await untilGone(...known);
+    const isLost = proxy.swallowAnswerTo(keys.answerBytes(endpoint.id));
+    const deliveries = [await addDelivery(), await addDelivery()];
+    await isLost;
+    await untilGone(...deliveries);
+    expect(requests).toHaveLength(known.length + deliveries.length);
+    for (const delivery of deliveries) {
+      expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    }
+    expect(signals.named('delivery.ended')).toHaveLength(4);
+    expect(signals.named('job.failed')).toEqual([]);
+  });
 });

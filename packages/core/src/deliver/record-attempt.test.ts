@@ -115,6 +115,7 @@ function arrange({ isArchived = true } = {}) {
 }
 
 const ACCEPTED = { outcome: 'delivered', responseStatus: 204 } as const;
+const THEIRS = { worker: 'another' } as const;
 const RETRY = { kind: 'retry', delayMs: 5_000 } as const;
 
 it("records the event's type once, from the first attempt on", async () => {
@@ -216,7 +217,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('is recorded as a late one, and takes nothing back', async () => {
     const { prepare, recordOf, read, readBreaker } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
-    await recordOf(theirs, {}, { kind: 'retry', delayMs: 60_000 });
+    await recordOf(theirs, THEIRS, { kind: 'retry', delayMs: 60_000 });
     const breaker = await readBreaker();
     const recorded = await recordOf(mine, { responseStatus: 503 }, { kind: 'exhausted' });
     expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: NOW + 60_000 });
@@ -232,7 +233,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('does not take back that the other one was delivered', async () => {
     const { prepare, recordOf, read } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
-    await recordOf(theirs, ACCEPTED, { kind: 'delivered' });
+    await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
     const recorded = await recordOf(mine, {}, RETRY);
     expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: undefined });
     expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attempts: [{}, {}] });
@@ -241,7 +242,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('has the delivery delivered when it was accepted', async () => {
     const { prepare, recordOf, read } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
-    await recordOf(theirs, {}, RETRY);
+    await recordOf(theirs, THEIRS, RETRY);
     const recorded = await recordOf(mine, ACCEPTED, { kind: 'delivered' });
     expect(recorded).toMatchObject({ effect: undefined });
     expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attempts: [{}, {}] });
@@ -250,7 +251,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('is late also when somebody has opened the delivery again since the other one has ended it', async () => {
     const { prepare, recordOf, request, read } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
-    await recordOf(theirs, {}, { kind: 'exhausted' });
+    await recordOf(theirs, THEIRS, { kind: 'exhausted' });
     await request('rdl_1');
     await recordOf(mine, {}, { kind: 'aborted' });
     expect(await read()).toMatchObject({ status: 'pending', isOpen: true, decidingAttempts: 1 });
@@ -259,7 +260,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('counts for the health of its endpoint, and is archived', async () => {
     const { prepare, recordOf, health } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
-    await recordOf(theirs, {}, RETRY);
+    await recordOf(theirs, THEIRS, RETRY);
     await recordOf(mine, ACCEPTED, { kind: 'delivered' });
     expect(health).toMatchObject([{ delivered: false }, { delivered: true }]);
     expect(await scene.redis.client.xlen(keys.attemptsToArchive)).toBe(2);
@@ -268,7 +269,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   it('does not make another one late that knew of the one before', async () => {
     const { prepare, recordOf, read } = arrange();
     const [late, first] = [await prepare(), await prepare()];
-    await recordOf(first, {}, RETRY);
+    await recordOf(first, THEIRS, RETRY);
     const next = await prepare();
     await recordOf(late, {}, RETRY);
     const recorded = await recordOf(next, ACCEPTED, { kind: 'delivered' });

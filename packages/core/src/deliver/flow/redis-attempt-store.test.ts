@@ -29,6 +29,10 @@ const success: AttemptedFact = {
   nextAttemptAt: undefined,
 };
 
+function by(fact: AttemptedFact, worker: string): AttemptedFact {
+  return { ...fact, attempt: { ...fact.attempt, worker } };
+}
+
 /** A delivery that is on no list yet, of an endpoint that is well. */
 function arrange(client = redis.client) {
   const attemptStore = new AttemptStore(client, testRetention);
@@ -112,6 +116,41 @@ describe('a recorded attempt', () => {
     ]);
   });
 
+  // ioredis sends it again when the connection breaks before the reply comes.
+  describe('that is sent again as it was', () => {
+    it.each<[string, Partial<AttemptRecord>, number]>([
+      ['a failure', {}, 0],
+      ['a failure that opens the breaker', {}, FAILURES_TO_OPEN - 1],
+      ['a success', { fact: success, hasEnded: true }, 0],
+      ['a probe that succeeds', { fact: success, hasEnded: true, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
+    ])('is recorded once, and has the same effect: %s', async (_what, change, failuresBefore) => {
+      const { record, failTimes, dump, delivery } = arrange();
+      if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
+      if (change.openUntil) {
+        const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
+        await redis.client.set(keys.breaker(delivery.endpointId), open);
+      }
+      const effect = await record({ ...change, logLength: 0 });
+      const before = await dump();
+      expect(await record({ ...change, logLength: 0 })).toEqual(effect);
+      expect(await dump()).toEqual(before);
+    });
+
+    it('is recorded once behind earlier lines, too, without a response that is too long to keep', async () => {
+      const { fail, dump, delivery } = arrange();
+      await fail({ attemptKey: 'one' });
+      await redis.client.set(keys.answerBytes(delivery.endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
+      const attempt = buildAttempt({ number: 2, responseBody: 'much' });
+      const logLength = await redis.client.strlen(keys.delivery(delivery.endpointId, delivery.eventId));
+      const again = { fact: { ...failure, attempt }, logLength };
+      const effect = await fail(again);
+      const before = await dump();
+      expect(await fail(again)).toEqual(effect);
+      expect(effect).toMatchObject({ failures: 2 });
+      expect(await dump()).toEqual(before);
+    });
+  });
+
   it('is kept for the retention', async () => {
     const { fail, delivery } = arrange();
     await fail();
@@ -153,22 +192,18 @@ describe('an attempt whose log is another one by now', () => {
     await fail();
     const before = await dump();
     const late = { logLength: 0, attemptKey: 'a', hasEnded: true, tellsOfFailing: true } as const;
-    expect(await record({ ...late, now: NOW + 120_000 })).toBeUndefined();
+    const another = { fact: by(failure, 'another'), ...late, now: NOW + 120_000 };
+    expect(await record(another)).toBeUndefined();
     expect(await succeed(late)).toBeUndefined();
     expect(await succeed({ ...late, logLength: 1 })).toBeUndefined();
     expect(await dump()).toEqual(before);
   });
 
-  it('is not recorded twice, should it be tried again after an answer that did not come', async () => {
-    const { fail, readState } = arrange();
-    await fail({ logLength: 0 });
-    expect(await fail({ logLength: 0 })).toBeUndefined();
-    expect((await readState()).attempts).toHaveLength(1);
-  });
-
   it('is recorded by one of many at the same time', async () => {
     const { fail, readState, readBreaker } = arrange();
-    const effects = await Promise.all(Array.from({ length: 20 }, () => fail({ logLength: 0 })));
+    const effects = await Promise.all(
+      Array.from({ length: 20 }, (_none, i) => fail({ fact: by(failure, `worker-${i}`), logLength: 0 })),
+    );
     expect(effects.filter((effect) => effect !== undefined)).toHaveLength(1);
     expect((await readState()).attempts).toHaveLength(1);
     expect(await readBreaker()).toMatchObject({ failures: 1 });

@@ -74,6 +74,10 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
  * continued the delivery. Attempts that were running when the breaker opened say nothing new: otherwise a
  * receiver that fails many at once would get the longest pause at once.
  */
+// A connection that breaks may lose the reply, and ioredis sends the script again: then the log ends with this
+// very line, and the effects are read from what the first run has left. A breaker that is closed by then says
+// no more since when it was open.
+//
 // KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
 // for a success, the worker's time, open-until at its admission, whether the account is told of a failure,
@@ -82,20 +86,30 @@ const RECORD = defineGuard(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
-  if not is_new and redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
+  local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
   local line, answer_level = ARGV[2], nil
-  if #ARGV[2] > #ARGV[3] then
+  if is_unchanged and #ARGV[2] > #ARGV[3] then
     local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
     local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(ARGV[4])
     answer_level = math.max(tonumber(level) - leaked, 0) + #ARGV[2] - #ARGV[3]
     local is_erased = not is_new and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
     if is_erased or answer_level > ${MAX_ANSWER_BYTES} then line, answer_level = ARGV[3], nil end
   end
-  if not is_new then
+  if is_new then
+    is_unchanged = redis.call('SET', log, line, 'PX', ARGV[4], 'NX')
+  elseif is_unchanged then
     redis.call('APPEND', log, line)
     redis.call('PEXPIRE', log, ARGV[4])
-  elseif not redis.call('SET', log, line, 'PX', ARGV[4], 'NX') then
-    return {0, 0, 0, 0, 0, 0, 0}
+  end
+  if not is_unchanged then
+    local last = redis.call('GETRANGE', log, ARGV[1], -1)
+    if last ~= ARGV[2] and last ~= ARGV[3] then return {0, 0, 0, 0, 0, 0, 0} end
+    local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
+    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for} end
+    local stored = redis.call('GET', breaker) or ''
+    local failures, open_until, since = string.match(stored .. ' 0 0 0', '(%d+) (%d+) (%d+)')
+    local opened = tonumber(open_until) > now and tonumber(open_until) or 0
+    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for}
   end
   if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
   if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
