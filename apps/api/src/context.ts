@@ -42,6 +42,7 @@ import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-c
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
+import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
 import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
@@ -96,6 +97,7 @@ export function openContext(process: ProcessContext) {
 }
 
 function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
+  const inOrder = createInOrder(redis);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
@@ -141,7 +143,12 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const stores = {
     retention,
     maxEventBytes: config.MAX_EVENT_BYTES,
-    inOrder: createInOrder(redis),
+    inOrder,
+    assumptions: new Assumptions(redis, {
+      inOrder,
+      defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
+      noteStanding: (accountId, standing) => quota.note(accountId, standing),
+    }),
     routingTurns: new Turns(),
     fanOutTurns: new Turns(),
     usageRecorder,

@@ -1,17 +1,27 @@
 import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
-import { keyIn } from '@hookferry/core/accounts/authenticate';
+import { isLiveKey, keyIn } from '@hookferry/core/accounts/authenticate';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { RateLimit, RateStanding } from '@hookferry/core/accounts/limit-rate';
+import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import {
   type KnownAccounts,
   type ResolveAccountContext,
   requireOperator,
   resolveAccount,
 } from '@hookferry/core/accounts/resolve-account';
-import { type AccountId, maySeeSecrets, type Principal, type Scope } from '@hookferry/core/domain/account';
+import {
+  type AccountId,
+  idOfKey,
+  maySeeSecrets,
+  type Principal,
+  type Scope,
+} from '@hookferry/core/domain/account';
 import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
+import type { Assumption, Assumptions } from '@hookferry/core/publish/redis-assumption';
 import type { Request, Response } from 'express';
-import { requestStateOf } from './request-state';
+import { LARGE_BYTES } from './heavy-turns';
+import { type RequestState, requestStateOf } from './request-state';
 import type { Route } from './route';
 
 interface AdmitContext extends SpendContext, ResolveAccountContext, AuthenticateClientContext {
@@ -24,16 +34,68 @@ type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'st
 /** Let only requests pass whose API key, or portal session, may use the route, and note the account. */
 export async function admit(
   context: AdmitContext,
-  { scope, operatorOnly, handlesSecret, stores }: GuardedRoute,
+  route: GuardedRoute,
   request: Request,
   response: Response,
 ): Promise<void> {
   const state = requestStateOf(response);
   const { authorization } = request.headers;
+  const isPublishing = route.stores === 'event';
   // Publishing needs it next: it is read together with the key, which saves a round trip.
-  const early = stores === 'event' ? readEarly(context, authorization) : undefined;
+  const early = isPublishing ? readEarly(context, authorization) : undefined;
   const apiKey = await authenticateClient(context, authorization, request.ip);
   context.knownAccounts.note(apiKey);
+  await letIn(context, route, request, response, apiKey);
+  if (!isPublishing) return;
+  const { accountId } = state.apiKey ?? apiKey;
+  state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(context, accountId);
+}
+
+interface AssumeContext extends AdmitContext {
+  readonly assumptions: Assumptions;
+  readonly apiKeyStore: AdmitContext['apiKeyStore'] & Pick<ApiKeyStore, 'lastRead'>;
+  readonly subscriptions: AdmitContext['subscriptions'] & Pick<Subscriptions, 'knownVersion'>;
+  readonly quota: Pick<AccountQuota, 'hadRoom'>;
+}
+
+/**
+ * What a request to publish may begin by: that its key, which this process has read before, is still valid,
+ * that its account's endpoints are the same, and that it still has room. `undefined`: it has to be read.
+ *
+ * @throws AppError `rate_limited` for an address that failed too often.
+ */
+export function assume(context: AssumeContext, request: Request): Assumption | undefined {
+  const { assumptions, apiKeyStore, subscriptions, quota, authFailures, keyUses, clock } = context;
+  if (!assumptions.arePossible || !isShort(request)) return undefined;
+  const { authorization } = request.headers;
+  authFailures?.refuseBlocked(request.ip, authorization);
+  const key = keyIn(authorization) ?? '';
+  const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
+  if (!known || !isLiveKey(known.parsed, key, clock())) return undefined;
+  const { accountId } = known.parsed;
+  const account = request.headers['x-account-id'];
+  if (account !== undefined && account !== accountId) return undefined;
+  const endpointsVersion = subscriptions.knownVersion(accountId);
+  if (endpointsVersion === undefined || !quota.hadRoom(accountId)) return undefined;
+  authFailures?.noteGood(known.parsed);
+  keyUses.note(known.parsed);
+  return assumptions.make({ accountId, apiKey: known.parsed, apiKeyRecord: known.raw, endpointsVersion });
+}
+
+// What a longer body costs is for those only whose key has been read.
+function isShort({ headers }: Request): boolean {
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES;
+}
+
+/** Count the request, and let it pass if its key, or session, may use the route. */
+export async function letIn(
+  context: SpendContext & ResolveAccountContext,
+  { scope, operatorOnly, handlesSecret }: GuardedRoute,
+  request: Request,
+  response: Response,
+  apiKey: Principal,
+): Promise<void> {
+  const state = requestStateOf(response);
   // Only now: a client that knows the id of a key, but not the key, must not use up its requests.
   state.spender = apiKey;
   await spend(context, response, 1);
@@ -41,9 +103,19 @@ export async function admit(
   if (handlesSecret) requireSecrets(apiKey);
   if (operatorOnly) requireOperator(apiKey);
   state.apiKey = await resolveAccount(context, apiKey, request.get('x-account-id'));
-  if (stores !== 'event') return;
-  const { accountId } = state.apiKey;
-  state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(context, accountId);
+}
+
+/** Undo what was done for a request whose key, or account, is another one than was assumed. */
+export function withdraw(
+  { rateLimit }: { readonly rateLimit: Pick<RateLimit, 'giveBack'> },
+  response: Response,
+): void {
+  const state = requestStateOf(response);
+  const { spender, spent } = state;
+  if (spender && spent) rateLimit.giveBack(spender, spent.points, spent.windows);
+  state.letOut();
+  response.removeHeader('ratelimit-policy');
+  response.removeHeader('ratelimit');
 }
 
 function readEarly(context: AdmitContext, authorization: string | undefined) {
@@ -80,14 +152,20 @@ const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
  * @throws AppError `rate_limited` when it was too much.
  */
 export async function spend({ rateLimit }: SpendContext, response: Response, points: number): Promise<void> {
-  const { spender } = requestStateOf(response);
-  const standing = spender && (await rateLimit.spend(spender, points));
+  const state = requestStateOf(response);
+  const standing = state.spender && (await rateLimit.spend(state.spender, points));
   if (!standing) return;
   const { allowance, isWithin, limitOf, remaining, resetsInMs } = standing;
+  if (isWithin) noteSpent(state, points, standing);
   const { count, windowMs } = allowance;
   response.setHeader('ratelimit-policy', `"default";q=${count};w=${windowMs / 1_000}`);
   response.setHeader('ratelimit', `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`);
   if (!isWithin) throw new AppError('rate_limited', EXHAUSTED[limitOf], { retryAfterMs: resetsInMs });
+}
+
+function noteSpent(state: RequestState, points: number, { windows }: RateStanding): void {
+  const before = state.spent?.windows === windows ? state.spent.points : 0;
+  state.spent = { points: before + points, windows };
 }
 
 /** @throws AppError `insufficient_scope`. */

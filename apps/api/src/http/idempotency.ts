@@ -3,7 +3,14 @@ import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
-import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
+import type { InOrder, ScriptTarget, Step } from '@hookferry/core/platform/redis-script';
+import type { Assumption } from '@hookferry/core/publish/redis-assumption';
+import type {
+  Claim,
+  ClaimResult,
+  IdempotencyStore,
+  Slot,
+} from '@hookferry/core/publish/redis-idempotency-store';
 import type { Request, Response } from 'express';
 import { presentedKeyOf } from './authenticate';
 import { apiKeyOf, requestStateOf } from './request-state';
@@ -14,6 +21,7 @@ const REPLAYED = 'idempotent-replayed';
 export const IDEMPOTENCY_KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 interface AnswerOnceContext {
+  readonly inOrder: InOrder;
   readonly idempotencyStore: IdempotencyStore;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -27,6 +35,8 @@ type Work = (origin: Origin) => Promise<RouteReply>;
 interface KeyedRequest {
   readonly request: Request;
   readonly response: Response;
+  /** What it was let in by, if nothing was read. */
+  readonly assumption: Assumption | undefined;
   /** As the client sent it. */
   readonly bodyText: string;
 }
@@ -72,7 +82,7 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  */
 export async function answerOnce(
   context: AnswerOnceContext,
-  { request, response, bodyText }: KeyedRequest,
+  { request, response, assumption, bodyText }: KeyedRequest,
   work: Work,
 ): Promise<RouteReply> {
   const { idempotencyStore, newId, clock } = context;
@@ -80,7 +90,9 @@ export async function answerOnce(
   const seal = { apiKey: presentedKeyOf(request), place: slot.name };
   const seed = newId('seed');
   const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
-  const claim = await idempotencyStore.claim(slot, fingerprint, seed, clock());
+  const claim = await claimSlot(context, assumption, (target) =>
+    idempotencyStore.claim(slot, fingerprint, seed, clock(), target),
+  );
   switch (claim.state) {
     case 'claimed':
       return await workOnce(context, { slot, seal, isFirst: claim.seed === seed }, () =>
@@ -93,6 +105,22 @@ export async function answerOnce(
     case 'other':
       throw reused();
   }
+}
+
+async function claimSlot(
+  { inOrder }: AnswerOnceContext,
+  assumption: Assumption | undefined,
+  claim: (target: ScriptTarget) => Promise<ClaimResult>,
+): Promise<ClaimResult> {
+  let result: ClaimResult | undefined;
+  const steps: readonly Step[] = [
+    async (target) => {
+      result = await claim(target);
+    },
+  ];
+  await (assumption ? assumption.inOrder(steps) : inOrder(steps));
+  if (result === undefined) throw new Error('A claim was made, and gave nothing.');
+  return result;
 }
 
 async function workOnce(

@@ -6,12 +6,13 @@ import {
   prototypeErrors,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
-import { newSecretBytes } from '@hookferry/core/platform/ids';
+import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
 import { inWords } from '@hookferry/core/platform/zod-words';
+import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { z } from 'zod';
 import type { ApiContext } from '../context';
-import { admit, spend } from './authenticate';
+import { admit, assume, letIn, spend, withdraw } from './authenticate';
 import { LARGE_BYTES, Turn } from './heavy-turns';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, type JsonBody, JsonBodyReader, NO_BODY } from './json-body';
@@ -34,43 +35,128 @@ export function mountRoutes(app: Express, routes: readonly Route[], context: Api
 // The body of a request holds the event and a little around it: white space, the names of the members.
 const ENVELOPE_BYTES = 4 * 1024;
 
-/** Key and scope first, then the body, then its shape, then the handler. */
 function serve(route: Route, context: ApiContext): RequestHandler {
-  const { heavyTurns, unreadAnswers, config, newId, clock } = context;
-  const { body, dataAt } = route.request;
-  const bodySchema = typeof body === 'function' ? body(context) : body;
-  const bounds = boundsOf(route, config.MAX_EVENT_BYTES + ENVELOPE_BYTES);
-  const reader = body === undefined ? undefined : new JsonBodyReader(bounds, dataAt);
+  const server = new RouteServer(route, context);
+  return (request, response) => server.serve(request, response);
+}
 
-  return async (request, response) => {
+/** Key and scope first, then the body, then its shape, then the handler. */
+class RouteServer {
+  readonly #bodySchema: z.ZodType | undefined;
+  readonly #reader: JsonBodyReader | undefined;
+
+  constructor(
+    private readonly route: Route,
+    private readonly context: ApiContext,
+  ) {
+    const { body, dataAt } = route.request;
+    this.#bodySchema = typeof body === 'function' ? body(context) : body;
+    const bounds = boundsOf(route, context.config.MAX_EVENT_BYTES + ENVELOPE_BYTES);
+    this.#reader = body === undefined ? undefined : new JsonBodyReader(bounds, dataAt);
+  }
+
+  async serve(request: Request, response: Response): Promise<void> {
     const state = requestStateOf(response);
-    state.route = route.path;
+    state.route = this.route.path;
     try {
-      if (route.scope !== 'none') await admit(context, route, request, response);
-      const bytes = await reader?.readBytes(request, response);
-      // Only once the body has arrived: no other request waits for a slow sender.
-      if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES)) {
-        state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
-        if (request.socket.destroyed) return;
-      }
-      const sent = bytes === undefined ? NO_BODY : await (reader as JsonBodyReader).parse(bytes);
-      if (isReading(route)) unreadAnswers.requireRoom(apiKeyOf(state).accountId);
-      const work = async (origin: Origin): Promise<RouteReply> => {
-        await requireRoomFor(context, route, state);
-        const parts = parseRequest(request, route.request, bodySchema, sent.value);
-        return await route.handle(toRouteRequest(context, request, response, parts, sent, origin), context);
-      };
-      const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
-      const replying = isKeyed
-        ? answerOnce(context, { request, response, bodyText: sent.text }, work)
-        : work({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
-      // The body is parsed. Later work runs in pieces, from the next turn of the event loop on.
-      if (route.isHeavy !== true) state.turn?.letOthersInSoon();
-      await sendReply(context, route, response, await replying);
+      const assumption = this.route.mayAssume ? assume(this.context, request) : undefined;
+      const reply = assumption
+        ? await this.#replyAsAssumed(request, response, assumption)
+        : await this.#reply(request, response, this.context.newId);
+      if (reply) await sendReply(this.context, this.route, response, reply);
     } finally {
       state.turn?.end();
     }
+  }
+
+  /**
+   * No answer goes out, and nothing is stored, before Redis has confirmed what the request was let in by. If
+   * that has changed, the request is decided anew.
+   */
+  async #replyAsAssumed(
+    request: Request,
+    response: Response,
+    assumption: Assumption,
+  ): Promise<RouteReply | undefined> {
+    const ids = new SameIds(this.context.newId);
+    try {
+      const reply = await this.#reply(request, response, ids.next, assumption);
+      await assumption.confirm();
+      return reply;
+    } catch (error) {
+      let stands = false;
+      try {
+        stands = await assumption.standsBehind(error);
+      } finally {
+        if (!stands) withdraw(this.context, response);
+      }
+      if (stands) throw error;
+    }
+    ids.rewind();
+    return await this.#reply(request, response, ids.next);
+  }
+
+  /** Gives nothing when the client is gone. */
+  async #reply(
+    request: Request,
+    response: Response,
+    newId: NewId,
+    assumption?: Assumption,
+  ): Promise<RouteReply | undefined> {
+    const { route, context } = this;
+    const { heavyTurns, unreadAnswers, clock } = context;
+    const state = requestStateOf(response);
+    if (assumption) await letIn(context, route, request, response, assumption.assumed.apiKey);
+    else if (route.scope !== 'none') await admit(context, route, request, response);
+    state.bytes ??= this.#reader?.readBytes(request, response);
+    const bytes = await state.bytes;
+    // Only once the body has arrived: no other request waits for a slow sender.
+    if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES)) {
+      state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
+      if (request.socket.destroyed) return undefined;
+    }
+    const sent = bytes === undefined ? NO_BODY : await (this.#reader as JsonBodyReader).parse(bytes);
+    if (isReading(route)) unreadAnswers.requireRoom(apiKeyOf(state).accountId);
+    state.receivedAt ??= clock();
+    const { receivedAt } = state;
+    const work = async (origin: Origin): Promise<RouteReply> => {
+      if (!assumption) await requireRoomFor(context, route, state);
+      const parts = parseRequest(request, route.request, this.#bodySchema, sent.value);
+      return await route.handle(
+        toRouteRequest(context, request, response, parts, sent, origin, assumption),
+        context,
+      );
+    };
+    const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
+    const replying = isKeyed
+      ? answerOnce(context, { request, response, assumption, bodyText: sent.text }, work)
+      : work({ newId, secretBytes: newSecretBytes, receivedAt });
+    // The body is parsed. Later work runs in pieces, from the next turn of the event loop on.
+    if (route.isHeavy !== true) state.turn?.letOthersInSoon();
+    return await replying;
+  }
+}
+
+/**
+ * Gives a request that is decided anew the ids that it had: its first decision was stored if Redis' reply was
+ * lost and it was asked again.
+ */
+class SameIds {
+  readonly #given: string[] = [];
+  #at = 0;
+
+  constructor(private readonly newId: NewId) {}
+
+  readonly next: NewId = (prefix) => {
+    const id = this.#given[this.#at] ?? this.newId(prefix);
+    this.#given[this.#at] = id;
+    this.#at += 1;
+    return id;
   };
+
+  rewind(): void {
+    this.#at = 0;
+  }
 }
 
 /**
@@ -96,6 +182,7 @@ function toRouteRequest(
   { params, query, body }: Parts,
   { dataTexts }: JsonBody,
   { newId, secretBytes, receivedAt }: Origin,
+  assumption: Assumption | undefined,
 ): RouteRequest {
   const state = requestStateOf(response);
   return {
@@ -109,6 +196,7 @@ function toRouteRequest(
     // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
     endpointsVersion: state.endpointsVersion,
+    assumption,
     header: (name) => request.get(name),
     requestId: state.requestId,
     clientAddress: () => request.ip,

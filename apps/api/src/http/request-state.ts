@@ -23,8 +23,14 @@ export class RequestState {
    * The same with the account that it acts for. Absent before it is let in, and where the route needs no key.
    */
   apiKey: Principal | undefined;
-  /** The version of that account's endpoints, if the request publishes. */
+  /** What was counted for it by the rate limit. */
+  spent: { readonly points: number; readonly windows: number } | undefined;
+  /** The version of that account's endpoints, if the request publishes and it was read. */
   endpointsVersion: Promise<EndpointsVersion> | undefined;
+  /** Its body, as far as that was begun to be read. */
+  bytes: Promise<Buffer> | undefined;
+  /** When its body was there. Milliseconds since the Unix epoch. */
+  receivedAt: number | undefined;
   /** Absent where the request is not heavy. */
   turn: Turn | undefined;
   /** Absent where traces are not wanted. */
@@ -33,6 +39,13 @@ export class RequestState {
   code: ErrorCode | undefined;
 
   constructor(readonly requestId: string) {}
+
+  /** It is nobody's again, as before it was let in. */
+  letOut(): void {
+    this.spender = undefined;
+    this.apiKey = undefined;
+    this.spent = undefined;
+  }
 }
 
 interface WithLocals {

@@ -3,6 +3,7 @@ import type { TraceContext } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
+import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Connection } from '@hookferry/core/platform/recheck';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
@@ -40,6 +41,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly apiKey: Principal;
   /** The version of its account's endpoints, for publishing, if it could be read together with the key. */
   readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
+  /** What it was let in by, for publishing, if nothing was read. */
+  readonly assumption: Assumption | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly requestId: string;
@@ -116,6 +119,11 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly creates?: true;
   /** It stores data of the account, which must have room: an event, or anything else. */
   readonly stores?: 'event' | 'other';
+  /**
+   * It may begin by what the process knows of its key and account: it stores nothing unless its request's
+   * assumption holds.
+   */
+  readonly mayAssume?: true;
   readonly responses: Readonly<Partial<Record<SuccessStatus, DeclaredResponse>>>;
   /** Errors of its own, beside those that follow from the rest: see `openapi/operation.ts`. */
   readonly problems?: readonly ErrorCode[];

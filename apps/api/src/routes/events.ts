@@ -55,15 +55,20 @@ export const publishEvent = defineRoute({
   request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
   creates: true,
   stores: 'event',
+  mayAssume: true,
   responses: {
     202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
     200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
   },
   problems: ['event_id_conflict'],
-  async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, newId, receivedAt }, context) {
+  async handle(
+    { apiKey, endpointsVersion, assumption, body, dataTexts, requestId, trace, newId, receivedAt },
+    context,
+  ) {
     const [outcome] = await acceptEvents(context, {
       accountId: apiKey.accountId,
       endpointsVersion,
+      assumption,
       requestId,
       trace,
       newId,
@@ -138,11 +143,12 @@ export const publishBatch = defineRoute({
   maxBodyBytes: MAX_BODY_BYTES,
   creates: true,
   stores: 'event',
+  mayAssume: true,
   responses: {
     200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
   },
   async handle(
-    { apiKey, endpointsVersion, body, dataTexts, requestId, trace, spend, newId, receivedAt },
+    { apiKey, endpointsVersion, assumption, body, dataTexts, requestId, trace, spend, newId, receivedAt },
     context,
   ) {
     // The request itself is counted already.
@@ -153,6 +159,7 @@ export const publishBatch = defineRoute({
     const outcomes = await acceptEvents(context, {
       accountId,
       endpointsVersion,
+      assumption,
       requestId,
       trace,
       newId,

@@ -23,11 +23,11 @@ export interface AccountQuotaOptions {
 }
 
 interface Known {
-  readonly usedBytes: number;
-  readonly quotaBytes: number | undefined;
+  usedBytes: number;
+  quotaBytes: number | undefined;
   /** Whether lapsed parts are subtracted. */
-  readonly isExact: boolean;
-  readonly at: number;
+  isExact: boolean;
+  at: number;
 }
 
 const REMEMBERED_ACCOUNTS = 10_000;
@@ -72,6 +72,12 @@ export class AccountQuota {
     this.#refuseIfOver(accountId, isFresh ? then : await this.look(accountId), door);
   }
 
+  /** Whether the account had room when its usage was read last; `false` if it was never read. */
+  hadRoom(accountId: AccountId): boolean {
+    const then = this.#known.get(accountId);
+    return then !== undefined && !isOver(then);
+  }
+
   /** Decide by the present usage. @throws AppError `quota_exceeded`. */
   async requireRoom(accountId: AccountId, door: Door): Promise<void> {
     this.#refuseIfOver(accountId, await this.look(accountId), door);
@@ -93,6 +99,9 @@ export class AccountQuota {
     const quotaBytes = ownQuotaBytes ?? defaultBytes;
     // 0 means no quota.
     const now = { usedBytes, quotaBytes: quotaBytes === 0 ? undefined : quotaBytes, isExact, at: clock() };
+    const then = this.#known.get(accountId);
+    // Each event notes it: a new entry would cost more.
+    if (then) return Object.assign(then, now);
     this.#known.set(accountId, now);
     return now;
   }

@@ -116,7 +116,8 @@ export class AuthFailures {
 
   /** Remember that a key is good. */
   noteGood({ sha256 }: Principal): void {
-    this.#goodKeys.set(sha256, true);
+    // Asking for it counts as its use, and costs less than noting it again.
+    if (!this.#goodKeys.get(sha256)) this.#goodKeys.set(sha256, true);
   }
 
   /** Count a failure. A key that was valid before, and is revoked or has expired, does not pass any more. */

@@ -53,6 +53,11 @@ async function authenticateKey(
   return stored;
 }
 
+/** Whether this is the key with this record, and has not expired. */
+export function isLiveKey(record: ApiKey, key: string, now: number): boolean {
+  return isSameKey(record, key) && now < (record.expiresAt ?? Number.POSITIVE_INFINITY);
+}
+
 /** The key, or token, in an `Authorization` header, whatever its form. */
 export function keyIn(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];

@@ -84,7 +84,7 @@ describe('RateLimit', () => {
   it('says what is left, and for how long it must do', async () => {
     const { startProcess, move } = buildLimit(2);
     const rateLimit = startProcess();
-    const ofKey = { limitOf: 'key', allowance: allow(2) };
+    const ofKey = { limitOf: 'key', allowance: allow(2), windows: 1 };
     const next = () => rateLimit.spend(keyOf('a'));
     expect(await next()).toEqual({ ...ofKey, isWithin: true, remaining: 1, resetsInMs: 1_000 });
     move(400);

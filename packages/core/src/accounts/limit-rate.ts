@@ -24,6 +24,8 @@ export interface RateStanding {
   /** The rest of this window's allowance, as far as this process knows. */
   readonly remaining: number;
   readonly resetsInMs: number;
+  /** Names the windows that were spent from: see `giveBack`. */
+  readonly windows: number;
 }
 
 interface Limit {
@@ -53,17 +55,31 @@ export class RateLimit {
       : (this.#spendLeased(limits, points) ?? (await this.#renewAndSpend(spender, limits, points)));
   }
 
+  /**
+   * Give back what was spent for a request that turned out to be nobody's.
+   *
+   * @param windows of the standing then. Of other windows nothing was spent, so nothing goes back to them.
+   */
+  giveBack(spender: Spender, points: number, windows: number): void {
+    const limits = this.#limitsOf(spender);
+    if (windowsOf(limits) !== windows) return;
+    for (const { lease } of limits) lease.spend(-points);
+  }
+
   #limitsOf({ id, accountId }: Spender): readonly Limit[] {
     const { ofKey, ofAccount } = this.options;
-    return [
-      ...(ofKey ? [this.#limitOf('key', id, `${accountId}/${id}`, ofKey)] : []),
-      ...(ofAccount ? [this.#limitOf('account', undefined, accountId, ofAccount)] : []),
-    ];
+    const limits: Limit[] = [];
+    if (ofKey) limits.push(this.#limitOf('key', id, `${accountId}/${id}`, ofKey));
+    if (ofAccount) limits.push(this.#limitOf('account', undefined, accountId, ofAccount));
+    return limits;
   }
 
   #limitOf(of: Limit['of'], apiKeyId: string | undefined, name: string, allowance: Allowance): Limit {
-    const lease = this.#leases.get(name) ?? new Lease(allowance);
-    this.#leases.set(name, lease);
+    let lease = this.#leases.get(name);
+    if (!lease) {
+      lease = new Lease(allowance);
+      this.#leases.set(name, lease);
+    }
     return { of, window: { apiKeyId, windowMs: allowance.windowMs }, lease };
   }
 
@@ -71,10 +87,10 @@ export class RateLimit {
   #spendLeased(limits: readonly Limit[], points: number): RateStanding | undefined {
     const now = this.options.clock();
     const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
-    if (exhausted) return standingOf(exhausted, false, now);
+    if (exhausted) return standingOf(exhausted, limits, false, now);
     if (limits.some(({ lease }) => lease.has(points, now) === 'unknown')) return undefined;
     for (const { lease } of limits) lease.spend(points);
-    return standingOf(tightestOf(limits), true, now);
+    return standingOf(tightestOf(limits), limits, true, now);
   }
 
   /** One command takes what all waiting requests need, from both windows. */
@@ -119,9 +135,20 @@ function tightestOf(limits: readonly Limit[]): Limit {
   return limits.reduce((one, other) => (other.lease.remaining < one.lease.remaining ? other : one));
 }
 
-function standingOf({ of, lease }: Limit, isWithin: boolean, now: number): RateStanding {
+function standingOf(
+  { of, lease }: Limit,
+  limits: readonly Limit[],
+  isWithin: boolean,
+  now: number,
+): RateStanding {
   const { allowance, remaining, endsAt } = lease;
-  return { limitOf: of, allowance, isWithin, remaining, resetsInMs: endsAt - now };
+  const windows = windowsOf(limits);
+  return { limitOf: of, allowance, isWithin, remaining, resetsInMs: endsAt - now, windows };
+}
+
+// Each counts up only, so the sum is another one as soon as one of them is.
+function windowsOf(limits: readonly Limit[]): number {
+  return limits.reduce((sum, { lease }) => sum + lease.window, 0);
 }
 
 // Share of the whole allowance: the most that a process may have taken and not spent at the end of a window.
@@ -133,6 +160,8 @@ class Lease {
   /** What no process had taken at the last command. */
   #untaken = 0;
   #endsAt = 0;
+  /** How many windows there were before this one. */
+  #window = 0;
   /** The sum that waiting requests need. */
   #wanted = 0;
   readonly #batch: number;
@@ -152,6 +181,10 @@ class Lease {
     return this.#endsAt;
   }
 
+  get window(): number {
+    return this.#window;
+  }
+
   /** Whether this much can be spent: `unknown` if only Redis can tell. */
   has(points: number, now: number): 'enough' | 'unknown' | 'too little' {
     if (now >= this.#endsAt) return 'unknown';
@@ -159,6 +192,7 @@ class Lease {
     return this.#untaken > 0 ? 'unknown' : 'too little';
   }
 
+  /** @param points below 0: they are given back. */
   spend(points: number): void {
     this.#left -= this.#costOf(points);
   }
@@ -182,7 +216,10 @@ class Lease {
     const { count, windowMs } = this.allowance;
     const endsAt = now + resetsInMs;
     // The rest of an earlier window does not count in the next one.
-    if (now >= this.#endsAt || endsAt - this.#endsAt > windowMs / 2) this.#left = 0;
+    if (now >= this.#endsAt || endsAt - this.#endsAt > windowMs / 2) {
+      this.#left = 0;
+      this.#window += 1;
+    }
     this.#left += Math.max(0, points - Math.max(0, taken - count));
     this.#untaken = Math.max(0, count - taken);
     this.#endsAt = endsAt;

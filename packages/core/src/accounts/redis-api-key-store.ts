@@ -1,6 +1,6 @@
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import { keys } from '../domain/keys';
-import { ParsedCache } from '../platform/caches';
+import { ParsedCache, type Remembered } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
@@ -47,7 +47,14 @@ export class ApiKeyStore {
    */
   async find(id: string): Promise<ApiKey | undefined> {
     const raw = await this.redis.get(keys.apiKey(id));
-    return raw === null ? undefined : this.#cache.get(id, raw);
+    if (raw !== null) return this.#cache.get(id, raw);
+    this.#cache.forget(id);
+    return undefined;
+  }
+
+  /** The key as it was read last. It may be revoked by now. */
+  lastRead(id: string): Remembered<ApiKey> | undefined {
+    return this.#cache.last(id);
   }
 
   async save(apiKey: ApiKey): Promise<void> {
@@ -58,6 +65,7 @@ export class ApiKeyStore {
 
   /** Give whether it existed. */
   async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
+    this.#cache.forget(id);
     const removed = await this.redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
     await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
     return removed > 0;

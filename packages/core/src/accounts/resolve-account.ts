@@ -60,7 +60,7 @@ export class KnownAccounts {
 
   note({ id, accountId, capabilities }: Pick<Principal, 'id' | 'accountId' | 'capabilities'>): void {
     // Not of sessions, which come and go.
-    if (capabilities === undefined) this.#accounts.set(id, accountId);
+    if (capabilities === undefined && this.#accounts.get(id) === undefined) this.#accounts.set(id, accountId);
   }
 
   /** The account of the key that an `Authorization` header names. */

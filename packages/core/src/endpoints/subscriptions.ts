@@ -81,10 +81,18 @@ export class Subscriptions {
     return await this.endpointStore.version(accountId);
   }
 
-  /** @param version read no earlier than the published events arrived. */
+  /** The version of the subscriptions that are in memory, which may be old; `undefined` if none are. */
+  knownVersion(accountId: AccountId): EndpointsVersion | undefined {
+    return this.#snapshots.get(accountId)?.version;
+  }
+
+  /**
+   * @param version read no earlier than the published events arrived, or one that is compared before they are
+   *   stored.
+   */
   async current(
     accountId: AccountId,
-    version: Promise<EndpointsVersion> = this.readVersion(accountId),
+    version: Promise<EndpointsVersion> | EndpointsVersion = this.readVersion(accountId),
   ): Promise<AccountSubscriptions> {
     const snapshot = await this.#snapshotAt(accountId, await version);
     return {

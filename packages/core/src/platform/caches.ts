@@ -20,7 +20,8 @@ export function createLru<K extends string, V extends object | number | string |
 /** The most remembered texts or, for texts that may be long, about how much memory they may take. */
 export type CacheBound = { readonly entries: number } | { readonly bytes: number };
 
-interface Entry<T> {
+/** A text, and its parsed form. */
+export interface Remembered<T> {
   readonly raw: string;
   readonly parsed: T;
 }
@@ -37,7 +38,7 @@ const ENTRY_BYTES = 200;
  * starts after it. Reading is cheap. Parsing and preparing is not, and this does it once per change.
  */
 export class ParsedCache<T> {
-  readonly #entries: LRUCache<string, Entry<T>>;
+  readonly #entries: LRUCache<string, Remembered<T>>;
 
   constructor(
     private readonly parse: (raw: string) => T,
@@ -46,7 +47,7 @@ export class ParsedCache<T> {
     this.#entries =
       'entries' in bound
         ? createLru(bound.entries)
-        : new LRUCache<string, Entry<T>>({ maxSize: bound.bytes, sizeCalculation: sizeOf });
+        : new LRUCache<string, Remembered<T>>({ maxSize: bound.bytes, sizeCalculation: sizeOf });
   }
 
   get(key: string, raw: string): T {
@@ -56,9 +57,18 @@ export class ParsedCache<T> {
     this.#entries.set(key, { raw, parsed });
     return parsed;
   }
+
+  /** What was parsed last. The record may be another one by now. */
+  last(key: string): Remembered<T> | undefined {
+    return this.#entries.get(key);
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
 }
 
-function sizeOf({ raw }: Entry<unknown>, key: string): number {
+function sizeOf({ raw }: Remembered<unknown>, key: string): number {
   return ENTRY_BYTES + (key.length + raw.length) * BYTES_PER_CHARACTER;
 }
 

@@ -10,7 +10,6 @@ import {
   lookUpEndpoints,
   type ResolvedEndpoints,
 } from '../endpoints/resolve-endpoints';
-import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
 import type { CheckData } from '../event-types/compile-data-schema';
 import { MAX_DEPTH } from '../event-types/custom-event-type';
@@ -20,8 +19,9 @@ import type { EventStore } from '../events/redis-event-store';
 import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
+import type { Step } from '../platform/redis-script';
 import { inWords } from '../platform/zod-words';
-import { type DispatchEventsContext, dispatchEvents } from './fan-out-event';
+import { type DispatchEventsContext, dispatchEvents, type EventsPremise } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 
 export interface AcceptEventsContext
@@ -39,10 +39,8 @@ export interface PublishedEvent extends UncheckedEvent {
   readonly endpointRefs?: readonly EndpointRef[];
 }
 
-export interface AcceptEventsInput {
+export interface AcceptEventsInput extends EventsPremise {
   readonly accountId: AccountId;
-  /** The version of the account's endpoints, if its read has begun since the events arrived. */
-  readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
   readonly requestId: string;
   /** The request's position in a trace, if it has one. */
   readonly trace?: TraceContext | undefined;
@@ -66,7 +64,9 @@ const AT_ONCE = 50;
 /** An event on its way through the steps below. */
 interface Candidate {
   readonly event: AcceptedEvent;
-  /** For an id that the client chose. */
+  /** Whether the client chose its id. */
+  readonly hasOwnId: boolean;
+  /** Of its own id. */
   readonly claim?: EventClaim['state'];
 }
 
@@ -80,15 +80,20 @@ interface Candidate {
  * @returns for each event, in the same order, its acceptance or the reason of its refusal: `invalid_request`,
  *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
  * @throws AppError `storage_unavailable` when Redis did not accept them all; some may still be delivered.
+ * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function acceptEvents(
   context: AcceptEventsContext,
   input: AcceptEventsInput,
 ): Promise<(Acceptance | AppError)[]> {
   const resolve = await lookUpEndpoints(context, input.accountId, input.events.flatMap(refsOf));
-  const candidates = await eachGood(input.events, (event) => prepare(context, event, input, resolve));
-  await dispatchEvents(context, candidates.flatMap(eventToDispatch), input.endpointsVersion);
-  return await eachGood(candidates, (candidate) => conclude(context, candidate, input));
+  const prepared = await eachGood(input.events, (event) => prepare(context, event, input, resolve));
+  const candidates = await claimIds(context, prepared, input);
+  await dispatchEvents(context, candidates.flatMap(eventToDispatch), input);
+  const isFirst = await markQueued(context, candidates);
+  return candidates.map((candidate) =>
+    candidate instanceof AppError ? candidate : conclude(context, candidate, input, isFirst),
+  );
 }
 
 async function prepare(
@@ -111,20 +116,52 @@ async function prepare(
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
   };
-  return published.id === undefined ? { event } : await claimId(context, event);
+  return { event, hasOwnId: published.id !== undefined };
 }
 
-async function claimId(context: AcceptEventsContext, event: AcceptedEvent): Promise<Candidate> {
-  const { accountId, id, acceptedAt } = event;
-  const claim = await context.eventClaims.claim(accountId, id, digestOf(event), acceptedAt);
+/** All ids that clients chose, in one step. */
+async function claimIds(
+  context: AcceptEventsContext,
+  prepared: readonly (Candidate | AppError)[],
+  { assumption }: AcceptEventsInput,
+): Promise<readonly (Candidate | AppError)[]> {
+  if (!prepared.some(hasOwnId)) return prepared;
+  const claims = new Map<Candidate, EventClaim>();
+  const steps: readonly Step[] = [
+    (target) =>
+      Promise.all(
+        prepared.filter(hasOwnId).map(async (candidate) => {
+          const { accountId, id, acceptedAt } = candidate.event;
+          const digest = digestOf(candidate.event);
+          claims.set(candidate, await context.eventClaims.claim(accountId, id, digest, acceptedAt, target));
+        }),
+      ),
+  ];
+  await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
+  return await eachGood(prepared, async (candidate) => {
+    const claim = claims.get(candidate);
+    return claim ? await claimed(context, candidate, claim) : candidate;
+  });
+}
+
+function hasOwnId(candidate: Candidate | AppError): candidate is Candidate {
+  return !(candidate instanceof AppError) && candidate.hasOwnId;
+}
+
+async function claimed(
+  context: AcceptEventsContext,
+  candidate: Candidate,
+  claim: EventClaim,
+): Promise<Candidate> {
+  const { event } = candidate;
   switch (claim.state) {
     case 'open':
     case 'queued':
-      return { event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
+      return { ...candidate, event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
     case 'stored':
-      return { event: await sameAsStored(context, event), claim: 'stored' };
+      return { ...candidate, event: await sameAsStored(context, event), claim: 'stored' };
     case 'taken':
-      throw idConflict(id);
+      throw idConflict(event.id);
   }
 }
 
@@ -137,13 +174,35 @@ async function sameAsStored(
   return stored;
 }
 
-async function conclude(
-  { eventClaims, emit }: AcceptEventsContext,
-  { event, claim }: Candidate,
+/** Gives the candidates whose ids this call is the first to mark. */
+async function markQueued(
+  { eventClaims, inOrder }: AcceptEventsContext,
+  candidates: readonly (Candidate | AppError)[],
+): Promise<ReadonlySet<Candidate>> {
+  const first = new Set<Candidate>();
+  const open = candidates.filter(hasOwnId).filter(({ claim }) => claim === 'open');
+  if (open.length === 0) return first;
+  await inOrder([
+    (target) =>
+      Promise.all(
+        open.map(async (candidate) => {
+          const { accountId, id } = candidate.event;
+          if (await eventClaims.markQueued(accountId, id, target)) first.add(candidate);
+        }),
+      ),
+  ]);
+  return first;
+}
+
+function conclude(
+  { emit }: AcceptEventsContext,
+  candidate: Candidate,
   { requestId, trace }: AcceptEventsInput,
-): Promise<Acceptance> {
+  isFirst: ReadonlySet<Candidate>,
+): Acceptance {
+  const { event, hasOwnId: isChosen } = candidate;
   const { id, accountId, type, body } = event;
-  const isNew = claim === undefined || (claim === 'open' && (await eventClaims.markQueued(accountId, id)));
+  const isNew = !isChosen || isFirst.has(candidate);
   if (isNew) {
     emit({
       name: 'event.accepted',

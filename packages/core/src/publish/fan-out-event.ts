@@ -10,13 +10,22 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import { chunksOf, type Turns } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
-import type { InOrder, ScriptTarget } from '../platform/redis-script';
+import type { InOrder, ScriptTarget, Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
+import type { Assumption } from './redis-assumption';
 
 export interface DispatchEventsContext extends RouteEventContext, FanOutContext {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
+}
+
+/** What is known of events' account before they are dispatched. */
+export interface EventsPremise {
+  /** The version of the account's endpoints, if its read has begun since the events arrived. */
+  readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
+  /** Instead: what their request was let in by. Redis compares it before it stores anything. */
+  readonly assumption?: Assumption | undefined;
 }
 
 /** A worker fans out an event with more receivers than these: its publisher does not wait for that. */
@@ -32,21 +41,23 @@ const MOST_FILTERED_CHARACTERS = 16 * 1024;
  * once, others to the queue of events, where a worker does the same. Resolves once Redis has everything it
  * needs. Repeating it is harmless.
  *
- * @param version of the account's endpoints, if it was read since the events arrived.
+ * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function dispatchEvents(
   context: DispatchEventsContext,
   events: readonly AcceptedEvent[],
-  version?: Promise<EndpointsVersion>,
+  { endpointsVersion, assumption }: EventsPremise = {},
 ): Promise<void> {
   const [first] = events;
   if (first === undefined) return;
+  const version = assumption?.assumed.endpointsVersion ?? endpointsVersion;
   const subscriptions = await context.subscriptions.current(first.accountId, version);
   const { here, elsewhere } = await divide(context, events, subscriptions);
-  await Promise.all([
-    here.length > 0 ? fanOutEvents(context, here) : undefined,
-    elsewhere.length > 0 ? enqueue(context, elsewhere) : undefined,
-  ]);
+  if (elsewhere.length > 0) {
+    // Before either part: the other one would stay when this one does not hold.
+    await assumption?.confirm();
+    await Promise.all([fanOutEvents(context, here, assumption), enqueue(context, elsewhere)]);
+  } else await fanOutEvents(context, here, assumption);
 }
 
 // Split at the first event that is too much, so that an account's events keep their order.
@@ -197,14 +208,18 @@ const CHUNK = 50;
  * The event is stored before a job exists that needs it, and a job is on the queue before any list shows its
  * delivery. So an interrupted run leaves no delivery that looks pending and is never sent.
  */
-export async function fanOutEvents(context: FanOutContext, routed: readonly RoutedEvent[]): Promise<void> {
+export async function fanOutEvents(
+  context: FanOutContext,
+  routed: readonly RoutedEvent[],
+  assumption?: Assumption,
+): Promise<void> {
   const { fanOutTurns, beginSpan, clock, emit } = context;
   const startedAt = clock();
   const traced = routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }));
   const batches = batchesOf(traced.flatMap(portionsOf));
   for (const batch of batches) {
-    if (batches.length === 1) await take(context, batch);
-    else await fanOutTurns.take(() => take(context, batch));
+    if (batches.length === 1) await take(context, batch, assumption);
+    else await fanOutTurns.take(() => take(context, batch, assumption));
   }
   const durationMs = clock() - startedAt;
   for (const { event, receivers, span } of traced) {
@@ -222,12 +237,17 @@ export async function fanOutEvents(context: FanOutContext, routed: readonly Rout
   }
 }
 
-async function take(context: FanOutContext, batch: readonly Portion[]): Promise<void> {
-  await context.inOrder([
+async function take(
+  context: FanOutContext,
+  batch: readonly Portion[],
+  assumption: Assumption | undefined,
+): Promise<void> {
+  const steps: readonly Step[] = [
     (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
     (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
     (target) => Promise.all(batch.map((portion) => list(context, portion, target))),
-  ]);
+  ];
+  await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
 }
 
 async function store(

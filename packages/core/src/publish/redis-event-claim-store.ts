@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /**
  * - `open`: the id belongs to this content, and no request has yet said that its event is queued. Queue it:
@@ -41,9 +41,15 @@ export class EventClaimStore {
   ) {}
 
   /** Claim the id for the content with this digest, unless it is taken already. */
-  async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
+  async claim(
+    accountId: AccountId,
+    id: EventId,
+    digest: string,
+    now: number,
+    target: ScriptTarget = this.redis,
+  ): Promise<EventClaim> {
     const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
-    const reply = (await CLAIM(this.redis, claimKeys, [digest, now, this.retentionMs])) as
+    const reply = (await CLAIM(target, claimKeys, [digest, now, this.retentionMs])) as
       | ['open' | 'queued', string]
       | ['taken' | 'stored'];
     const [state] = reply;
@@ -52,8 +58,8 @@ export class EventClaimStore {
   }
 
   /** Give whether this call is the first to mark it. */
-  async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
-    return (await MARK_QUEUED(this.redis, [keys.eventClaim(accountId, id)], [])) === 1;
+  async markQueued(accountId: AccountId, id: EventId, target: ScriptTarget = this.redis): Promise<boolean> {
+    return (await MARK_QUEUED(target, [keys.eventClaim(accountId, id)], [])) === 1;
   }
 }
 

@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ANSWER_BYTES } from '../domain/usage';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /** Identifies a request with an Idempotency-Key. */
 export interface Slot {
@@ -67,9 +67,15 @@ export class IdempotencyStore {
   ) {}
 
   /** @param seed for new objects, if this is the first claim. */
-  async claim(slot: Slot, fingerprint: string, seed: string, now: number): Promise<ClaimResult> {
+  async claim(
+    slot: Slot,
+    fingerprint: string,
+    seed: string,
+    now: number,
+    target: ScriptTarget = this.redis,
+  ): Promise<ClaimResult> {
     const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
-    const reply = (await CLAIM(this.redis, [this.#keyOf(slot)], args)) as Reply;
+    const reply = (await CLAIM(target, [this.#keyOf(slot)], args)) as Reply;
     switch (reply[0]) {
       case 'claimed':
         return { state: 'claimed', seed: reply[1], claimedAt: Number(reply[2]) };

@@ -1,0 +1,134 @@
+import { Cluster, ReplyError } from 'ioredis';
+import { parseStanding, type Standing } from '../accounts/redis-usage-store';
+import type { AccountId, ApiKey } from '../domain/account';
+import { keys } from '../domain/keys';
+import type { EndpointsVersion } from '../endpoints/subscriptions';
+import { AppError } from '../platform/app-error';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import { defineGuard, type InOrder, type ScriptTarget, type Step } from '../platform/redis-script';
+
+/** What a request to publish was let in by, as this process has read it last. */
+export interface Assumed {
+  readonly accountId: AccountId;
+  readonly apiKey: ApiKey;
+  /** The text of its record. */
+  readonly apiKeyRecord: string;
+  readonly endpointsVersion: EndpointsVersion;
+}
+
+// KEYS: api-key, version of the endpoints, used bytes, quota. ARGV: the assumed record and version, and the
+// quota of an account that has none of its own. Gives whether both are still the same and the account has
+// room, then the used bytes and the account's own quota.
+const COMPARE = defineGuard(`
+  local now = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+  local quota = tonumber(now[4] or ARGV[3])
+  local is_over = quota > 0 and tonumber(now[3] or 0) >= quota
+  local is_same = now[1] == ARGV[1] and (now[2] or '0') == ARGV[2]
+  return {is_same and not is_over and 1 or 0, now[3], now[4]}`);
+
+export interface AssumptionsOptions {
+  /** Runs a step on this Redis. */
+  readonly inOrder: InOrder;
+  /** What an account may store if its operator has set nothing; 0: unlimited. */
+  readonly defaultQuotaBytes: number;
+  /** Called with the usage of an account whenever it was read. */
+  readonly noteStanding: (accountId: AccountId, standing: Standing) => void;
+}
+
+/**
+ * Lets requests to publish begin by what this process knows of their key and account, and has Redis compare
+ * that in the very script that stores their events: a publish takes one round trip, and no change is missed.
+ */
+export class Assumptions {
+  /** In a Cluster the keys to compare are on other nodes than the events: there they are read first. */
+  readonly arePossible: boolean;
+
+  constructor(
+    redis: RedisClient,
+    private readonly options: AssumptionsOptions,
+  ) {
+    this.arePossible = !(redis instanceof Cluster);
+  }
+
+  make(assumed: Assumed): Assumption {
+    return new Assumption(assumed, this.options.inOrder, (target) => this.compare(target, assumed));
+  }
+
+  /** As a step, it keeps the later ones from running when it gives `false`. */
+  async compare(target: ScriptTarget, assumed: Assumed): Promise<boolean> {
+    const { accountId, apiKey, apiKeyRecord, endpointsVersion } = assumed;
+    const compared = [
+      keys.apiKey(apiKey.id),
+      keys.endpointsVersion(accountId),
+      keys.usedBytes(accountId),
+      keys.quota(accountId),
+    ];
+    const reply = await COMPARE(target, compared, [
+      apiKeyRecord,
+      endpointsVersion,
+      this.options.defaultQuotaBytes,
+    ]);
+    const [holds, used, quota] = reply as readonly [number, string | null, string | null];
+    this.options.noteStanding(accountId, parseStanding(used, quota));
+    return holds === 1;
+  }
+}
+throwStorageErrors(Assumptions);
+
+/** What was assumed has changed. Nothing was stored: the request has to be decided by what is read. */
+export class NoLongerTrue extends Error {
+  override readonly name = 'NoLongerTrue';
+}
+
+/** What one request was let in by. It is compared once, with the first thing that the request stores. */
+export class Assumption {
+  #isConfirmed = false;
+
+  constructor(
+    readonly assumed: Assumed,
+    private readonly runInOrder: InOrder,
+    private readonly compare: (target: ScriptTarget) => Promise<boolean>,
+  ) {}
+
+  /** Run steps in their order, the first ones only if the assumption holds. @throws NoLongerTrue */
+  async inOrder(steps: readonly Step[]): Promise<void> {
+    if (this.#isConfirmed) return void (await this.runInOrder(steps));
+    await this.runInOrder([this.#confirm, ...steps]);
+    if (!this.#isConfirmed) throw new NoLongerTrue();
+  }
+
+  /** Compare now, unless that was done. @throws NoLongerTrue */
+  async confirm(): Promise<void> {
+    if (!this.#isConfirmed) await this.inOrder([]);
+  }
+
+  /**
+   * Whether a failure stands that came of it; `false` if the request has to be decided anew.
+   *
+   * @throws AppError `storage_unavailable` when Redis can't tell.
+   */
+  async standsBehind(failure: unknown): Promise<boolean> {
+    if (failure instanceof NoLongerTrue) return false;
+    if (!this.#isConfirmed && isSilence(failure)) throw failure;
+    try {
+      await this.confirm();
+      return true;
+    } catch (error) {
+      if (error instanceof NoLongerTrue) return false;
+      throw error;
+    }
+  }
+
+  readonly #confirm: Step = async (target) => {
+    this.#isConfirmed = await this.compare(target);
+  };
+}
+
+// Asked once more, Redis would not answer that either, and the client would wait twice as long.
+function isSilence(failure: unknown): boolean {
+  return (
+    failure instanceof AppError &&
+    failure.code === 'storage_unavailable' &&
+    !(failure.cause instanceof ReplyError)
+  );
+}
