@@ -38,9 +38,8 @@ const SHOWN_FOR_MS = 3_600_000;
 const NEAR_SHARE = 0.8;
 
 /**
- * Decides whether an account may store more. Publishing reads the usage together with the version of the
- * account's endpoints, which it reads anyway, and notes it here, so an account within its quota costs no
- * command. An account beyond it is checked exactly, once a second at most. Requests that run at the same time
+ * Decides whether an account may store more. Publishing reads the usage together with what it reads or
+ * compares anyway, and notes it here, so an account within its quota costs no command. An account beyond it is checked exactly, once a second at most. Requests that run at the same time
  * may exceed the quota together.
  */
 export class AccountQuota {

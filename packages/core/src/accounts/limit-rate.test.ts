@@ -92,6 +92,19 @@ describe('RateLimit', () => {
     expect(await next()).toEqual({ ...ofKey, isWithin: false, remaining: 0, resetsInMs: 600 });
   });
 
+  it('gives back what was spent in this window, and nothing to a later one', async () => {
+    const { startProcess, move } = buildLimit(2);
+    const rateLimit = startProcess();
+    const next = async () => (await rateLimit.spend(keyOf('a')))?.isWithin;
+    const { windows = 0 } = (await rateLimit.spend(keyOf('a'))) ?? {};
+    rateLimit.giveBack(keyOf('a'), 1, windows);
+    expect([await next(), await next(), await next()]).toEqual([true, true, false]);
+    move(WINDOW_MS);
+    expect([await next(), await next()]).toEqual([true, true]);
+    rateLimit.giveBack(keyOf('a'), 1, windows);
+    expect(await next()).toBe(false);
+  });
+
   it('serves again when the window is over', async () => {
     const { startProcess, move } = buildLimit(2);
     const rateLimit = startProcess();
