@@ -1,9 +1,14 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
-import type { Endpoint } from '../domain/endpoint';
+import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
-import type { AdmissionAnswer, AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type {
+  AdmissionAnswer,
+  AdmissionRequest,
+  AdmissionStore,
+} from '../endpoints/flow/redis-admission-store';
 import type { Clock } from '../platform/clock';
+import type { InOrder } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import type { Concurrency, Permit } from './flow/concurrency';
@@ -33,6 +38,8 @@ export interface Refused {
 
 export interface AdmitContext {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
+  /** On the Redis of these. */
+  readonly inOrder: InOrder;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
   /** The longest time of an attempt at an endpoint without a setting of its own. Milliseconds. */
@@ -97,20 +104,36 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
 
 // An earlier event that is still on its way from the queue may come before the first one in the order.
 async function askInOrder(
-  { admissionStore, oldestEvents, attemptTimeoutMs, clock }: AdmitContext,
+  context: AdmitContext,
   { endpoint, event: { acceptedAt }, run: { eventId, hasWaited } }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
+  const { oldestEvents, attemptTimeoutMs } = context;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited };
   if (endpoint.ordering === 'none') {
-    return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
+    return await askOnce(context, id, { ...request, ordering: 'any' });
   }
-  const response = await admissionStore.admit(id, { ...request, ordering: 'look' }, clock());
+  const response = await askOnce(context, id, { ...request, ordering: 'look' });
   if (response.kind !== 'first') return response;
   if (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt })) return response;
-  return await admissionStore.admit(id, { ...request, ordering: 'begin' }, clock());
+  return await askOnce(context, id, { ...request, ordering: 'begin' });
+}
+
+// In the script of this turn, with what others ask.
+async function askOnce(
+  { admissionStore, inOrder, clock }: AdmitContext,
+  endpointId: EndpointId,
+  request: AdmissionRequest,
+): Promise<AdmissionAnswer> {
+  let answer: AdmissionAnswer = { kind: 'out_of_turn' };
+  await inOrder([
+    async (target) => {
+      answer = await admissionStore.admit(endpointId, request, clock(), target);
+    },
+  ]);
+  return answer;
 }
 
 export interface HoldContext {

@@ -7,6 +7,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
 import { steadyClock, systemClock } from '../platform/clock';
+import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, type JobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
@@ -234,7 +235,7 @@ function jobOf(jobId: string, fields: StoredFields): StoredJob {
     id: jobId,
     name: name ?? '',
     data: data ?? '{}',
-    opts: JSON.parse(opts ?? '{}') as JobJson['opts'],
+    opts: (parsedOrUndefined(opts ?? '') ?? {}) as JobJson['opts'],
     progress: 0,
     timestamp: Number(timestamp),
     delay: Number(delay),

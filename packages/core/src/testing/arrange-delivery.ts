@@ -16,7 +16,6 @@ import type { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { storageUnavailable } from '../platform/redis-connect';
-import { asOne } from '../platform/redis-script';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { buildAdmission } from './build-admission';
 import { buildAttempt } from './build-attempt';
@@ -199,7 +198,6 @@ export class DeliveryScene {
         },
       },
       archiveStream,
-      inOrder: asOne(redis.client),
       operationalEvents: { raise: raised.raise },
       healthRecorder: {
         record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),

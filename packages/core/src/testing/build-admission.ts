@@ -12,6 +12,7 @@ import { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
+import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
@@ -62,6 +63,7 @@ export function buildAdmission({
     deliveryStore: new DeliveryStore(redis, testRetention),
     attemptStore: new AttemptStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),
+    inOrder: asOne(redis),
     openBreakers: new OpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),

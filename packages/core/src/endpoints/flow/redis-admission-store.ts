@@ -176,11 +176,16 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
 export class AdmissionStore {
   constructor(private readonly redis: RedisClient) {}
 
-  async admit(endpointId: EndpointId, request: AdmissionRequest, now: number): Promise<AdmissionAnswer> {
+  async admit(
+    endpointId: EndpointId,
+    request: AdmissionRequest,
+    now: number,
+    target: ScriptTarget = this.redis,
+  ): Promise<AdmissionAnswer> {
     const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
     const waited = hasWaited ? 1 : 0;
     const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited];
-    const [kind, value] = answerSchema.parse(await ADMIT(this.redis, keysOfLimits(endpointId), args));
+    const [kind, value] = answerSchema.parse(await ADMIT(target, keysOfLimits(endpointId), args));
     switch (kind) {
       case 'admitted':
         return { kind, isProbe: value === 1 };
