@@ -235,7 +235,7 @@ function jobOf(jobId: string, fields: StoredFields): StoredJob {
     id: jobId,
     name: name ?? '',
     data: data ?? '{}',
-    opts: (parsedOrUndefined(opts ?? '') ?? {}) as JobJson['opts'],
+    opts: parsedOrUndefined(opts ?? '') ?? {},
     progress: 0,
     timestamp: Number(timestamp),
     delay: Number(delay),
