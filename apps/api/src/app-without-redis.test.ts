@@ -5,6 +5,7 @@ import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -133,6 +134,7 @@ describe('when Redis falls silent after a key was found', () => {
       config,
       redis,
       shards: shardsOf(createQueueLayout(1, 'bull')),
+      inOrder: createInOrder(redis),
       probes: { registry: new Registry(), isReady: async () => true, stuckConnection: () => undefined },
       connectionHealth: new ConnectionHealth(),
       drain: new Drain(0),
@@ -140,7 +142,7 @@ describe('when Redis falls silent after a key was found', () => {
       clock: systemClock,
       emit: () => {},
     };
-    const known = open({ ...process, redis: keysRedis });
+    const known = open({ ...process, redis: keysRedis, inOrder: createInOrder(keysRedis) });
     const silent = open(process);
     const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
     return createApp({ ...silent, apiKeyStore });

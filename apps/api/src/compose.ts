@@ -13,6 +13,7 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
@@ -73,7 +74,9 @@ export async function composeApi(
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
-  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+  const inOrder = createInOrder(redis);
+  const wanted = config.QUEUE_SHARDS;
+  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
 
   const apiKeyStore = new ApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
@@ -88,6 +91,7 @@ export async function composeApi(
     redis,
     connectionHealth,
     shards,
+    inOrder,
     probes: {
       registry,
       stuckConnection: () => connectionHealth.stuckConnection,

@@ -40,7 +40,7 @@ import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
+import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
@@ -67,6 +67,7 @@ export interface ProcessContext {
   readonly redis: RedisClient;
   readonly connectionHealth: ConnectionHealth;
   readonly shards: QueueShards;
+  readonly inOrder: InOrder;
   readonly probes: ProbeOptions;
   readonly drain: Drain;
   /** Absent: traces are not wanted. */
@@ -96,8 +97,7 @@ export function openContext(process: ProcessContext) {
   return { context: { ...process, ...stores, ...useCases }, streams, parts };
 }
 
-function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
-  const inOrder = createInOrder(redis);
+function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessContext) {
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
@@ -143,7 +143,6 @@ function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
   const stores = {
     retention,
     maxEventBytes: config.MAX_EVENT_BYTES,
-    inOrder,
     assumptions: new Assumptions(redis, {
       inOrder,
       defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,

@@ -8,6 +8,7 @@ import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { createKeepFor, type Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
@@ -86,13 +87,16 @@ export async function composeWorker(
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
-  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+  const inOrder = createInOrder(redis);
+  const wanted = config.QUEUE_SHARDS;
+  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
   const { beginSpan } = tracing ?? {};
   const { context, servedShards, archiver, recorders, connections } = openContext({
     config,
     redis,
     connection,
     shards,
+    inOrder,
     workerId,
     beginSpan,
     clock,

@@ -29,7 +29,7 @@ import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
+import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
@@ -56,6 +56,7 @@ export interface ProcessContext {
   /** Options of connections to Redis, for those that block. */
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly shards: ShardsInForce;
+  readonly inOrder: InOrder;
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -75,7 +76,7 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  * in which they must stop.
  */
 export function openContext(process: ProcessContext) {
-  const { config, redis, shards, workerId, clock, emit } = process;
+  const { config, redis, shards, inOrder, workerId, clock, emit } = process;
   const { records, usageRecorders } = openRecords(process);
   const { accountStore, subscriptions } = records;
   const eventQueue = new EventQueue(redis, shards);
@@ -103,7 +104,7 @@ export function openContext(process: ProcessContext) {
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     heldCounts: new HeldCounts(redis, shards),
-    heldDeliveries: new HeldDeliveries(redis, shards, () => servedShards.list()),
+    heldDeliveries: new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder),
     oldestEvents: new OldestEvents(redis, shards),
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
     replayStore: new ReplayStore(redis, config.RETENTION),
@@ -126,7 +127,6 @@ export function openContext(process: ProcessContext) {
     transport: transport.send,
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     maxEventBytes: config.MAX_EVENT_BYTES,
-    inOrder: createInOrder(redis),
     routingTurns: new Turns(),
     fanOutTurns: new Turns(),
     lockDurationMs: config.JOB_LOCK_DURATION,

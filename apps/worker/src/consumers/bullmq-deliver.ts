@@ -14,7 +14,12 @@ import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { DeliveryWorker } from './bullmq-delivery-worker';
-import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bullmq-open-worker';
+import {
+  announceFailures,
+  checkOnlyActive,
+  type OpenWorkerContext,
+  workerOptionsOf,
+} from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 import type { SharedCapacity } from './bullmq-worker';
 
@@ -54,7 +59,7 @@ export class DeliveryConsumer {
       clock,
       emit,
     } = context;
-    this.#dueDeliveries = new DueDeliveries({ connection: { redis, prefix: shard.prefix }, clock, emit });
+    this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, inOrder, clock, emit });
     const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
     this.#worker = new DeliveryWorker(
       DELIVERIES_QUEUE,
@@ -67,6 +72,7 @@ export class DeliveryConsumer {
       },
     );
     announceFailures(this.#worker, emit);
+    checkOnlyActive(this.#worker, options, context);
   }
 
   get steps(): number {

@@ -1,4 +1,6 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import type { InOrder } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
@@ -92,6 +94,48 @@ describe('bullmq open worker', () => {
     expect(processed).toEqual(['good']);
     const kept = await client.hmget('bull:deliveries:broken', 'data', 'failedReason');
     expect(kept).toEqual(['{"broken', expect.stringMatching(/^Its data is not JSON: /)]);
+  });
+});
+
+describe('the check for jobs with an expired lock', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  /** A worker with short locks, how often it has looked, and the jobs that it has run. */
+  async function arrange() {
+    const { client, context, shard } = willClose(await openTestQueues());
+    const seen = { looks: 0, jobs: [] as unknown[] };
+    const inOrder: InOrder = async (steps, patienceMs) => {
+      const isWhole = await context.inOrder(steps, patienceMs);
+      seen.looks += 1;
+      return isWhole;
+    };
+    const worker = willClose(
+      openWorker(
+        { ...context, inOrder, lockDurationMs: 400 },
+        { queue: DELIVERIES_QUEUE, shard, capacity: new SharedCapacity(1) },
+        async ({ id }) => void seen.jobs.push(id),
+      ),
+    );
+    const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+    return { client, queue, seen, start: () => worker.start() };
+  }
+
+  it('is not made while nobody has a job', async () => {
+    const { client, seen, start } = await arrange();
+    start();
+    while (seen.looks < 3) await immediate();
+    expect(await client.exists('bull:deliveries:stalled-check')).toBe(0);
+  });
+
+  it('finds the job of a worker that was killed', async () => {
+    const { client, queue, seen, start } = await arrange();
+    await queue.add('d', {}, { jobId: 'left' });
+    await client.lmove('bull:deliveries:wait', 'bull:deliveries:active', 'RIGHT', 'LEFT');
+    await client.set('bull:deliveries:left:lock', 'killed:1', 'PX', 100);
+    start();
+    while (seen.jobs.length === 0) await immediate();
+    expect(seen.jobs).toEqual(['left']);
   });
 });
 

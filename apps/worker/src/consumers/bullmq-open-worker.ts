@@ -1,11 +1,14 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { defineScript, type InOrder, type Step } from '@hookferry/core/platform/redis-script';
+import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import type { Processor } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions, type SharedCapacity } from './bullmq-worker';
 
 export interface OpenWorkerContext {
   readonly redis: RedisClient;
+  readonly inOrder: InOrder;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
   readonly lockDurationMs: number;
   readonly emit: Emit;
@@ -23,6 +26,10 @@ export interface OpenWorkerOptions {
 
 // A dead worker's jobs are taken over at most a quarter of the lock's time after its end.
 const STALLED_CHECKS_PER_LOCK = 4;
+// A look whether there is anything to check goes to Redis along with other scripts, within this time of the
+// interval and at most so long.
+const LOOK_SHARE = 0.4;
+const MOST_LOOK_MS = 1_000;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
 // Ends a job that kills each worker that takes it. More starts than retries can add up to, and than a broken
@@ -42,13 +49,14 @@ export function openWorker<Data>(
 ): BullmqWorker<Data> {
   const worker = new BullmqWorker<Data>(options.queue, process, workerOptionsOf(context, options));
   announceFailures(worker, context.emit);
+  checkOnlyActive(worker, options, context);
   return worker;
 }
 
-export function workerOptionsOf(
-  { redis, lockDurationMs }: OpenWorkerContext,
-  { shard, capacity, stalledCheckMs, stopDeadlineMs }: OpenWorkerOptions,
-): BullmqWorkerOptions {
+export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerOptions): BullmqWorkerOptions {
+  const { redis, lockDurationMs } = context;
+  const { shard, capacity, stopDeadlineMs } = options;
+  const { everyMs, lookMs } = stalledChecksOf(context, options);
   return {
     redis,
     prefix: shard.prefix,
@@ -56,7 +64,7 @@ export function workerOptionsOf(
     stopDeadlineMs,
     autorun: false,
     lockDuration: lockDurationMs,
-    stalledInterval: stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK),
+    stalledInterval: everyMs - lookMs,
     drainDelay: ASK_AFTER_S,
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
@@ -64,6 +72,44 @@ export function workerOptionsOf(
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
     settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
+  };
+}
+
+function stalledChecksOf(
+  { lockDurationMs }: OpenWorkerContext,
+  { stalledCheckMs }: OpenWorkerOptions,
+): { readonly everyMs: number; readonly lookMs: number } {
+  const everyMs = stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
+  return { everyMs, lookMs: Math.floor(Math.min(everyMs * LOOK_SHARE, MOST_LOOK_MS)) };
+}
+
+const IS_ACTIVE = defineScript(`return redis.call('EXISTS', KEYS[1])`);
+
+/** A private member of BullMQ 6.7's worker. */
+interface StalledChecker {
+  moveStalledJobsToWait(): Promise<void>;
+}
+
+/**
+ * Spare Redis the checks for jobs with an expired lock while nobody runs a job of the queue: an idle worker
+ * would send two commands each second for nothing.
+ */
+export function checkOnlyActive<Data, Result>(
+  worker: BullmqWorker<Data, Result>,
+  options: OpenWorkerOptions,
+  context: OpenWorkerContext,
+): void {
+  const checker = worker as unknown as StalledChecker;
+  const check = checker.moveStalledJobsToWait.bind(worker);
+  const { lookMs } = stalledChecksOf(context, options);
+  const { active } = createJobKeys(options.shard.prefix, options.queue);
+  checker.moveStalledJobsToWait = async () => {
+    let isActive: unknown = 1;
+    const look: Step = async (target) => {
+      isActive = await IS_ACTIVE(target, [active], []);
+    };
+    await context.inOrder([look], lookMs);
+    if (isActive !== 0 && !worker.closing) await check();
   };
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
@@ -390,6 +391,65 @@ describe('redis in order', () => {
       ]);
       expect(isWhole).toBe(false);
       expect(await client.mget('before', 'after')).toEqual(['x', null]);
+    });
+  });
+
+  describe('patience', () => {
+    const NOTE = defineScript(`return redis.call('RPUSH', KEYS[1], ARGV[1])`);
+    const noted =
+      (name: string): Step =>
+      (target) =>
+        NOTE(target, ['noted'], [name]);
+    const MINUTE_MS = 60_000;
+
+    async function arrangeNotes() {
+      const { client } = willClose(await openTestRedis());
+      await client.config('RESETSTAT');
+      return {
+        inOrder: asOne(client),
+        notes: () => client.lrange('noted', 0, -1),
+        async countScripts() {
+          const stats = await client.info('commandstats');
+          const countOf = (command: string) =>
+            Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+          // The first one is sent twice: the server does not know it yet.
+          return countOf('eval');
+        },
+      };
+    }
+
+    it('keeps steps until there are others, and they go to Redis as one', async () => {
+      const { inOrder, notes, countScripts } = await arrangeNotes();
+      const patient = inOrder([noted('patient')], MINUTE_MS);
+      await immediate();
+      expect(await notes()).toEqual([]);
+      expect(await Promise.all([patient, inOrder([noted('urgent')])])).toEqual([true, true]);
+      expect(await notes()).toEqual(['patient', 'urgent']);
+      expect(await countScripts()).toBe(1);
+    });
+
+    it('ends', async () => {
+      const { inOrder, notes } = await arrangeNotes();
+      await inOrder([noted('patient')], 1);
+      expect(await notes()).toEqual(['patient']);
+    });
+
+    it('ends at once when somebody without patience has nothing to do', async () => {
+      const { inOrder, notes } = await arrangeNotes();
+      const patient = inOrder([noted('patient')], MINUTE_MS);
+      await inOrder([]);
+      await patient;
+      expect(await notes()).toEqual(['patient']);
+    });
+
+    it('is needed once: what comes afterwards waits for its own time', async () => {
+      const { inOrder, notes } = await arrangeNotes();
+      await Promise.all([inOrder([noted('first')], MINUTE_MS), inOrder([noted('urgent')])]);
+      const second = inOrder([noted('second')], MINUTE_MS);
+      await immediate();
+      expect(await notes()).toEqual(['first', 'urgent']);
+      await Promise.all([inOrder([]), second]);
+      expect(await notes()).toEqual(['first', 'urgent', 'second']);
     });
   });
 

@@ -73,8 +73,11 @@ export type Step = (target: ScriptTarget) => Promise<unknown>;
 /**
  * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
  * breaks off. Resolves with whether all ran: not when a guard kept the later ones from it.
+ *
+ * @param patienceMs how long steps that are not urgent may wait, so that they go to Redis along with others.
+ *   What waits goes at once when steps without patience are run, even if there are none.
  */
-export type InOrder = (steps: readonly Step[]) => Promise<boolean>;
+export type InOrder = (steps: readonly Step[], patienceMs?: number) => Promise<boolean>;
 
 /**
  * One server runs all steps as one script: nothing comes between them, neither a crash nor a lack of memory.
@@ -87,7 +90,7 @@ export function createInOrder(redis: RedisClient): InOrder {
 
 export function asOne(redis: RedisClient): InOrder {
   const turn = new ScriptTurn(redis);
-  return async function takeAsOne(steps) {
+  return async function takeAsOne(steps, patienceMs = 0) {
     const unit = new ScriptUnit();
     const begun = steps.map((step) => {
       const result = step(unit);
@@ -95,7 +98,7 @@ export function asOne(redis: RedisClient): InOrder {
       result.catch(() => {});
       return { result, callsSoFar: unit.calls.length };
     });
-    const settled = await turn.send(unit);
+    const settled = await turn.send(unit, patienceMs);
     const ran = begun.filter(({ callsSoFar }) => callsSoFar <= settled);
     // One after the other: of several that fail together, the first one's error is the error.
     for (const { result } of ran) await result;
@@ -205,20 +208,32 @@ class ScriptTurn {
   /** All that this process has ever sent, so that the text of the script changes a few times only. */
   readonly #scripts = new Set<Script>();
   #joined: Joined | undefined;
+  #isAtEndOfTurn = false;
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(private readonly redis: RedisClient) {}
 
   /** Resolves with how many of its calls have been settled, the first ones. */
-  send(unit: ScriptUnit): Promise<number> {
+  send(unit: ScriptUnit, patienceMs: number): Promise<number> {
     unit.close();
+    if (this.#parameters + unit.parameters > MOST_PARAMETERS) this.#flush();
+    if (patienceMs > 0) this.#patience ??= setTimeout(this.#flush, patienceMs);
+    else this.#flushAtEndOfTurn();
     if (unit.calls.length === 0) return Promise.resolve(0);
-    if (this.#units.length === 0) setImmediate(this.#flush);
-    else if (this.#parameters + unit.parameters > MOST_PARAMETERS) this.#flush();
     this.#parameters += unit.parameters;
     return new Promise((settled) => this.#units.push({ unit, settled }));
   }
 
+  #flushAtEndOfTurn(): void {
+    if (this.#isAtEndOfTurn) return;
+    this.#isAtEndOfTurn = true;
+    setImmediate(this.#flush);
+  }
+
   readonly #flush = (): void => {
+    this.#isAtEndOfTurn = false;
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
     const units = this.#units;
     this.#units = [];
     this.#parameters = 0;

@@ -4,6 +4,7 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { deliveryIdOf, type NewDelivery } from '../domain/delivery';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
+import { asOne } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
@@ -28,7 +29,12 @@ async function arrange() {
   // So far ahead that BullMQ does not come before us.
   const time = { now: Date.now() + HOUR_MS };
   const clock = () => time.now;
-  const dueDeliveries = new DueDeliveries({ connection, clock, emit: signals.listen });
+  const dueDeliveries = new DueDeliveries({
+    prefix: QUEUE_PREFIX,
+    inOrder: asOne(client),
+    clock,
+    emit: signals.listen,
+  });
   willClose({ close: () => dueDeliveries.stop() });
   const flow = () => ({ accountId: uniqueAccountId(), endpointId: uniqueEndpointId() });
 
@@ -226,7 +232,8 @@ describe('once started', () => {
     away.disconnect();
     await once(away, 'end');
     const cut = new DueDeliveries({
-      connection: { redis: away, prefix: QUEUE_PREFIX },
+      prefix: QUEUE_PREFIX,
+      inOrder: asOne(away),
       clock,
       emit: signals.listen,
     });

@@ -3,13 +3,14 @@ import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type InOrder } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
 
 export interface DueDeliveriesOptions {
-  readonly connection: QueueConnection;
+  /** Of the shard. */
+  readonly prefix: string;
+  readonly inOrder: InOrder;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -23,7 +24,10 @@ export interface DueDeliveriesOptions {
 export const DUE_GRACE_MS = 250;
 
 const AT_ONCE = 200;
-const RUN_EVERY_MS = 1_000;
+// A run that nobody has asked for goes to Redis along with the worker's other scripts, after this pause: every
+// second with the sweep of held deliveries.
+const PAUSE_MS = 250;
+const PATIENCE_MS = 1_000;
 // Deliveries that fail together come due within a moment of each other: one run serves them all.
 const GATHERED_MS = 10;
 
@@ -60,15 +64,15 @@ export class DueDeliveries {
   readonly #base: string;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
-  #run: Promise<void> = Promise.resolve();
+  #runs: Promise<unknown> = Promise.resolve();
   #isStopped = true;
 
   constructor(private readonly options: DueDeliveriesOptions) {
-    const jobKeys = createJobKeys(options.connection.prefix, DELIVERIES_QUEUE);
+    const jobKeys = createJobKeys(options.prefix, DELIVERIES_QUEUE);
     const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
     this.#base = base;
     const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
-    const { fairOrder, accountWeights } = queueKeysOf(options.connection.prefix);
+    const { fairOrder, accountWeights } = queueKeysOf(options.prefix);
     this.#keys = [...queue, fairOrder(DELIVERIES_QUEUE), accountWeights];
   }
 
@@ -81,44 +85,56 @@ export class DueDeliveries {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await this.#run;
+    await this.options.inOrder([]);
+    await this.#runs;
   }
 
-  /** Expect a delivery to be due at a time. Deliveries of other processes are found within a second. */
+  /** Expect a delivery to be due at a time. Deliveries of other processes are found within about a second. */
   expect(dueAt: number): void {
     if (!this.#isStopped) this.#wakeUpAt(dueAt);
   }
 
-  /** Put back all that are due. Gives when the next one is due, if there is one. */
-  async runOnce(): Promise<number | undefined> {
-    const { connection, clock } = this.options;
+  /**
+   * Put back all that are due. Gives when the next one is due, if there is one.
+   *
+   * @param patienceMs how long that may wait to go along with other scripts.
+   */
+  async runOnce(patienceMs = 0): Promise<number | undefined> {
+    const { inOrder, clock } = this.options;
     for (;;) {
       const args = [this.#base, clock() + DUE_GRACE_MS, AT_ONCE];
-      const [count, next] = putBackSchema.parse(await PUT_BACK_DUE(connection.redis, this.#keys, args));
+      let reply: unknown;
+      await inOrder(
+        [async (target) => void (reply = await PUT_BACK_DUE(target, this.#keys, args))],
+        patienceMs,
+      );
+      const [count, next] = putBackSchema.parse(reply);
       if (count < AT_ONCE) return next < 0 ? undefined : next - DUE_GRACE_MS;
     }
   }
 
-  #wakeUpAt(at: number): void {
+  #wakeUpAt(at: number, patienceMs = 0): void {
     if (this.#timer !== undefined && this.#timerAt <= at) return;
     clearTimeout(this.#timer);
     const delayMs = Math.max(at - this.options.clock(), GATHERED_MS);
     this.#timerAt = at;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#run = this.#runNow();
+      this.#runs = Promise.all([this.#runs, this.#runNow(patienceMs)]);
     }, delayMs);
   }
 
-  async #runNow(): Promise<void> {
+  async #runNow(patienceMs: number): Promise<void> {
     const { clock, emit } = this.options;
-    const latest = clock() + RUN_EVERY_MS;
+    let next: number | undefined;
     try {
-      const next = (await this.runOnce()) ?? latest;
-      if (!this.#isStopped) this.#wakeUpAt(Math.min(next, latest));
+      next = await this.runOnce(patienceMs);
     } catch (error) {
       emit({ name: 'task.failed', task: 'put due deliveries back', error });
-      if (!this.#isStopped) this.#wakeUpAt(latest);
     }
+    if (this.#isStopped) return;
+    const now = clock();
+    if (next !== undefined && next < now + PAUSE_MS + PATIENCE_MS) this.#wakeUpAt(next);
+    else this.#wakeUpAt(now + PAUSE_MS, PATIENCE_MS);
   }
 }

@@ -7,7 +7,7 @@ import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import { FAIR_ORDER } from './fair-order';
@@ -63,6 +63,7 @@ export class HeldDeliveries {
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
     private readonly served: () => readonly QueueShard[] = () => shards.all(),
+    private readonly inOrder: InOrder = createInOrder(redis),
   ) {}
 
   /**
@@ -119,10 +120,16 @@ export class HeldDeliveries {
    * fails.
    */
   async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
-    const due = this.#shards
-      .inEach(this.served())
-      .map(({ keys }) => CLAIM_DUE(this.redis, [keys.wakeUps], [now, most, now + CLAIM_MS]));
-    return (await Promise.all(due)).flatMap((some) => idsSchema.parse(some).map(decodeAddress));
+    const due: string[] = [];
+    const claims = this.#shards.inEach(this.served()).map(
+      ({ keys }): Step =>
+        async (target) => {
+          const some = await CLAIM_DUE(target, [keys.wakeUps], [now, most, now + CLAIM_MS]);
+          due.push(...idsSchema.parse(some));
+        },
+    );
+    await Promise.all(claims.map((claim) => this.inOrder([claim])));
+    return due.map(decodeAddress);
   }
 
   /** All held deliveries of an endpoint, page by page, ordered by the acceptance of their events. */

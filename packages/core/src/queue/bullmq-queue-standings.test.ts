@@ -9,6 +9,7 @@ import {
   shardsOf,
   workedQueues,
 } from '../domain/queues';
+import { asOne } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestRedis } from '../testing/test-redis';
@@ -161,7 +162,12 @@ describe('bullmq oldest waiting', () => {
     expect(await waitedIn(DELIVERIES_QUEUE)).toBe(now - 5);
     const job = await worker.getNextJob('token', { block: false });
     await job?.moveToDelayed(now, 'token');
-    await new DueDeliveries({ connection, clock: () => now, emit: () => {} }).runOnce();
+    await new DueDeliveries({
+      prefix: connection.prefix,
+      inOrder: asOne(connection.redis),
+      clock: () => now,
+      emit: () => {},
+    }).runOnce();
     expect(await waitedIn(DELIVERIES_QUEUE)).toBeLessThan(2 * AHEAD_MS);
   });
 

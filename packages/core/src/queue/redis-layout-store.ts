@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
 
 /** A present or former number of shards of the queues. */
@@ -92,6 +92,9 @@ const LEAVE = defineScript(`
   end
   return 1`);
 
+const LIST = defineScript(`return redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')`);
+
+const textsSchema = z.array(z.string());
 const timesSchema = z.array(z.coerce.number());
 const lookSchema = z.tuple([z.number(), z.coerce.number(), timesSchema, timesSchema, z.array(z.string())]);
 
@@ -137,8 +140,11 @@ export class LayoutStore {
   }
 
   /** Whether this layout still exists, and no other, by one command. */
-  async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
-    const layouts = await this.redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
+  async isOnly(
+    { count, since }: Pick<KnownLayout, 'count' | 'since'>,
+    target: ScriptTarget = this.redis,
+  ): Promise<boolean> {
+    const layouts = textsSchema.parse(await LIST(target, [keys.queueLayouts], []));
     return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
   }
 

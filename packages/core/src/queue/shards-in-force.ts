@@ -7,14 +7,16 @@ import {
 } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import { steadyClock } from '../platform/clock';
+import type { InOrder, Step } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
-import type { KnownLayouts, LayoutStore } from './redis-layout-store';
+import type { KnownLayout, KnownLayouts, LayoutStore } from './redis-layout-store';
 
 export interface ShardsInForceOptions {
   readonly layoutStore: Pick<LayoutStore, 'look' | 'isOnly'>;
   /** The number of shards that this process is configured with. */
   readonly wanted: number;
   readonly firstPrefix: string;
+  readonly inOrder: InOrder;
   readonly emit: Emit;
 }
 
@@ -25,6 +27,8 @@ export type OnShards = (shards: ShardsInForce) => readonly QueueShard[];
 
 // Several times before another layout is in force.
 const LOOK_EVERY_MS = 3_000;
+// It goes to Redis along with other scripts, if there are some within this time.
+const PATIENCE_MS = 1_000;
 const RETRY_MS = 250;
 // The connection announces itself that it is away, and at the start of a process it is not there yet.
 const FAILURES_TOLD = 20;
@@ -66,6 +70,7 @@ export class ShardsInForce implements QueueShards {
   }
 
   async stop(): Promise<void> {
+    await this.options.inOrder([]);
     await this.#timer.stop();
   }
 
@@ -143,11 +148,22 @@ export class ShardsInForce implements QueueShards {
     const { layoutStore } = this.options;
     const known = this.#known;
     const isUnsplit = known?.inForce.count === 1 && known.others.length === 0;
-    if (isUnsplit && (await layoutStore.isOnly(known.inForce))) return undefined;
+    if (isUnsplit && (await this.#isOnly(known.inForce))) return undefined;
     return await layoutStore.look(
       wanted,
       this.#served.map(({ prefix }) => prefix),
     );
+  }
+
+  async #isOnly(layout: KnownLayout): Promise<boolean> {
+    const { layoutStore, inOrder } = this.options;
+    const patienceMs = this.#failures === 0 ? PATIENCE_MS : 0;
+    let isOnly = false;
+    const ask: Step = async (target) => {
+      isOnly = await layoutStore.isOnly(layout, target);
+    };
+    await inOrder([ask], patienceMs);
+    return isOnly;
   }
 
   #take(known: KnownLayouts): void {

@@ -5,6 +5,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, oneShard, type QueueShard } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
+import { asOne } from '../../platform/redis-script';
 import { createClosables } from '../../testing/closables';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis } from '../../testing/test-redis';
@@ -32,7 +33,13 @@ async function arrange({ splitAgoMs = 2 * IN_FORCE_AFTER_MS } = {}) {
   await store.look(1, []);
   await store.look(2, []);
   await client.zincrby(keys.queueLayouts, -splitAgoMs, '2');
-  const shards = new ShardsInForce({ layoutStore: store, wanted: 2, firstPrefix: 'bull', emit });
+  const shards = new ShardsInForce({
+    layoutStore: store,
+    wanted: 2,
+    firstPrefix: 'bull',
+    inOrder: asOne(client),
+    emit,
+  });
   willClose({ close: () => shards.stop() });
   await shards.start();
   const queueIn = ({ prefix }: QueueShard) =>

@@ -1,6 +1,7 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { DELIVERIES_QUEUE } from '../../domain/queues';
+import { oneByOne } from '../../platform/redis-script';
 import { EventStore } from '../../events/redis-event-store';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
@@ -31,7 +32,8 @@ export async function openModelLane() {
 
   // By its clock, all delayed jobs are due.
   const dueDeliveries = new DueDeliveries({
-    connection: { redis: redis.client, prefix: QUEUE_PREFIX },
+    prefix: QUEUE_PREFIX,
+    inOrder: oneByOne(redis.client),
     clock: () => Date.now() + 2 * PUT_OFF_MS,
     emit: () => {},
   });
