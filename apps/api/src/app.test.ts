@@ -7,7 +7,6 @@ import { createClosables } from '@hookferry/core/testing/closables';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import express from 'express';
 import request, { type Test } from 'supertest';
-import { refuseBadHead } from './app';
 import { HttpServer } from './http/http-server';
 import { answerProblems } from './http/problem';
 import { beginRequests } from './http/request-state';
@@ -536,7 +535,14 @@ describe('refuse bad head', () => {
   afterEach(closeAll);
 
   const app = express()
-    .use(beginRequests({ drain: { isDraining: false }, newId: (prefix) => `${prefix}_1` }), refuseBadHead)
+    .use(
+      beginRequests({
+        drain: { isDraining: false },
+        newId: (prefix) => `${prefix}_1`,
+        clock: () => 0,
+        emit: () => {},
+      }),
+    )
     .use((_request, response) => void response.json({}))
     .use(answerProblems(() => {}));
 

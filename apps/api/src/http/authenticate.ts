@@ -43,7 +43,7 @@ export async function admit(
   const isPublishing = route.stores === 'event';
   // Publishing needs it next: it is read together with the key, which saves a round trip.
   const early = isPublishing ? readEarly(context, authorization) : undefined;
-  const apiKey = await authenticateClient(context, authorization, request.ip);
+  const apiKey = await authenticateClient(context, authorization, state.clientAddress);
   context.knownAccounts.note(apiKey);
   await letIn(context, route, request, response, apiKey);
   if (!isPublishing) return;
@@ -64,11 +64,15 @@ interface AssumeContext extends AdmitContext {
  *
  * @throws AppError `rate_limited` for an address that failed too often.
  */
-export function assume(context: AssumeContext, request: Request): Assumption | undefined {
+export function assume(
+  context: AssumeContext,
+  request: Request,
+  { clientAddress }: RequestState,
+): Assumption | undefined {
   const { assumptions, apiKeyStore, subscriptions, quota, authFailures, keyUses, clock } = context;
   if (!assumptions.arePossible || !isShort(request)) return undefined;
   const { authorization } = request.headers;
-  authFailures?.refuseBlocked(request.ip, authorization);
+  authFailures?.refuseBlocked(clientAddress, authorization);
   const key = keyIn(authorization) ?? '';
   const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
   if (!known || !isLiveKey(known.parsed, key, clock())) return undefined;
@@ -114,8 +118,6 @@ export function withdraw(
   const { spender, spent } = state;
   if (spender && spent) rateLimit.giveBack(spender, spent.points, spent.windows);
   state.letOut();
-  response.removeHeader('ratelimit-policy');
-  response.removeHeader('ratelimit');
 }
 
 function readEarly(context: AdmitContext, authorization: string | undefined) {
@@ -158,8 +160,10 @@ export async function spend({ rateLimit }: SpendContext, response: Response, poi
   const { allowance, isWithin, limitOf, remaining, resetsInMs } = standing;
   if (isWithin) noteSpent(state, points, standing);
   const { count, windowMs } = allowance;
-  response.setHeader('ratelimit-policy', `"default";q=${count};w=${windowMs / 1_000}`);
-  response.setHeader('ratelimit', `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`);
+  state.rate = {
+    policy: `"default";q=${count};w=${windowMs / 1_000}`,
+    standing: `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`,
+  };
   if (!isWithin) throw new AppError('rate_limited', EXHAUSTED[limitOf], { retryAfterMs: resetsInMs });
 }
 

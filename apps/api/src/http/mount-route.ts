@@ -59,7 +59,7 @@ class RouteServer {
     const state = requestStateOf(response);
     state.route = this.route.path;
     try {
-      const assumption = this.route.mayAssume ? assume(this.context, request) : undefined;
+      const assumption = this.route.mayAssume ? assume(this.context, request, state) : undefined;
       const reply = assumption
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);

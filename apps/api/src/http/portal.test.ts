@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Express } from 'express';
 import request from 'supertest';
-import { securityHeaders } from '../app';
+import { setHeads } from './answer-head';
 import { mountPortal } from './portal';
 import { answerProblems, refuseUnknownRoute } from './problem';
 import { beginRequests } from './request-state';
@@ -37,8 +37,10 @@ describe('portal', () => {
   function createPortal(frameAncestors: readonly string[] = [], name = 'dist'): Express {
     const app = express();
     app.disable('etag');
-    app.use(beginRequests({ drain: { isDraining: false }, newId: () => 'req_1' }));
-    app.use(securityHeaders);
+    app.use(
+      beginRequests({ drain: { isDraining: false }, newId: () => 'req_1', clock: () => 0, emit: () => {} }),
+    );
+    app.use(setHeads);
     mountPortal(app, { folder: join(folder, name), frameAncestors });
     app.use(refuseUnknownRoute);
     app.use(answerProblems(() => {}));

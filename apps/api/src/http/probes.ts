@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Express } from 'express';
 import type { Registry } from 'prom-client';
+import { requestStateOf } from './request-state';
 
 export interface ProbeOptions {
   /** Whether requests can be served right now. */
@@ -12,6 +13,10 @@ export interface ProbeOptions {
 
 /** The endpoints for orchestrators and Prometheus, without a key. */
 export function mountProbes(app: Express, { isReady, stuckConnection, registry }: ProbeOptions): void {
+  app.get(['/healthz', '/readyz', '/metrics'], (_request, response, next) => {
+    requestStateOf(response).isProbe = true;
+    next();
+  });
   app.get('/healthz', (_request, response) => {
     const connection = stuckConnection();
     if (connection === undefined) response.json({ status: 'ok' });

@@ -2,6 +2,7 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
+import { sendText } from './answer-head';
 import { requestStateOf } from './request-state';
 
 /** The only place that knows which status an error has. */
@@ -82,13 +83,20 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     const { status, body } = presentProblem(known, requestId);
     state.code = known.code;
     if (status >= 500) emit({ name: 'request.failed', requestId, error, ...traced });
-    if (status === 503 || known.code === 'request_in_progress')
-      response.set('retry-after', RETRY_AFTER_SECONDS);
-    if (known.retryAfterMs !== undefined)
-      response.set('retry-after', String(Math.ceil(known.retryAfterMs / 1_000)));
-    if (status === 401 && !response.hasHeader('www-authenticate')) response.set('www-authenticate', 'Bearer');
-    response.status(status).type(PROBLEM_TYPE).json(body);
+    const headers: string[] = [];
+    const retryAfter = retryAfterOf(known, status);
+    if (retryAfter !== undefined) headers.push('retry-after', retryAfter);
+    if (status === 401 && !response.hasHeader('www-authenticate')) headers.push('www-authenticate', 'Bearer');
+    const text = JSON.stringify(body);
+    const bytes = Buffer.byteLength(text);
+    sendText(response, status, `${PROBLEM_TYPE}; charset=utf-8`, text, bytes, headers);
   };
+}
+
+/** In seconds. */
+function retryAfterOf({ code, retryAfterMs }: AppError, status: number): string | undefined {
+  if (retryAfterMs !== undefined) return String(Math.ceil(retryAfterMs / 1_000));
+  return status === 503 || code === 'request_in_progress' ? RETRY_AFTER_SECONDS : undefined;
 }
 
 /** An error as clients see it. */

@@ -2,10 +2,10 @@ import type { Principal } from '@hookferry/core/domain/account';
 import { type Emit, httpMethodOf } from '@hookferry/core/domain/signal';
 import { type BeginSpan, parseTraceparent, type RequestSpan } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
-import type { ErrorCode } from '@hookferry/core/platform/app-error';
+import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Turn } from './heavy-turns';
 import type { Drain } from './probes';
 
@@ -38,13 +38,26 @@ export class RequestState {
   /** The code of its refusal, if it was refused. */
   code: ErrorCode | undefined;
 
-  constructor(readonly requestId: string) {}
+  /** The standing by the rate limit, as the client is told. */
+  rate: { readonly policy: string; readonly standing: string } | undefined;
+  /** Probes come every few seconds and say nothing about the use of the API: they are not announced. */
+  isProbe = false;
+
+  constructor(
+    readonly requestId: string,
+    readonly clientAddress: string | undefined,
+    /** Milliseconds since the Unix epoch. */
+    readonly startedAt: number,
+    /** Whether its connection ends with it: the process is about to stop. */
+    readonly isClosing: boolean,
+  ) {}
 
   /** It is nobody's again, as before it was let in. */
   letOut(): void {
     this.spender = undefined;
     this.apiKey = undefined;
     this.spent = undefined;
+    this.rate = undefined;
   }
 }
 
@@ -63,59 +76,71 @@ export function apiKeyOf({ apiKey, route }: RequestState): Principal {
   return apiKey;
 }
 
-const HEADER = 'x-request-id';
+export const REQUEST_ID = 'x-request-id';
 const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface BeginContext {
   readonly drain: Pick<Drain, 'isDraining'>;
   readonly newId: NewId;
-}
-
-/** The first middleware: give each request its state and an id, or keep a proxy's id, and send it back. */
-export function beginRequests({ drain, newId }: BeginContext): RequestHandler {
-  return (request, response, next) => {
-    const given = request.headers[HEADER];
-    const id = typeof given === 'string' && ACCEPTABLE.test(given) ? given : newId('req');
-    response.locals.request = new RequestState(id);
-    response.setHeader(HEADER, id);
-    // A client that keeps its connection open learns that its next request goes elsewhere.
-    if (drain.isDraining) response.setHeader('connection', 'close');
-    next();
-  };
-}
-
-interface AnnounceContext {
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** Announces each request once its response is out, or the client is gone. Gives it a span before. */
-export function announceRequests({ beginSpan, clock, emit }: AnnounceContext): RequestHandler {
-  return (request, response, next) => {
-    const startedAt = clock();
-    const state = requestStateOf(response);
-    if (beginSpan) state.span = spanOf(request, beginSpan, startedAt);
-    // A closed socket no longer knows its client's address.
-    const clientAddress = request.ip;
-    response.once('close', () => {
-      const { requestId, route, apiKey, code, span } = state;
-      emit({
-        name: 'request.completed',
-        requestId,
-        method: httpMethodOf(request.method),
-        route,
-        status: response.statusCode,
-        durationMs: clock() - startedAt,
-        ...(clientAddress === undefined ? {} : { clientAddress }),
-        ...(apiKey === undefined ? {} : whoIs(apiKey)),
-        ...(code === undefined ? {} : { code }),
-        ...(span === undefined ? {} : { span }),
-      });
+/**
+ * The first handler of each request. Gives it its state and an id, or keeps a proxy's id; refuses a bad head;
+ * announces it once its response is out, or the client is gone.
+ */
+export function beginRequests(context: BeginContext): RequestHandler {
+  const { drain, newId, beginSpan, clock, emit } = context;
+  function announce(this: Response): void {
+    const state = requestStateOf(this);
+    if (state.isProbe) return;
+    const { requestId, route, apiKey, code, span, startedAt, clientAddress } = state;
+    emit({
+      name: 'request.completed',
+      requestId,
+      method: httpMethodOf(this.req.method),
+      route,
+      status: this.statusCode,
+      durationMs: clock() - startedAt,
+      ...(clientAddress === undefined ? {} : { clientAddress }),
+      ...(apiKey === undefined ? {} : whoIs(apiKey)),
+      ...(code === undefined ? {} : { code }),
+      ...(span === undefined ? {} : { span }),
     });
+  }
+  return (request, response, next) => {
+    const given = request.headers[REQUEST_ID];
+    const id = typeof given === 'string' && ACCEPTABLE.test(given) ? given : newId('req');
+    // A closed socket no longer knows its client's address.
+    const state = new RequestState(id, request.ip, clock(), drain.isDraining);
+    response.locals.request = state;
+    refuseBadHead(request);
+    if (beginSpan) state.span = spanOf(request, beginSpan, state.startedAt);
+    response.on('close', announce);
     next();
   };
+}
+
+// Longer than any id or cursor, shorter than proxies allow.
+const MAX_URL_LENGTH = 8 * 1024;
+// Node silently ignores headers beyond its `maxHeadersCount`, so they are counted below it.
+const MAX_HEADERS = 100;
+
+/** The HTTP server limits the size of all headers together. */
+function refuseBadHead({ url, rawHeaders, headers, httpVersion }: Request): void {
+  // RFC 9112, 3.2. Node would do the same, without an explanation.
+  if (headers.host === undefined && httpVersion !== '1.0') {
+    throw new AppError('malformed_request', 'The header "Host" is missing.');
+  }
+  if (url.length > MAX_URL_LENGTH) {
+    throw new AppError('uri_too_long', `The URL is longer than ${MAX_URL_LENGTH} characters.`);
+  }
+  if (rawHeaders.length > 2 * MAX_HEADERS) {
+    throw new AppError('headers_too_large', `There are more than ${MAX_HEADERS} headers.`);
+  }
 }
 
 // Longer than any path of the API; clients can send sixteen thousand characters.

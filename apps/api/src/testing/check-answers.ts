@@ -52,9 +52,15 @@ function answerIn(response: Response, body: string) {
     method: response.req.method,
     route: routeOf(response),
     status: response.statusCode,
-    contentType: response.getHeader('content-type')?.toString().split(';')[0],
+    contentType: contentTypeOf(response)?.split(';')[0],
     body,
   };
+}
+
+// A head that is written at once is known to Node by its text alone.
+function contentTypeOf(response: Response): string | undefined {
+  const { _header: head } = response as unknown as { readonly _header?: string | null };
+  return response.getHeader('content-type')?.toString() ?? /^content-type: (.*)\r$/im.exec(head ?? '')?.[1];
 }
 
 // A response that Express has not touched has no locals.
