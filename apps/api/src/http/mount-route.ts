@@ -26,9 +26,10 @@ import { isReading, sendReply } from './send-reply';
  */
 export function mountRoutes(app: Express, routes: readonly Route[], context: ApiContext): void {
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
-    for (const route of ofPath) app[route.method](path, serve(route, context));
+    const atPath = app.route(path);
+    for (const route of ofPath) atPath[route.method](serve(route, context));
     const methods = ofPath.map(({ method }) => method.toUpperCase());
-    app.all(path, refuseMethod(methods));
+    atPath.all(refuseMethod(methods));
   }
 }
 
@@ -234,16 +235,24 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
  * @throws AppError `not_found` for an impossible id, `invalid_request` for everything else.
  */
 function parseRequest(
-  { params, query }: Request,
+  request: Request,
   shape: RequestShape,
   bodySchema: z.ZodType | undefined,
   body: unknown,
 ): Parts {
   return {
-    params: parseParams(params, shape.params ?? nothing),
-    query: parse(query, shape.query ?? nothing, '?'),
+    params: shape.params === undefined ? NOTHING : parseParams(request.params, shape.params),
+    query: parseQuery(request, shape.query),
     body: bodySchema === undefined ? undefined : parseBody(body, bodySchema, shape),
   };
+}
+
+const NOTHING = {};
+
+// Most requests have no query, and Express would parse it all the same.
+function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
+  if (schema === undefined && !request.url.includes('?')) return NOTHING;
+  return parse(request.query, schema ?? nothing, '?');
 }
 
 function parseParams(params: unknown, schema: z.ZodType): unknown {

@@ -7,7 +7,6 @@ import type { Clock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Turn } from './heavy-turns';
-import type { Drain } from './probes';
 
 // Requests without a route share one label. Otherwise unknown clients could make as many time series as they
 // like.
@@ -80,7 +79,7 @@ export const REQUEST_ID = 'x-request-id';
 const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface BeginContext {
-  readonly drain: Pick<Drain, 'isDraining'>;
+  readonly drain: { readonly isDraining: boolean };
   readonly newId: NewId;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
