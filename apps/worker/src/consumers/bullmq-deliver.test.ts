@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShards } from '@hookferry/core/domain/queues';
@@ -154,5 +155,39 @@ describe('a reply that is lost with the connection', () => {
     }
     expect(signals.named('delivery.ended')).toHaveLength(4);
     expect(signals.named('job.failed')).toEqual([]);
+  });
+
+  it('does no harm, wherever a connection breaks while an attempt is recorded', async () => {
+    const { addDelivery, untilGone, readRecord, url } = await arrange();
+    const proxy = willClose(await startRedisProxy(url));
+    const receiver = new EventEmitter();
+    const { consumer, requests } = openProcess(connect(proxy.url), {
+      async receive() {
+        const isToRespond = once(receiver, 'respond');
+        receiver.emit('request');
+        await isToRespond;
+        return responded(204);
+      },
+    });
+    const nextRequest = () => once(receiver, 'request');
+    consumer.start();
+    for (let bytes = 50; bytes < 2_600; bytes += 300) {
+      requests.length = 0;
+      const begun = nextRequest();
+      const deliveries = [await addDelivery(), await addDelivery()];
+      await begun;
+      proxy.cutAfter(bytes);
+      const followed = nextRequest();
+      receiver.emit('respond');
+      await followed;
+      receiver.emit('respond');
+      await untilGone(...deliveries);
+      expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(
+        deliveries.map(({ eventId }) => eventId),
+      );
+      for (const delivery of deliveries) {
+        expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+      }
+    }
   });
 });

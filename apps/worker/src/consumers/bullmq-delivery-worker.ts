@@ -17,8 +17,6 @@ export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
 interface Run {
   readonly token: string;
   readonly mayTakeNext: () => boolean;
-  /** Read along with the job. */
-  readonly texts: DeliveryTexts | undefined;
   /** Whether this worker has let go of it. */
   isOver: boolean;
   /** What it has got in its place. */
@@ -34,6 +32,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #inOrder: InOrder;
   readonly #texts = new WeakMap<Job, DeliveryTexts>();
   readonly #runs = new WeakMap<Job, Run>();
+  /** By the id of the job. None rejects. */
+  readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(
     queue: string,
@@ -72,9 +72,17 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     token: string,
     mayTakeNext: () => boolean,
   ): Promise<Job<DeliveryJob, JobEnd> | undefined> {
-    const texts = this.#texts.get(job);
-    this.#runs.set(job, { token, mayTakeNext, texts, isOver: false, taken: undefined });
-    return await super.runJob(job, token, mayTakeNext);
+    const jobId = job.id ?? '';
+    // Its last run was over with the record. What follows from that may still be under way here.
+    for (let last = this.#underWay.get(jobId); last; last = this.#underWay.get(jobId)) await last;
+    this.#runs.set(job, { token, mayTakeNext, isOver: false, taken: undefined });
+    const running = super.runJob(job, token, mayTakeNext);
+    const isOver = running.then(
+      () => void this.#underWay.delete(jobId),
+      () => void this.#underWay.delete(jobId),
+    );
+    this.#underWay.set(jobId, isOver);
+    return await running;
   }
 
   protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {

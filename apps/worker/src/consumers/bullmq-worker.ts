@@ -77,6 +77,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   readonly #underWay = new Set<string>();
   readonly #capacity: SharedCapacity;
   readonly #stopDeadlineMs: number | undefined;
+  #isCancelled = false;
   /** How many jobs are running. */
   #running = 0;
   #steps = 0;
@@ -108,6 +109,12 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     const deadline = this.#stopDeadlineMs && setTimeout(() => this.cancelAllJobs(), this.#stopDeadlineMs);
     await this.close();
     if (deadline) clearTimeout(deadline);
+  }
+
+  /** Cancel all running jobs, and those that are begun from now on: they came with the end of others. */
+  override cancelAllJobs(reason?: string): void {
+    this.#isCancelled = true;
+    super.cancelAllJobs(reason);
   }
 
   get taken(): number {
@@ -207,6 +214,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     const jobId = job.id ?? '';
     // Another worker may be running it: this one leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
+    if (this.#isCancelled) this.cancelJob(jobId);
     this.#underWay.add(jobId);
     this.#steps += 1;
     try {

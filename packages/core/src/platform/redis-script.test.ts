@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
+import { startRedisProxy } from '../testing/redis-proxy';
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
@@ -104,45 +104,14 @@ describe('redis in order', () => {
     return done.filter((one) => one === 1).length;
   }
 
-  /** Lets so many bytes through to Redis once it is told to count, and then breaks the connection. */
-  async function startCuttingProxy(redisUrl: string) {
-    const { hostname, port } = new URL(redisUrl);
-    let left = Number.POSITIVE_INFINITY;
-    const server = createServer((client) => {
-      const upstream: Socket = connect(Number(port), hostname);
-      for (const socket of [client, upstream]) socket.on('error', () => {});
-      upstream.pipe(client);
-      client.on('data', (chunk) => {
-        const passed = chunk.subarray(0, left);
-        left -= passed.length;
-        upstream.write(passed, () => {
-          if (left <= 0) for (const socket of [client, upstream]) socket.destroy();
-        });
-      });
-      client.on('close', () => upstream.end());
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    willClose({ close: () => void server.close() });
-    return {
-      port: (server.address() as AddressInfo).port,
-      cutAfter(bytes: number) {
-        left = bytes;
-      },
-    };
-  }
-
   describe('on one server', () => {
     it('takes effect as a whole or not at all, wherever a connection breaks', async () => {
       const { url, client } = willClose(await openTestRedis());
-      const proxy = await startCuttingProxy(url);
+      const proxy = willClose(await startRedisProxy(url));
       const seen = new Set<number>();
       await createInOrder(client)(steps);
       for (let bytes = 1; bytes < 1_800; bytes += 60) {
-        const redis = new Redis({
-          port: proxy.port,
-          host: '127.0.0.1',
-          db: client.options.db,
+        const redis = new Redis(proxy.url, {
           maxRetriesPerRequest: 0,
           retryStrategy: () => null,
         });

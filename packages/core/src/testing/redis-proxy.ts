@@ -16,6 +16,8 @@ export interface RedisProxy {
    * Redis has replied. --
    */
   swallowAnswerTo(text: string): Promise<void>;
+  /** Break all connections once clients have sent this many bytes more; what was sent by then gets there. -- */
+  cutAfter(bytes: number): void;
   /** Redis resumes, and responds to everything that came meanwhile. */
   thaw(): void;
   close(): Promise<void>;
@@ -28,6 +30,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
   let frozen = false;
   let awaited: { readonly text: string; readonly onHeld: () => void } | undefined;
   let swallowed: { readonly text: string; readonly onAnswered: () => void } | undefined;
+  let bytesLeft = Number.POSITIVE_INFINITY;
   const server = await startTcpServer((client) => {
     const redis = connect(Number(target.port), target.hostname);
     redis.on('error', () => {});
@@ -38,6 +41,14 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     });
     redis.pipe(client);
     client.on('data', (chunk) => {
+      bytesLeft -= chunk.length;
+      if (bytesLeft <= 0) {
+        const passed = chunk.subarray(0, chunk.length + bytesLeft);
+        bytesLeft = Number.POSITIVE_INFINITY;
+        return void redis.write(passed, () => {
+          for (const one of clients) one.destroy();
+        });
+      }
       if (swallowed && chunk.includes(swallowed.text)) {
         const { onAnswered } = swallowed;
         swallowed = undefined;
@@ -66,6 +77,9 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     thaw() {
       frozen = false;
       for (const client of clients) client.resume();
+    },
+    cutAfter(bytes) {
+      bytesLeft = bytes;
     },
     swallowAnswerTo: (text) => new Promise((onAnswered) => (swallowed = { text, onAnswered })),
     hold: (text) => new Promise((onHeld) => (awaited = { text, onHeld })),

@@ -1,0 +1,353 @@
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import { createInOrder, defineGuard, type Step } from '@hookferry/core/platform/redis-script';
+import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import { type Job, Queue, UnrecoverableError } from 'bullmq';
+import { DeliveryWorker } from './bullmq-delivery-worker';
+import { RetryLater } from './bullmq-open-worker';
+import { giveJobBack } from './bullmq-put-back';
+import { SharedCapacity } from './bullmq-worker';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+// Waiting for a lock to expire would run into the time-out of the test.
+const LOCK_MS = 120_000;
+const DONE: JobEnd = { kind: 'done' };
+const DELAYED: JobEnd = { kind: 'delayed', delayMs: 60_000, failure: 'http_5xx' };
+
+const RECORD = defineGuard(`return redis.call('SETNX', KEYS[1], '1')`);
+
+interface Scene {
+  readonly worker: DeliveryWorker;
+  readonly abortSignal: AbortSignal;
+  /** Runs the steps as one script with a record, which is refused if there is one. Gives whether all ran. */
+  record(job: Job, steps: readonly Step[]): Promise<boolean>;
+}
+
+type Run = (job: Job<DeliveryJob>, scene: Scene) => Promise<JobEnd>;
+
+/** A worker on a queue of its own, at one job after the other. It is not started. */
+async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } = {}) {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
+  willClose({ close: () => redis.disconnect() });
+  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+  const inOrder = createInOrder(redis);
+  const begun: string[] = [];
+  const failures: string[] = [];
+  const progress = new EventEmitter();
+  const worker: DeliveryWorker = new DeliveryWorker(
+    DELIVERIES_QUEUE,
+    // With a third parameter, BullMQ reports here when the job is cancelled.
+    async (job, _token, abortSignal) => {
+      if (!abortSignal) throw new Error('arranged otherwise');
+      begun.push(job.id ?? '');
+      const record = async (recorded: Job, steps: readonly Step[]) =>
+        await inOrder([(target) => RECORD(target, [`record:${recorded.id}`], []), ...steps]);
+      try {
+        return await run(job, { worker, abortSignal, record });
+      } catch (error) {
+        // The worker would take what a test has expected in vain for a job that failed.
+        if (error instanceof Error && 'matcherResult' in error) progress.emit('error', error);
+        throw error;
+      }
+    },
+    {
+      redis,
+      prefix: 'bull',
+      autorun: false,
+      lockDuration: lockDurationMs,
+      runRetryDelay: 50,
+      drainDelay: 3_600,
+      capacity: new SharedCapacity(concurrency),
+      runningJobs: new RunningJobs(redis, { prefix: 'bull' }, lockDurationMs),
+      inOrder,
+      removeOnComplete: { count: 0 },
+      settings: { backoffStrategy: (_made, _type, error) => RetryLater.delayOf(error) },
+    },
+  );
+  worker.on('error', () => {});
+  worker.on('failed', (_job, { message }) => failures.push(message));
+  for (const name of ['completed', 'failed'] as const) worker.on(name, () => progress.emit('ended'));
+  willClose({ close: () => worker.close(true) });
+  return {
+    client,
+    redis,
+    queue,
+    worker,
+    begun,
+    failures,
+    lockOf: (id: string) => client.get(queue.toKey(`${id}:lock`)),
+    exists: async (id: string) => (await client.exists(queue.toKey(id))) === 1,
+    async add(...ids: readonly string[]) {
+      for (const jobId of ids) await queue.add('d', { account_id: 'acct' }, { jobId, attempts: 10_000 });
+    },
+    /** Resolves when so many runs are over. */
+    async untilOver(count: number) {
+      for (let over = 0; over < count; over += 1) await once(progress, 'ended');
+    },
+  };
+}
+
+describe('a run that has recorded nothing', () => {
+  it('has its job ended by its result, and the next one begun', async () => {
+    const { client, queue, worker, begun, exists, add, untilOver } = await arrange(async ({ id }) =>
+      id === 'held' ? { kind: 'delayed', delayMs: 60_000 } : id === 'tried' ? DELAYED : DONE,
+    );
+    await add('done', 'held', 'tried', 'last');
+    const isOver = untilOver(4);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['done', 'held', 'tried', 'last']);
+    expect(await Promise.all(begun.map(exists))).toEqual([false, true, true, false]);
+    const delayed = await queue.getDelayed();
+    expect(
+      delayed.map(({ id, delay, attemptsMade, failedReason }) => [id, delay, attemptsMade, failedReason]),
+    ).toEqual([
+      ['held', 60_000, 0, undefined],
+      ['tried', 60_000, 1, 'http_5xx'],
+    ]);
+    expect(await client.keys('*:lock')).toEqual([]);
+    expect(await queue.getActiveCount()).toBe(0);
+  });
+
+  it('fails for good when it says so, and is kept for people; the next one is begun', async () => {
+    const { queue, worker, failures, add, untilOver } = await arrange(async ({ id }) => {
+      if (id === 'bad') throw new UnrecoverableError('Not a delivery job.');
+      return DONE;
+    });
+    await add('bad', 'good');
+    const isOver = untilOver(2);
+    worker.start();
+    await isOver;
+    expect(failures).toEqual(['Not a delivery job.']);
+    expect((await queue.getFailed()).map(({ id }) => id)).toEqual(['bad']);
+  });
+
+  it('is run again after five seconds when something goes wrong that nobody has foreseen', async () => {
+    const { queue, worker, add, exists, untilOver } = await arrange(async ({ id }) => {
+      if (id === 'unlucky') throw new Error('WRONGTYPE');
+      return DONE;
+    });
+    await add('unlucky', 'lucky');
+    const isOver = untilOver(2);
+    worker.start();
+    await isOver;
+    expect((await queue.getDelayed()).map(({ id, delay }) => [id, delay])).toEqual([['unlucky', 5_000]]);
+    expect(await exists('lucky')).toBe(false);
+  });
+
+  it('can give its job back, to be taken next', async () => {
+    let runs = 0;
+    const { worker, begun, add, untilOver } = await arrange(async (job) => {
+      runs += 1;
+      if (runs === 1) await giveJobBack(job, job.token);
+      return DONE;
+    });
+    await add('one', 'two');
+    const isOver = untilOver(2);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['one', 'one', 'two']);
+  });
+});
+
+describe('a record that ends the job of its run', () => {
+  it.each([
+    ['done', DONE, false],
+    ['delayed', DELAYED, true],
+  ] as const)('is one command for each delivery, with the next job: %s', async (_what, end, stays) => {
+    const sent: string[] = [];
+    const { client, redis, queue, worker, begun, exists, add, untilOver } = await arrange(
+      async (job, scene) => {
+        if (job.id === 'first') {
+          // From here on Redis knows the script.
+          const { sendCommand } = redis;
+          redis.sendCommand = function note(this: typeof redis, ...given: Parameters<typeof sendCommand>) {
+            if (given[0].name !== 'info') sent.push(given[0].name);
+            return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
+          };
+        }
+        expect(await scene.record(job, scene.worker.stepsToEnd(job, end))).toBe(true);
+        return end;
+      },
+    );
+    await add('known', 'first', 'second', 'third');
+    const isOver = untilOver(4);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['known', 'first', 'second', 'third']);
+    expect(sent.slice(0, 3)).toEqual(['evalsha', 'evalsha', 'evalsha']);
+    expect(await Promise.all(begun.map(exists))).toEqual([stays, stays, stays, stays]);
+    const atm = await Promise.all(begun.map((id) => client.hget(queue.toKey(id), 'atm')));
+    expect(atm).toEqual(stays ? ['1', '1', '1', '1'] : [null, null, null, null]);
+    expect(await client.keys('*:lock')).toEqual([]);
+  });
+
+  it('leaves it as it is when it is refused: the result of the run ends it, and takes the next one', async () => {
+    const { client, queue, worker, begun, exists, lockOf, add, untilOver } = await arrange(
+      async (job, scene) => {
+        if (job.id !== 'one') return DONE;
+        const locked = await lockOf('one');
+        expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(false);
+        expect(await lockOf('one')).toBe(locked);
+        expect(await queue.getWaitingCount()).toBe(1);
+        return DELAYED;
+      },
+    );
+    await client.set('record:one', '1');
+    await add('one', 'two');
+    const isOver = untilOver(2);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['one', 'two']);
+    expect(await exists('two')).toBe(false);
+    expect((await queue.getDelayed()).map(({ id, attemptsMade }) => [id, attemptsMade])).toEqual([
+      ['one', 1],
+    ]);
+  });
+
+  it('is there without the end when the job is not ours any more, and touches nothing else', async () => {
+    const { client, queue, worker, begun, add, lockOf, untilOver } = await arrange(async (job, scene) => {
+      if (job.id !== 'one') return DONE;
+      await client.set(queue.toKey('one:lock'), 'another worker');
+      await client.sadd(queue.toKey('stalled'), 'one');
+      expect(await scene.record(job, scene.worker.stepsToEnd(job, DELAYED))).toBe(false);
+      expect(scene.worker.stepsToEnd(job, DONE)).toEqual([]);
+      expect(await queue.getWaitingCount()).toBe(1);
+      return DONE;
+    });
+    await add('one', 'two');
+    const isOver = untilOver(2);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['one', 'two']);
+    expect(await client.get('record:one')).toBe('1');
+    expect(await client.lrange(queue.toKey('active'), 0, -1)).toEqual(['one']);
+    expect(await client.smembers(queue.toKey('stalled'))).toEqual(['one']);
+    expect(await lockOf('one')).toBe('another worker');
+    expect(await client.hexists(queue.toKey('one'), 'atm')).toBe(0);
+  });
+
+  it('stands, whatever goes wrong after it: that is announced, and the next job is run', async () => {
+    const { queue, worker, begun, failures, exists, add, untilOver } = await arrange(async (job, scene) => {
+      await scene.record(job, scene.worker.stepsToEnd(job, job.id === 'tried' ? DELAYED : DONE));
+      if (job.id !== 'last') throw new Error(`No aftermath: ${job.id}`);
+      return DONE;
+    });
+    await add('done', 'tried', 'last');
+    const isOver = untilOver(3);
+    worker.start();
+    await isOver;
+    expect(begun).toEqual(['done', 'tried', 'last']);
+    expect(failures).toEqual(['No aftermath: done', 'No aftermath: tried']);
+    expect(await Promise.all(begun.map(exists))).toEqual([false, true, false]);
+    expect((await queue.getDelayed()).map(({ attemptsMade }) => attemptsMade)).toEqual([1]);
+    expect(await queue.getFailedCount()).toBe(0);
+  });
+
+  it('takes no other job when the worker is closing', async () => {
+    const { queue, worker, begun, exists, add, untilOver } = await arrange(async (job, scene) => {
+      void scene.worker.stop();
+      expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(true);
+      return DONE;
+    });
+    await add('one', 'two');
+    const isOver = untilOver(1);
+    worker.start();
+    await isOver;
+    await worker.close();
+    expect(begun).toEqual(['one']);
+    expect(await exists('one')).toBe(false);
+    expect(await queue.getWaitingCount()).toBe(1);
+  });
+});
+
+it('interrupts also a job that came with the end of another one, when it is begun after the deadline', async () => {
+  const aborted: unknown[] = [];
+  const { queue, worker, add, begun } = await arrange(async (job, { worker: ours, abortSignal, record }) => {
+    aborted.push([job.id, abortSignal.aborted]);
+    if (job.id === 'two') return await giveJobBack(job, job.token);
+    await record(job, ours.stepsToEnd(job, DONE));
+    void ours.stop();
+    ours.cancelAllJobs();
+    return DONE;
+  });
+  await add('one', 'two');
+  worker.start();
+  while (begun.length < 2) await immediate();
+  await worker.close();
+  expect(aborted).toEqual([
+    ['one', false],
+    ['two', true],
+  ]);
+  expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(1);
+});
+
+it("does not begin a job again before what follows from its last run's record is done", async () => {
+  const steps = new EventEmitter();
+  let underWay = 0;
+  let most = 0;
+  let runs = 0;
+  const renewed: unknown[] = [];
+  const { client, queue, worker, add, lockOf, untilOver } = await arrange(
+    async (job, scene) => {
+      runs += 1;
+      underWay += 1;
+      most = Math.max(most, underWay);
+      if (runs === 1) {
+        const isDone = once(steps, 'done');
+        await scene.record(job, scene.worker.stepsToEnd(job, { kind: 'delayed', delayMs: 1 }));
+        steps.emit('recorded');
+        await isDone;
+      } else {
+        renewed.push(...(await once(scene.worker, 'locksRenewed')));
+      }
+      underWay -= 1;
+      return DONE;
+    },
+    { concurrency: 2, lockDurationMs: 600 },
+  );
+  const isRecorded = once(steps, 'recorded');
+  const isOver = untilOver(2);
+  await add('one');
+  worker.start();
+  await isRecorded;
+  while ((await lockOf('one')) === null) await immediate();
+  expect(runs).toBe(1);
+  steps.emit('done');
+  await isOver;
+  expect([runs, most]).toEqual([2, 1]);
+  expect(renewed).toEqual([{ count: 1, jobIds: ['one'] }]);
+  expect(await client.exists(queue.toKey('one'))).toBe(0);
+});
+
+describe('what is read along with a job', () => {
+  it('is used while it is as good as new, and never later', async () => {
+    const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
+    const seen: unknown[] = [];
+    const { queue, worker, untilOver } = await arrange(async (job, scene) => {
+      seen.push(scene.worker.textsOf(job));
+      while (scene.worker.textsOf(job) !== undefined) await immediate();
+      return DONE;
+    });
+    const data = { account_id: uniqueAccountId() };
+    await queue.add('d', data, { jobId: deliveryIdOf(delivery) });
+    const isOver = untilOver(1);
+    const before = performance.now();
+    worker.start();
+    await isOver;
+    expect(performance.now() - before).toBeGreaterThan(200);
+    expect(seen).toEqual([
+      { log: null, breaker: null, endpoint: null, event: null, readAt: expect.any(Number) },
+    ]);
+  });
+});
