@@ -24,25 +24,30 @@ export interface PortalSessionPage {
 
 // KEYS: portal-session-ids, usage, used bytes. ARGV: id, when it ends, now, the most sessions; field of
 // usage, bytes, how long they are counted.
-const ENLIST = defineScript(`
-  ${COUNT_USAGE}
+const ENLIST = defineScript(
+  `
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
   local is_new = not redis.call('ZSCORE', KEYS[1], ARGV[1])
   if is_new and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
   if is_new then count_usage(KEYS[2], KEYS[3], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])) end
   redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
   redis.call('PEXPIREAT', KEYS[1], redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2])
-  return 1`);
+  return 1`,
+  COUNT_USAGE,
+);
 
 // KEYS: portal-session-ids, usage, used bytes. ARGV: id, field of usage, bytes. Leaves no counter of an
 // account that may be gone by now.
-const DELIST = defineScript(`
-  ${COUNT_USAGE}
+const DELIST = defineScript(
+  `
   if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
   count_usage(KEYS[2], KEYS[3], ARGV[2], -tonumber(ARGV[3]), 0)
+  write_usage(KEYS[2])
   if redis.call('HGET', KEYS[2], ARGV[2]) == '0' then redis.call('HDEL', KEYS[2], ARGV[2]) end
   if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) end
-  return 1`);
+  return 1`,
+  COUNT_USAGE,
+);
 
 // KEYS: portal-session. ARGV: the session, its page, when it ends.
 const SAVE = defineScript(`

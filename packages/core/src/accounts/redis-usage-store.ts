@@ -13,7 +13,8 @@ import { defineScript } from '../platform/redis-script';
 
 /**
  * For scripts that store or remove data of an account: `count_usage(usage, used, field, bytes, kept_ms)`.
- * Both keys have the account's hash tag.
+ * Both keys have the account's hash tag. What scripts count that run as one is written at their end, or by
+ * `write_usage(usage)`.
  *
  * `usage` is a hash: `kind:time` → bytes that Redis drops by then. `used` is the sum of all, so that one
  * command reads it together with other keys. Lapsed parts are subtracted when an account is checked
@@ -25,15 +26,34 @@ export const COUNT_USAGE = `
     if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, string.format('%d', ms)) end
   end
 
+  local function write_usage(usage)
+    local counted, sum = once['usage ' .. usage], 0
+    if next(counted.fields) == nil then return end
+    for field, change in pairs(counted.fields) do
+      redis.call('HINCRBY', usage, field, string.format('%d', change))
+      sum = sum + change
+    end
+    counted.fields = {}
+    if sum ~= 0 then redis.call('INCRBY', counted.used, string.format('%d', sum)) end
+    keep_for(usage, counted.kept_ms)
+    keep_for(counted.used, counted.kept_ms)
+  end
+
   local function count_usage(usage, used, field, bytes, kept_ms)
+    local counted = once['usage ' .. usage]
+    if not counted then
+      counted = {used = used, fields = {}, kept_ms = 0}
+      once['usage ' .. usage] = counted
+    end
     local change = bytes
-    if bytes < 0 then change = -math.min(tonumber(redis.call('HGET', usage, field) or '0'), -bytes) end
+    if bytes < 0 then
+      local present = tonumber(redis.call('HGET', usage, field) or '0') + (counted.fields[field] or 0)
+      change = -math.min(present, -bytes)
+    end
     if change == 0 then return end
-    change = string.format('%d', change)
-    redis.call('HINCRBY', usage, field, change)
-    redis.call('INCRBY', used, change)
-    keep_for(usage, kept_ms)
-    keep_for(used, kept_ms)
+    counted.fields[field] = (counted.fields[field] or 0) + change
+    counted.kept_ms = math.max(counted.kept_ms, kept_ms)
+    at_end('write usage ' .. usage, function() write_usage(usage) end)
   end`;
 
 /** The usage as read beside other keys, without subtracting lapsed parts: never less than the real usage. */
@@ -44,15 +64,17 @@ export interface Standing {
 }
 
 // KEYS: usage, used bytes. ARGV: now, then of each change its kind, bytes and when it lapses.
-const COUNT = defineScript(`
-  ${COUNT_USAGE}
+const COUNT = defineScript(
+  `
   local now = tonumber(ARGV[1])
   for i = 2, #ARGV, 3 do
     local kept_ms = tonumber(ARGV[i + 2]) - now
     if kept_ms > 0 then
       count_usage(KEYS[1], KEYS[2], ARGV[i] .. ':' .. ARGV[i + 2], tonumber(ARGV[i + 1]), kept_ms)
     end
-  end`);
+  end`,
+  COUNT_USAGE,
+);
 
 // KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an
 // API key. Subtracts lapsed parts, and counts what does not lapse.

@@ -48,14 +48,18 @@ const NO_LOG_GONE = -1;
 // KEYS: index, then usage and used bytes if something is to be counted. ARGV: time, event, entries older than
 // this are removed, how many stay, how long all of it is kept, the prefix of the logs' keys (empty: no logs),
 // how long the usage counts, then its fields and bytes. A log that ends with the time of the next attempt, or
-// with a request, is still needed. Gives the removed entries, each with its time and the bytes of its log.
-const ADD = defineScript(`
-  ${COUNT_USAGE}
+// with a request, is still needed. Scripts that run as one look for old entries once. Gives the removed entries, each with its time and the bytes of its log.
+const ADD = defineScript(
+  `
   local is_new = redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2]) == 1
-  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  at_end('expire ' .. KEYS[1], function() redis.call('PEXPIRE', KEYS[1], ARGV[5]) end)
   if is_new and KEYS[2] then
     for i = 8, #ARGV, 2 do count_usage(KEYS[2], KEYS[3], ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[7])) end
   end
+  local pruned = {}
+  local excess = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[4])
+  if excess <= 0 and once['pruned ' .. KEYS[1]] then return pruned end
+  once['pruned ' .. KEYS[1]] = true
   local function forget(event)
     redis.call('ZREM', KEYS[1], event)
     if ARGV[6] == '' then return ${NO_LOG_GONE} end
@@ -66,8 +70,6 @@ const ADD = defineScript(`
     redis.call('UNLINK', log)
     return bytes
   end
-  local pruned = {}
-  local excess = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[4])
   for _ = 1, ${PRUNED_AT_ONCE} do
     local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
     if not oldest[1] then return pruned end
@@ -77,7 +79,9 @@ const ADD = defineScript(`
     table.insert(pruned, forget(oldest[1]))
     excess = excess - 1
   end
-  return pruned`);
+  return pruned`,
+  COUNT_USAGE,
+);
 
 export interface AddToIndexOptions {
   /**

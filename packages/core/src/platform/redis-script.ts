@@ -13,6 +13,10 @@ export type RunScript = (
 ) => Promise<unknown>;
 
 interface Script {
+  /** The body of a function of `KEYS` and `ARGV`. */
+  readonly body: string;
+  readonly libraries: readonly string[];
+  /** Its text when it runs by itself. */
   readonly text: string;
   readonly digest: string;
   /** Whether a reply of 0, or one that begins with 0, keeps the later steps of its unit from running. */
@@ -23,22 +27,52 @@ interface Script {
 
 let definedScripts = 0;
 
-/** A script that is called by its digest: its text is sent only to a server that does not know it yet. */
-export function defineScript(text: string): RunScript {
-  return runnerOf(toScript(text, false));
+/**
+ * A script that is called by its digest: its text is sent only to a server that does not know it yet.
+ *
+ * Several may run as one: see `ScriptTurn`. So that each does not repeat what is the same for all of them,
+ * they have `once`, a table that is empty at the start, and `at_end(name, action)`, which runs an action when
+ * all of them are over, and the first one of each name only.
+ *
+ * @param body a function's, of `KEYS` and `ARGV`.
+ * @param libraries local functions that it calls. Each is there once, however many scripts have it.
+ */
+export function defineScript(body: string, ...libraries: readonly string[]): RunScript {
+  return runnerOf(toScript(body, libraries, false));
 }
 
 /**
  * A script that decides whether the steps after it run: not if it replies with 0, or with a list that begins
  * with 0.
  */
-export function defineGuard(text: string): RunScript {
-  return runnerOf(toScript(text, true));
+export function defineGuard(body: string, ...libraries: readonly string[]): RunScript {
+  return runnerOf(toScript(body, libraries, true));
 }
 
-function toScript(text: string, isGuard: boolean): Script {
+function toScript(body: string, libraries: readonly string[], isGuard: boolean): Script {
   definedScripts += 1;
-  return { text, digest: createHash('sha1').update(text).digest('hex'), isGuard, number: definedScripts };
+  const text = `${START}
+  ${libraries.join('\n')}
+  local function script(KEYS, ARGV)
+    ${body}
+  end
+  local reply = script(KEYS, ARGV)
+  ${END}
+  return reply`;
+  return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
+}
+
+const START = `
+  local once, endings = {}, {}
+  local function at_end(name, action)
+    if once[name] then return end
+    once[name] = true
+    endings[#endings + 1] = action
+  end`;
+const END = 'for _, action in ipairs(endings) do action() end';
+
+function digestOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
 }
 
 function runnerOf(script: Script): RunScript {
@@ -276,11 +310,11 @@ interface Joined extends Pick<Script, 'text' | 'digest'> {
 }
 
 function join(scripts: readonly Script[]): Joined {
-  const functions = scripts.map(({ text }) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
+  const libraries = new Set(scripts.flatMap((script) => script.libraries));
+  const functions = scripts.map(({ body }) => `function(KEYS, ARGV)\n${body}\nend`).join(',\n');
   const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
-  const text = joinedText(functions, guards);
-  const digest = createHash('sha1').update(text).digest('hex');
-  return { text, digest, places: new Map(scripts.map((script, i) => [script, i + 1])) };
+  const text = joinedText([...libraries].join('\n'), functions, guards);
+  return { text, digest: digestOf(text), places: new Map(scripts.map((script, i) => [script, i + 1])) };
 }
 
 /** The parameters of the joined script: see `joinedText`. */
@@ -309,8 +343,8 @@ function parametersOf(
 // texts that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
 //
 // `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
-function joinedText(functions: string, guards: string): string {
-  return `
+function joinedText(libraries: string, functions: string, guards: string): string {
+  return `${START}
   local texts, numbers = {}, {}
   local function shared(text)
     if not numbers[text] then
@@ -319,6 +353,7 @@ function joinedText(functions: string, guards: string): string {
     end
     return numbers[text]
   end
+  ${libraries}
   local scripts, guards = {${functions}}, {${guards}}
   local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
   local at, key, arg = 3, 1, tonumber(ARGV[2])
@@ -359,5 +394,6 @@ function joinedText(functions: string, guards: string): string {
     end
     all[unit] = replies
   end
+  ${END}
   return {all, texts}`;
 }

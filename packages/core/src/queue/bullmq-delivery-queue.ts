@@ -231,7 +231,8 @@ const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 // parts for parents and children, and the entry in a stream of events that nobody reads. KEYS: prioritized,
 // priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the jobs' keys, now, then account, endpoint, job, data, length of
 // its step and time of acceptance ('' if unknown) of each. Gives how many were added.
-const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
+const ADD = defineScript(
+  `
   local prioritized, counter, meta, active, marker = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
   local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
@@ -250,7 +251,10 @@ const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
     finish()
     wake_workers(queue)
   end
-  return added`);
+  return added`,
+  FAIR_ORDER,
+  PUT_BACK,
+);
 
 /** Give deliveries their jobs. An existing job stays, in any state. @returns how many had none before. */
 async function addJobs(
@@ -269,11 +273,14 @@ function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (stri
 }
 
 // The priority for BullMQ to put a job back with. KEYS: prioritized, state, weights. ARGV: account, flow.
-const PRIORITY = defineScript(`${FAIR_ORDER}
+const PRIORITY = defineScript(
+  `
   local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
   local priority = priority_of(ARGV[1], ARGV[2], 1)
   finish()
-  return priority`);
+  return priority`,
+  FAIR_ORDER,
+);
 
 /**
  * A delivery's job: its id is the delivery's id, so it carries little more than the account. Never payload,

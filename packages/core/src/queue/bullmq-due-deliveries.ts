@@ -34,7 +34,8 @@ const GATHERED_MS = 10;
 // BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority
 // counter, meta, active, marker, events, the fair order's state, weights. ARGV: prefix of the jobs' keys,
 // until when, how many. Gives how many it put back, and when the next one is due.
-const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
+const PUT_BACK_DUE = defineScript(
+  `
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local until_score = (tonumber(ARGV[2]) + 1) * ${DELAYED_SCORE} - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, ARGV[3])
@@ -51,7 +52,10 @@ const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
     wake_workers(queue)
   end
   local next = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
-  return {#jobs, next[2] and math.floor(tonumber(next[2]) / ${DELAYED_SCORE}) or -1}`);
+  return {#jobs, next[2] and math.floor(tonumber(next[2]) / ${DELAYED_SCORE}) or -1}`,
+  FAIR_ORDER,
+  PUT_BACK,
+);
 
 const putBackSchema = z.tuple([z.number(), z.number()]);
 

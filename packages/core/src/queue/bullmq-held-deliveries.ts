@@ -243,7 +243,8 @@ const ALONG_SPREAD_MS = 15_000;
 // KEYS: held, wake-ups, counts, counted endpoints, prioritized, delayed. ARGV: event, time of acceptance,
 // endpoint, time of the wake-up, reason, prefix of the jobs' keys, suffix of the ids of the endpoint's jobs,
 // for how long others are delayed ('' for none), now. Gives the ids of the jobs that were held along.
-const ENTER = defineScript(`${COUNT_HELD}
+const ENTER = defineScript(
+  `
   local held, prioritized, delayed, base, suffix = KEYS[1], KEYS[5], KEYS[6], ARGV[6], ARGV[7]
   redis.call('ZADD', held, 'NX', ARGV[2], ARGV[1])
   redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])
@@ -273,7 +274,9 @@ const ENTER = defineScript(`${COUNT_HELD}
     redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
   end
   count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', held), ARGV[5])
-  return along`);
+  return along`,
+  COUNT_HELD,
+);
 
 // The caller has changed something that a running wake-up may not have seen. So this always changes the time,
 // and the running wake-up sees the difference at the end. KEYS: wake-ups. ARGV: endpoint, time of the
@@ -295,7 +298,8 @@ const ASK_FOR_WAKE_UP = defineScript(`
 // order's state, weights, counts, counted endpoints. ARGV: prefix of the jobs' keys, endpoint, suffix of the
 // ids of its jobs, how many, the only event to release ('' for any), when the wake-up was due ('' for never),
 // when the next one is due, when one is due soon.
-const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
+const RELEASE = defineScript(
+  `
   local held, wake_ups, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
@@ -345,7 +349,11 @@ const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
   else
     redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
   end
-  return {released, left, is_missing}`);
+  return {released, left, is_missing}`,
+  FAIR_ORDER,
+  PUT_BACK,
+  COUNT_HELD,
+);
 
 // KEYS: wake-ups. ARGV: now, how many, when they are due again.
 const CLAIM_DUE = defineScript(`

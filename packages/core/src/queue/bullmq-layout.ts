@@ -84,7 +84,9 @@ export const PUT_BACK = `
   end
 
   local function wake_workers(queue)
-    local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
-    local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
-    if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
+    at_end('wake workers of ' .. queue.base, function()
+      local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
+      local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
+      if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
+    end)
   end`;

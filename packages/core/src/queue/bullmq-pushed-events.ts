@@ -21,7 +21,8 @@ const EVENTS_FLOW = '*';
 // BullMQ would take these later ones first. KEYS: wait, prioritized, priority counter, the fair order's
 // state, weights. ARGV: prefix of the jobs' keys, how many, how many need none, the flow. Gives how many were
 // sorted, and whether some are in order.
-const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
+const SORT = defineScript(
+  `
   local function account_of(data)
     local first = string.match(data, '^{"account_id":"([%w_-]+)"')
     if first then return first end
@@ -45,7 +46,10 @@ const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
     put_in_place(queue, job, priority)
   end
   finish()
-  return {#jobs, 1}`);
+  return {#jobs, 1}`,
+  FAIR_ORDER,
+  PUT_BACK,
+);
 
 const sortedSchema = z.tuple([z.number(), z.number()]);
 

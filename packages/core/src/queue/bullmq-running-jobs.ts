@@ -68,35 +68,29 @@ const event = '<event>' as EventId;
 // endpoint's deliveries come together, and so do those of an event. 0 stands for an event that the worker
 // knows.
 const READ_ALONG = `
+  local function read_once(command, key, ...)
+    local name = table.concat({key, ...}, ' ')
+    if once[name] == nil then
+      local text = redis.call(command, key, ...)
+      once[name] = text and shared(text)
+    end
+    return once[name]
+  end
+
   local function read_along(job, data, known)
     local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
     local account = string.match(data or '', '"account_id":"([%w_-]+)"')
-    if not event or not account then return end
+    if not event or not account then return false end
     local texts = redis.call('MGET', ${inLua(keys.delivery(endpoint, event))}, ${inLua(keys.breaker(endpoint))})
-    local endpoint_text = redis.call('HGET', ${inLua(keys.endpoints(account))}, endpoint)
-    texts[3] = endpoint_text and shared(endpoint_text)
-    if event == known then
-      texts[4] = 0
-    else
-      local event_text = redis.call('GET', ${inLua(keys.event(account, event))})
-      texts[4] = event_text and shared(event_text)
-    end
+    texts[3] = read_once('HGET', ${inLua(keys.endpoints(account))}, endpoint)
+    texts[4] = event == known and 0 or read_once('GET', ${inLua(keys.event(account, event))})
     return texts
   end`;
 
-// As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
-// its stream of events, which nobody reads. Jobs without a priority come first. Delayed jobs that are overdue
-// are put back with the priority that they had: `DueDeliveries` puts them back before. Workers that rest are
-// woken if more jobs wait. KEYS: wait, prioritized, priority counter, active, delayed, meta, marker. ARGV:
-// prefix of the jobs' keys, now, token, how long the lock holds, the event that the worker knows, 1 to read
-// along what the job needs.
-const TAKE = defineScript(`${READ_ALONG}
-  local wait, prioritized, counter, active, delayed, meta, marker = unpack(KEYS)
-  local base, now = ARGV[1], ARGV[2]
-  local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
-  if limits[1] or (limits[2] and redis.call('LLEN', active) >= tonumber(limits[2])) then return {false, 0, 0} end
-  local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-  if first and tonumber(first) < (tonumber(now) + 1) * ${DELAYED_SCORE} then
+// Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back
+// before.
+const PUT_BACK_OVERDUE = `
+  local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
     local until_score = (tonumber(now) + 1) * ${DELAYED_SCORE} - 1
     for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
       redis.call('ZREM', delayed, job)
@@ -109,16 +103,42 @@ const TAKE = defineScript(`${READ_ALONG}
         redis.call('ZADD', prioritized, priority * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}, job)
       end
     end
-    first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+  end`;
+
+// As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
+// its stream of events, which nobody reads. Jobs without a priority come first. Workers that rest are woken
+// if more jobs wait. KEYS: wait, prioritized, priority counter, active, delayed, meta, marker. ARGV: prefix of
+// the jobs' keys, now, token, how long the lock holds, the event that the worker knows, 1 to read along what
+// the job needs.
+const TAKE = defineScript(
+  `
+  local wait, prioritized, counter, active, delayed, meta, marker = unpack(KEYS)
+  local base, now = ARGV[1], ARGV[2]
+  local queue = once[base]
+  if not queue then
+    local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
+    queue = {is_paused = limits[1], most_active = tonumber(limits[2])}
+    once[base] = queue
+    put_back_overdue(base, now, wait, prioritized, counter, delayed)
+    queue.has_unsorted = redis.call('EXISTS', wait) == 1
   end
-  local next_due = first and math.floor(tonumber(first) / ${DELAYED_SCORE}) or 0
-  local job = redis.call('RPOPLPUSH', wait, active)
+  if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
+    return {false, 0, 0}
+  end
+  local job = queue.has_unsorted and redis.call('RPOPLPUSH', wait, active)
   if not job then
     job = redis.call('ZPOPMIN', prioritized)[1]
     if job then redis.call('LPUSH', active, job) end
   end
-  local more = redis.call('EXISTS', wait, prioritized)
-  if more > 0 then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
+  queue.more = redis.call('EXISTS', wait, prioritized)
+  at_end('marker ' .. base, function()
+    if queue.more > 0 then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
+  end)
+  local next_due = 0
+  if queue.more == 0 then
+    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+    next_due = first and math.floor(tonumber(first) / ${DELAYED_SCORE}) or 0
+  end
   if not job then
     redis.call('DEL', counter)
     return {false, 0, next_due}
@@ -127,7 +147,10 @@ const TAKE = defineScript(`${READ_ALONG}
   local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
   fields[1], fields[2] = now, (tonumber(fields[2]) or 0) + 1
   redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', fields[2])
-  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5]) or false}`);
+  return {job, queue.more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5])}`,
+  READ_ALONG,
+  PUT_BACK_OVERDUE,
+);
 
 const LOCK_IS_OURS = `
   if redis.call('GET', lock) ~= token then return 0 end

@@ -28,13 +28,15 @@ const KEPT_MS = 3_600_000;
 /**
  * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives two functions.
  * The first takes account, flow and length of a step, and gives the job's priority. Call the second when all
- * jobs have their priorities. The keys share a hash tag.
+ * jobs have their priorities. The keys share a hash tag. Scripts that run as one share both.
  *
  * The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a
  * sorted set for each account: flow → position of its last job, and `''` → how many of its flows have begun.
  */
 export const FAIR_ORDER = `
   local function fair_order(prioritized, state, weights)
+    local known = once['fair order ' .. state]
+    if known then return known.priority_of, known.finish end
     local kept = redis.call('HMGET', state, 'base', 'last')
     local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
     local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
@@ -69,9 +71,11 @@ export const FAIR_ORDER = `
       return math.min(math.floor(position - base) + 1, ${MAX_PRIORITY})
     end
 
-    local function finish()
+    local function store()
       redis.call('HSET', state, 'base', string.format('%.3f', base), 'last', string.format('%.3f', last))
-      for _, known in pairs(accounts) do redis.call('PEXPIRE', known.flows, ${KEPT_MS}) end
+      for _, account in pairs(accounts) do redis.call('PEXPIRE', account.flows, ${KEPT_MS}) end
     end
+    local function finish() at_end('store ' .. state, store) end
+    once['fair order ' .. state] = {priority_of = priority_of, finish = finish}
     return priority_of, finish
   end`;

@@ -31,8 +31,11 @@ export const COUNT_HELD = `
   end`;
 
 // KEYS: held, counts, counted endpoints. ARGV: endpoint.
-const RECOUNT = defineScript(`${COUNT_HELD}
-  count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`);
+const RECOUNT = defineScript(
+  `
+  count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`,
+  COUNT_HELD,
+);
 
 // A wrong count is rare.
 const CHECKED_AT_ONCE = 5;

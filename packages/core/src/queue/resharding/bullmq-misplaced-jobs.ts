@@ -9,7 +9,8 @@ import { FAIR_ORDER } from '../fair-order';
 
 // KEYS: delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state,
 // weights. ARGV: prefix of the jobs' keys, then jobs.
-const PUT_BACK_DELAYED = defineScript(`${FAIR_ORDER}${PUT_BACK}
+const PUT_BACK_DELAYED = defineScript(
+  `
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
   queue.marker, queue.events = marker, events
@@ -22,7 +23,10 @@ const PUT_BACK_DELAYED = defineScript(`${FAIR_ORDER}${PUT_BACK}
     end
   end
   finish()
-  wake_workers(queue)`);
+  wake_workers(queue)`,
+  FAIR_ORDER,
+  PUT_BACK,
+);
 
 // An existing job there is younger, so it stays. KEYS: job, failed. ARGV: job's id, when it failed, then its
 // fields.

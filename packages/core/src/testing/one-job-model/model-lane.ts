@@ -1,8 +1,8 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { DELIVERIES_QUEUE } from '../../domain/queues';
-import { oneByOne } from '../../platform/redis-script';
 import { EventStore } from '../../events/redis-event-store';
+import { oneByOne } from '../../platform/redis-script';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
