@@ -2,8 +2,9 @@ import { QueueKeys } from 'bullmq';
 
 /**
  * BullMQ 6's layout in Redis, as far as this product reads it. All of it is private to BullMQ, so it is here
- * and nowhere else. `bullmq-layout.test.ts` fails first when BullMQ changes it.
- * `bullmq-delivery-queue.test.ts` and `bullmq-held-deliveries.test.ts` compare the scripts with BullMQ's own.
+ * and nowhere else. `bullmq-layout.test.ts` fails first when BullMQ changes it. The tests of
+ * `bullmq-delivery-queue`, `bullmq-held-deliveries` and `bullmq-running-jobs` compare the scripts with
+ * BullMQ's own.
  */
 export function createJobKeys(prefix: string, queue: string) {
   const queueKeys = new QueueKeys(prefix);
