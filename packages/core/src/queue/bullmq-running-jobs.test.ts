@@ -2,11 +2,11 @@ import { Job, type JobJson, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type DeliveryTexts, deliveryIdOf } from '../domain/delivery';
 import { keys } from '../domain/keys';
-import { DELIVERIES_QUEUE } from '../domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
-import { asOne, ScriptUnit } from '../platform/redis-script';
+import { asOne, ScriptUnit, type Step } from '../platform/redis-script';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -14,9 +14,10 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryQueue } from './bullmq-delivery-queue';
 import { DELAYED_SCORE } from './bullmq-layout';
-import { RunningJobs } from './bullmq-running-jobs';
+import { RunningJobs, type Taken } from './bullmq-running-jobs';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -233,6 +234,15 @@ describe("a job is taken as by BullMQ's own worker", () => {
       },
     ],
     [
+      'none: the queue is paused, also for what is overdue',
+      async (side) => {
+        await add(side, 'one', { priority: 3, delay: 1_000 });
+        await add(side, 'two', { delay: 1_000 });
+        await side.queue.pause();
+        now = NOW + 2_000;
+      },
+    ],
+    [
       'none: as many run as may run in all workers together',
       async (side) => {
         for (const id of ['one', 'two']) await add(side, id);
@@ -297,19 +307,6 @@ describe("a job is taken as by BullMQ's own worker", () => {
     const [left, leftByOurs] = await dumpBoth();
     expect(leftByOurs).toEqual(left);
   });
-});
-
-// BullMQ's own worker takes those that are overdue from a queue that is paused, or has no room, to the others
-// that wait. Ours leaves them until it may take one. `DueDeliveries` takes them there in any case.
-it('leaves what is overdue where it is while the queue is paused', async () => {
-  const { ours, runningJobs, client } = await arrange();
-  await add(ours, 'overdue', { delay: 1_000 });
-  await ours.queue.pause();
-  now = NOW + 2_000;
-  expect(await runningJobs.take(client, TOKEN)).toEqual({ areMoreWaiting: false, nextDueAt: 0 });
-  expect(await ours.queue.getDelayedCount()).toBe(1);
-  await ours.queue.resume();
-  expect((await runningJobs.take(client, TOKEN)).job?.jobId).toBe('overdue');
 });
 
 describe("a worker lets go of a job as BullMQ's own does", () => {
@@ -448,6 +445,23 @@ describe('the workers that rest are woken', () => {
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
     const last = await runningJobs.take(client, TOKEN);
     expect(last).toMatchObject({ job: { jobId: 'two' }, areMoreWaiting: false, nextDueAt: NOW + 5_000 });
+  });
+
+  it('for those that are added after the last one was taken, in the same script', async () => {
+    const { client, inOrder, runningJobs, markersOfOurs } = await arrange();
+    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('ours')));
+    const accountId = uniqueAccountId();
+    const addOne: Step = async (target) => {
+      const delivery = { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
+      await deliveryQueue.addAll([delivery], target);
+    };
+    let taken: Taken | undefined;
+    const takeOne: Step = async (target) => {
+      taken = await runningJobs.take(target, TOKEN);
+    };
+    await Promise.all([inOrder([addOne]), inOrder([takeOne]), inOrder([addOne])]);
+    expect(taken).toMatchObject({ job: { token: TOKEN }, areMoreWaiting: false });
+    expect(await markersOfOurs()).toEqual(JOBS_WAIT);
   });
 
   it('by nobody who may not take one: the queue is paused', async () => {

@@ -107,9 +107,9 @@ const PUT_BACK_OVERDUE = `
 
 // As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
 // its stream of events, which nobody reads. Jobs without a priority come first. Workers that rest are woken
-// if more jobs wait. KEYS: wait, prioritized, priority counter, active, delayed, meta, marker. ARGV: prefix of
-// the jobs' keys, now, token, how long the lock holds, the event that the worker knows, 1 to read along what
-// the job needs.
+// if more jobs wait in the end: scripts of the same turn may add some after the last one was taken. KEYS:
+// wait, prioritized, priority counter, active, delayed, meta, marker. ARGV: prefix of the jobs' keys, now,
+// token, how long the lock holds, the event that the worker knows, 1 to read along what the job needs.
 const TAKE = defineScript(
   `
   local wait, prioritized, counter, active, delayed, meta, marker = unpack(KEYS)
@@ -132,7 +132,8 @@ const TAKE = defineScript(
   end
   queue.more = redis.call('EXISTS', wait, prioritized)
   at_end('marker ' .. base, function()
-    if queue.more > 0 then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
+    local waits = redis.call('EXISTS', wait, prioritized) > 0
+    if waits then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
   end)
   local next_due = 0
   if queue.more == 0 then
