@@ -1,25 +1,45 @@
 import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
-import { DELIVERIES_QUEUE, oneShard, type QueueShards } from '@hookferry/core/domain/queues';
+import {
+  createQueueLayout,
+  DELIVERIES_QUEUE,
+  oneShard,
+  type QueueShards,
+  shardsOf,
+} from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
-import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { systemClock } from '@hookferry/core/platform/clock';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
+import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
+import { createInOrder, oneByOne } from '@hookferry/core/platform/redis-script';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
+import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { recordRaised } from '@hookferry/core/testing/record-raised';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
-import { Queue } from 'bullmq';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { withMethods } from '@hookferry/core/testing/with-methods';
+import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
+import { Redis } from 'ioredis';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './bullmq-deliver';
 import { SharedCapacity } from './bullmq-worker';
 
@@ -53,6 +73,8 @@ function openProcess(
       { ...shards, formerHomeShardsOf: () => [], isSettled: true },
       admission.deliveryQueue,
     ),
+    deliveryQueue: willClose(new DeliveryQueue(redis, shards)),
+    heldDeliveries: new HeldDeliveries(redis, shards),
     inOrder: createInOrder(redis),
     operationalEvents: recordRaised(),
     healthRecorder: { record: () => {} },
@@ -71,9 +93,18 @@ function openProcess(
     stopDeadlineMs: 60_000,
     ...change,
   };
-  const consumer = new DeliveryConsumer(context, shards.first);
-  willClose({ close: () => consumer.stop() });
-  return { consumer, context, signals, requests };
+  const consumers = shards.all().map((shard) => new DeliveryConsumer(context, shard));
+  const stop = async () => void (await Promise.all(consumers.map((consumer) => consumer.stop())));
+  willClose({ close: stop });
+  return {
+    signals,
+    requests,
+    sentIds: () => requests.map(({ headers }) => headers['webhook-id']),
+    start() {
+      for (const consumer of consumers) consumer.start();
+    },
+    stop,
+  };
 }
 
 function connect(url: string): RedisClient {
@@ -82,34 +113,36 @@ function connect(url: string): RedisClient {
   return redis;
 }
 
-/** Deliveries, and what is left of them in Redis. */
-async function arrange(url?: string) {
+/** Deliveries to one endpoint, and what is left of them in Redis. */
+async function arrange(url?: string, shards = oneShard('bull')) {
   const database = willClose(await openTestRedis(url));
   const { client } = database;
-  const parts = willClose(buildAdmission({ redis: client, clock: systemClock }));
+  const endpointStore = new EndpointStore(client, testSealer);
   const eventStore = new EventStore(client, testRetention);
-  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+  const deliveryStore = new DeliveryStore(client, testRetention);
+  const deliveryQueue = willClose(new DeliveryQueue(client, shards));
   const endpoint = buildEndpoint();
-  const { accountId, id: endpointId } = endpoint;
-  await parts.endpointStore.create(endpoint);
+  await endpointStore.create(endpoint);
+  const jobKeysOf = ({ endpointId }: NewDelivery) =>
+    createJobKeys(shards.homeShardOf(endpointId).prefix, DELIVERIES_QUEUE);
+  const jobKeyOf = (delivery: NewDelivery) => jobKeysOf(delivery).job(deliveryIdOf(delivery));
   return {
     ...database,
-    ...parts,
-    endpoint,
-    eventStore,
-    queue,
-    async addDelivery(): Promise<NewDelivery> {
+    ...{ endpoint, endpointStore, eventStore, deliveryStore, jobKeyOf },
+    async addDelivery({ accountId, id: endpointId } = endpoint): Promise<NewDelivery> {
       const event = buildEvent({ accountId, acceptedAt: systemClock() });
       const delivery = { accountId, endpointId, eventId: event.id };
       await eventStore.save(event);
-      await parts.deliveryStore.enlist(event.id, [endpointId], event.acceptedAt);
-      await parts.deliveryQueue.addAll([delivery]);
+      await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt);
+      await deliveryQueue.addAll([delivery]);
       return delivery;
     },
+    /** As if its worker had not renewed its lock for too long. */
+    endLock: (delivery: NewDelivery) => client.del(jobKeysOf(delivery).lock(deliveryIdOf(delivery))),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
-      while ((await client.exists(...deliveries.map((one) => queue.toKey(deliveryIdOf(one))))) > 0);
+      for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
     },
-    readRecord: (delivery: NewDelivery) => parts.deliveryStore.find(delivery),
+    readRecord: (delivery: NewDelivery) => deliveryStore.find(delivery),
   };
 }
 
@@ -117,14 +150,14 @@ it('waits while Redis is out of memory, and sends nothing twice', async () => {
   const server = willClose(await startRedisServer());
   const { addDelivery, untilGone, readRecord, url } = await arrange(server.url);
   const redis = connect(url);
-  const { consumer, signals, requests } = openProcess(redis, {
+  const { start, signals, requests } = openProcess(redis, {
     async receive() {
       if (requests.length === 2) await server.fillUp();
       return responded(204);
     },
   });
   const deliveries = [await addDelivery(), await addDelivery(), await addDelivery()];
-  consumer.start();
+  start();
   await signals.first('delivery.follow_up_failed');
   await server.makeRoom();
   await untilGone(...deliveries);
@@ -140,10 +173,10 @@ describe('a reply that is lost with the connection', () => {
   it('to the record of an attempt: it is recorded and sent once, and the next delivery follows soon', async () => {
     const { addDelivery, untilGone, readRecord, url, endpoint } = await arrange();
     const proxy = willClose(await startRedisProxy(url));
-    const { consumer, signals, requests } = openProcess(connect(proxy.url));
+    const { start, signals, requests } = openProcess(connect(proxy.url));
     // From here on Redis knows the scripts.
     const known = [await addDelivery(), await addDelivery()];
-    consumer.start();
+    start();
     await untilGone(...known);
     const isLost = proxy.swallowAnswerTo(keys.answerBytes(endpoint.id));
     const deliveries = [await addDelivery(), await addDelivery()];
@@ -161,7 +194,7 @@ describe('a reply that is lost with the connection', () => {
     const { addDelivery, untilGone, readRecord, url } = await arrange();
     const proxy = willClose(await startRedisProxy(url));
     const receiver = new EventEmitter();
-    const { consumer, requests } = openProcess(connect(proxy.url), {
+    const { start, requests } = openProcess(connect(proxy.url), {
       async receive() {
         const isToRespond = once(receiver, 'respond');
         receiver.emit('request');
@@ -170,7 +203,7 @@ describe('a reply that is lost with the connection', () => {
       },
     });
     const nextRequest = () => once(receiver, 'request');
-    consumer.start();
+    start();
     for (let bytes = 50; bytes < 2_600; bytes += 300) {
       requests.length = 0;
       const begun = nextRequest();
@@ -190,4 +223,182 @@ describe('a reply that is lost with the connection', () => {
       }
     }
   });
+});
+
+describe('a delivery whose attempt is interrupted', () => {
+  it('is given back when the deadline of the end has come, and sent by another worker', async () => {
+    const { url, addDelivery, untilGone, readRecord } = await arrange();
+    const receiver = new EventEmitter();
+    const ending = openProcess(connect(url), {
+      async receive(_request, abortSignal) {
+        receiver.emit('request');
+        await once(abortSignal, 'abort');
+        return { kind: 'failed', reason: 'connect_refused', error: 'aborted', timings: {} };
+      },
+      change: { stopDeadlineMs: 20 },
+    });
+    const isSent = once(receiver, 'request');
+    const delivery = await addDelivery();
+    ending.start();
+    await isSent;
+    await ending.stop();
+    expect(await readRecord(delivery)).toMatchObject({ status: 'pending', attempts: [] });
+    const next = openProcess(connect(url));
+    next.start();
+    await untilGone(delivery);
+    expect(next.sentIds()).toEqual([delivery.eventId]);
+    expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+});
+
+// The former worker may record its attempt in the very moment in which its job is taken over.
+it('sends nothing of a delivery that was taken over, when its former worker has recorded an attempt', async () => {
+  const { url, client, addDelivery, untilGone, jobKeyOf, deliveryStore, readRecord } = await arrange();
+  const redis = connect(url);
+  const { concurrency } = willClose(buildAdmission({ redis, clock: systemClock }));
+  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+  let delivery: NewDelivery | undefined;
+  const { start, requests } = openProcess(redis, {
+    change: {
+      concurrency: withMethods(concurrency, {
+        async takePermit(...args: Parameters<typeof concurrency.takePermit>) {
+          if (delivery) await deliveryStore.append(delivery, fact);
+          return await concurrency.takePermit(...args);
+        },
+      }),
+    },
+  });
+  delivery = await addDelivery();
+  await client.hset(jobKeyOf(delivery), 'stc', 1);
+  start();
+  await untilGone(delivery);
+  expect(requests).toEqual([]);
+  expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+});
+
+it('sends no payload that was erased while its job waited for the one before, once it may be forgotten', async () => {
+  const { url, addDelivery, eventStore, untilGone, readRecord } = await arrange();
+  const redis = connect(url);
+  const deliveries: NewDelivery[] = [];
+  const { start, sentIds } = openProcess(redis, {
+    change: {
+      placement: {
+        isInHomeShard: () => true,
+        async work(run, _shard, attempt) {
+          const result = await attempt();
+          const next = deliveries[1];
+          if (next === undefined || run.eventId === next.eventId) return result;
+          // The next job has come with the record.
+          await eventStore.erasePayload(next.accountId, next.eventId, systemClock());
+          const forgottenAt = steadyClock() + CACHED_FOR_MS;
+          while (steadyClock() < forgottenAt) await immediate();
+          return result;
+        },
+      },
+    },
+  });
+  deliveries.push(await addDelivery(), await addDelivery());
+  start();
+  await untilGone(...deliveries);
+  expect(sentIds()).toEqual([deliveries[0]?.eventId]);
+  expect(await Promise.all(deliveries.map(readRecord))).toMatchObject([
+    { status: 'delivered' },
+    { status: 'cancelled', attempts: [] },
+  ]);
+});
+
+it('takes the deliveries of several shards, each once', async () => {
+  const shards = shardsOf(createQueueLayout(2, 'bull'));
+  const { url, addDelivery, endpointStore, untilGone, readRecord } = await arrange(undefined, shards);
+  const { start, sentIds } = openProcess(connect(url), {
+    shards,
+    change: { deliveryCapacity: new SharedCapacity(4) },
+  });
+  const endpoints = Array.from({ length: 12 }, () => buildEndpoint());
+  const deliveries: NewDelivery[] = [];
+  for (const endpoint of endpoints) {
+    await endpointStore.create(endpoint);
+    deliveries.push(await addDelivery(endpoint), await addDelivery(endpoint));
+  }
+  expect(new Set(endpoints.map(({ id }) => shards.homeShardOf(id).prefix)).size).toBe(2);
+  start();
+  await untilGone(...deliveries);
+  expect(sentIds().toSorted()).toEqual(deliveries.map(({ eventId }) => eventId).toSorted());
+  for (const delivery of deliveries) {
+    expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  }
+});
+
+describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
+  const shards = oneShard(CLUSTER_QUEUE_PREFIX);
+
+  /** A Cluster of one node. */
+  async function startCluster() {
+    const folder = mkdtempSync(join(tmpdir(), 'webhooks-cluster-'));
+    willClose({ close: () => rmSync(folder, { recursive: true, force: true }) });
+    const bus = ['--cluster-enabled', 'yes', '--cluster-port', String(await findClosedPort())];
+    const { url } = willClose(await startRedisServer([...bus, '--dir', folder]));
+    const admin = new Redis(url);
+    await admin.config('SET', 'cluster-announce-ip', '127.0.0.1');
+    await admin.cluster('ADDSLOTSRANGE', 0, 16_383);
+    while (!(await admin.cluster('INFO')).includes('cluster_state:ok'));
+    admin.disconnect();
+    return { url, clusterUrl: url.replace('redis:', 'redis+cluster:') };
+  }
+
+  it('delivers each once, and reads for itself what it needs', async () => {
+    const { url, clusterUrl } = await startCluster();
+    const { addDelivery, untilGone, readRecord } = await arrange(url, shards);
+    const { start, sentIds } = openProcess(connect(clusterUrl), { shards });
+    const deliveries = [await addDelivery(), await addDelivery(), await addDelivery()];
+    start();
+    await untilGone(...deliveries);
+    expect(sentIds()).toEqual(deliveries.map(({ eventId }) => eventId));
+    for (const delivery of deliveries) {
+      expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    }
+  });
+
+  it.each([
+    ['before the attempt is recorded: it is made again', 0, 2],
+    ['after the record, before the end of the job', 1, 1],
+    ['after the end of the job, before the next one', 2, 1],
+  ])(
+    'loses nothing, and sends nothing that is on record, when the worker dies %s',
+    async (_when, stepsDone, times) => {
+      const { url, clusterUrl } = await startCluster();
+      const { addDelivery, untilGone, readRecord, endLock } = await arrange(url, shards);
+      const redis = connect(clusterUrl);
+      const death = new EventEmitter();
+      const dying = openProcess(redis, {
+        shards,
+        change: {
+          async inOrder(steps) {
+            const isRecord = steps.length === 3;
+            if (!isRecord) return await oneByOne(redis)(steps);
+            await oneByOne(redis)(steps.slice(0, stepsDone));
+            const isTestOver = once(death, 'end of the test');
+            death.emit('dead');
+            await isTestOver;
+            throw new Error('It is dead.');
+          },
+        },
+      });
+      const isDead = once(death, 'dead');
+      const [first, second] = [await addDelivery(), await addDelivery()];
+      dying.start();
+      await isDead;
+      await endLock(first);
+      const next = openProcess(connect(clusterUrl), { shards, change: { lockDurationMs: 400 } });
+      next.start();
+      await untilGone(first, second);
+      const sent = [...dying.sentIds(), ...next.sentIds()].toSorted();
+      const expected = [...Array.from({ length: times }, () => first.eventId), second.eventId].toSorted();
+      expect(sent).toEqual(expected);
+      for (const delivery of [first, second]) {
+        expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+      }
+      death.emit('end of the test');
+    },
+  );
 });
