@@ -123,9 +123,21 @@ export class DeliveryStore {
     accountId?: AccountId,
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    await Promise.all(
-      endpointIds.map((id) => this.#enlistOne(id, { eventId, createdAt }, accountId, target)),
-    );
+    const marks = [{ eventId, createdAt }];
+    await Promise.all(endpointIds.map((id) => this.enlistAll(id, marks, accountId, target)));
+  }
+
+  /** Put events into the list of an endpoint. Idempotent. */
+  async enlistAll(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+    accountId?: AccountId,
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    const logPrefix = keys.deliveryPrefix(endpointId);
+    const index = keys.deliveries(endpointId);
+    const pruned = await addToIndex(target, index, marks, this.retention, { logPrefix });
+    if (pruned.length > 0 && accountId !== undefined) this.onPruned(accountId, pruned, endpointId);
   }
 
   async isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
@@ -204,17 +216,6 @@ export class DeliveryStore {
   /** Forget an endpoint's list. The logs expire. */
   async removeAll(endpointId: EndpointId): Promise<void> {
     await this.redis.unlink(keys.deliveries(endpointId));
-  }
-
-  async #enlistOne(
-    endpointId: EndpointId,
-    mark: EventMark,
-    accountId: AccountId | undefined,
-    target: ScriptTarget,
-  ): Promise<void> {
-    const logPrefix = keys.deliveryPrefix(endpointId);
-    const pruned = await addToIndex(target, keys.deliveries(endpointId), mark, this.retention, { logPrefix });
-    if (pruned.length > 0 && accountId !== undefined) this.onPruned(accountId, pruned, endpointId);
   }
 
   async #readSome(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {

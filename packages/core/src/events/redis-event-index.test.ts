@@ -16,7 +16,7 @@ const newIndex = () => `index:{${uniqueEndpointId()}}`;
 const markOf = (number: number) => ({ eventId: `evt_${number}` as EventId, createdAt: NOW + number });
 
 async function fill(key: string, numbers: readonly number[]): Promise<void> {
-  for (const number of numbers) await addToIndex(redis.client, key, markOf(number), RETENTION);
+  for (const number of numbers) await addToIndex(redis.client, key, [markOf(number)], RETENTION);
 }
 
 async function idsIn(key: string): Promise<string[]> {
@@ -34,10 +34,10 @@ describe('an index', () => {
     const key = newIndex();
     const numbers = Array.from({ length: 50 }, (_, i) => i);
     await fill(key, numbers);
-    await addToIndex(redis.client, key, markOf(50), { ageMs: 1_000, count: 5 });
+    await addToIndex(redis.client, key, [markOf(50)], { ageMs: 1_000, count: 5 });
     expect((await idsIn(key)).length).toBe(41);
     for (let i = 51; i < 60; i += 1)
-      await addToIndex(redis.client, key, markOf(i), { ageMs: 1_000, count: 5 });
+      await addToIndex(redis.client, key, [markOf(i)], { ageMs: 1_000, count: 5 });
     expect(await idsIn(key)).toEqual(['evt_59', 'evt_58', 'evt_57', 'evt_56', 'evt_55']);
   });
 

@@ -34,49 +34,59 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** The usage to count for the account together with a new entry. The keys are in the index' slot. */
-export interface CountedEntry {
+/** An entry of an index, with the bytes to count for it if it is new: one number for each counted field. */
+export interface NewEntry extends EventMark {
+  readonly bytes?: readonly number[];
+}
+
+/** The usage to count for the account together with new entries. The keys are in the index' slot. */
+export interface Counted {
   readonly usageKey: string;
   readonly usedBytesKey: string;
-  /** The fields and bytes to count. */
-  readonly fields: readonly { readonly field: string; readonly bytes: number }[];
+  readonly fields: readonly string[];
   readonly keptMs: number;
 }
 
 const NO_LOG_GONE = -1;
 
-// KEYS: index, then usage and used bytes if something is to be counted. ARGV: time, event, entries older than
-// this are removed, how many stay, how long all of it is kept, the prefix of the logs' keys (empty: no logs),
-// how long the usage counts, then its fields and bytes. A log that ends with the time of the next attempt, or
-// with a request, is still needed. Scripts that run as one look for old entries once. Gives the removed entries, each with its time and the bytes of its log.
+// KEYS: index, then usage and used bytes if something is to be counted. ARGV: entries older than this are
+// removed, how many stay, how long all of it is kept, the prefix of the logs' keys (empty: no logs), how long
+// the usage counts, how many fields, the fields, then of each entry its time, its event, and its bytes for
+// each field. A log that ends with the time of the next attempt, or with a request, is still needed. Scripts
+// that run as one look for old entries once. Gives the removed entries, each with its time and the bytes of
+// its log.
 const ADD = defineScript(
   `
-  local is_new = redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2]) == 1
-  at_end('expire ' .. KEYS[1], function() redis.call('PEXPIRE', KEYS[1], ARGV[5]) end)
-  if is_new and KEYS[2] then
-    for i = 8, #ARGV, 2 do count_usage(KEYS[2], KEYS[3], ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[7])) end
+  local index, fields, sums, entries = KEYS[1], tonumber(ARGV[6]), {0, 0}, 0
+  for i = 7 + fields, #ARGV, 2 + fields do
+    entries = entries + 1
+    if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
+      for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
+    end
   end
+  at_end('expire ' .. index, function() redis.call('PEXPIRE', index, ARGV[3]) end)
+  for field = 1, fields do count_usage(KEYS[2], KEYS[3], ARGV[6 + field], sums[field], tonumber(ARGV[5])) end
   local pruned = {}
-  local excess = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[4])
-  if excess <= 0 and once['pruned ' .. KEYS[1]] then return pruned end
-  once['pruned ' .. KEYS[1]] = true
-  local function forget(event)
-    redis.call('ZREM', KEYS[1], event)
-    if ARGV[6] == '' then return ${NO_LOG_GONE} end
-    local log = ARGV[6] .. event
-    local tail = redis.call('GETRANGE', log, -24, -1)
-    if tail == '' or string.find(tail, '"[rt]":%d+}\\n$') then return ${NO_LOG_GONE} end
-    local bytes = redis.call('STRLEN', log)
-    redis.call('UNLINK', log)
-    return bytes
-  end
-  for _ = 1, ${PRUNED_AT_ONCE} do
-    local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-    if not oldest[1] then return pruned end
-    if excess <= 0 and tonumber(oldest[2]) >= tonumber(ARGV[3]) then return pruned end
-    table.insert(pruned, oldest[1])
-    table.insert(pruned, oldest[2])
-    table.insert(pruned, forget(oldest[1]))
+  local excess = redis.call('ZCARD', index) - tonumber(ARGV[2])
+  if excess <= 0 and once['pruned ' .. index] then return pruned end
+  once['pruned ' .. index] = true
+  for _ = 1, ${PRUNED_AT_ONCE} * entries do
+    local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
+    local event, time = oldest[1], oldest[2]
+    if not event or (excess <= 0 and tonumber(time) >= tonumber(ARGV[1])) then return pruned end
+    redis.call('ZREM', index, event)
+    local bytes = ${NO_LOG_GONE}
+    if ARGV[4] ~= '' then
+      local log = ARGV[4] .. event
+      local tail = redis.call('GETRANGE', log, -24, -1)
+      if tail ~= '' and not string.find(tail, '"[rt]":%d+}\\n$') then
+        bytes = redis.call('STRLEN', log)
+        redis.call('UNLINK', log)
+      end
+    end
+    table.insert(pruned, event)
+    table.insert(pruned, time)
+    table.insert(pruned, bytes)
     excess = excess - 1
   end
   return pruned`,
@@ -89,33 +99,28 @@ export interface AddToIndexOptions {
    * delivery is removed together with its entry.
    */
   readonly logPrefix?: string;
-  readonly counted?: CountedEntry;
+  /** One field or two. */
+  readonly counted?: Counted;
 }
 
 /**
- * Put an event into an index. Idempotent. The index is pruned where it grows, so that none needs a sweep.
+ * Put events into an index. Idempotent. The index is pruned where it grows, so that none needs a sweep.
  *
  * @returns the pruned entries.
  */
 export async function addToIndex(
   target: ScriptTarget,
   key: string,
-  { eventId, createdAt }: EventMark,
+  entries: readonly NewEntry[],
   { ageMs, count }: Retention,
   { logPrefix = '', counted }: AddToIndexOptions = {},
 ): Promise<readonly Pruned[]> {
   const keys = counted ? [key, counted.usageKey, counted.usedBytesKey] : [key];
-  const fields = (counted?.fields ?? []).flatMap(({ field, bytes }) => [field, bytes]);
-  const args = [
-    createdAt,
-    eventId,
-    createdAt - ageMs,
-    count,
-    ageMs,
-    logPrefix,
-    counted?.keptMs ?? 0,
-    ...fields,
-  ];
+  const fields = counted?.fields ?? [];
+  let newest = 0;
+  for (const { createdAt } of entries) newest = Math.max(newest, createdAt);
+  const args = [newest - ageMs, count, ageMs, logPrefix, counted?.keptMs ?? 0, fields.length, ...fields];
+  for (const { createdAt, eventId, bytes = [] } of entries) args.push(createdAt, eventId, ...bytes);
   return toPruned((await ADD(target, keys, args)) as readonly (string | number)[]);
 }
 

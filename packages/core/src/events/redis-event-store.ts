@@ -11,9 +11,9 @@ import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
   addToIndex,
-  type CountedEntry,
   type EventMark,
   type MarkPage,
+  type NewEntry,
   type Pruned,
   type Retention,
   readIndex,
@@ -124,11 +124,27 @@ export class EventStore {
 
   /** Put an event into its account's list, and count it for the account, with its deliveries. Idempotent. */
   async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = this.redis): Promise<void> {
-    const { accountId, id: eventId, acceptedAt: createdAt } = event;
-    const counted = countedPlaceOf(event, deliveries, this.retention.ageMs);
-    const mark = { eventId, createdAt };
-    const pruned = await addToIndex(target, keys.events(accountId), mark, this.retention, { counted });
-    if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
+    await this.enlistAll([{ event, deliveries }], target);
+  }
+
+  /** The same for many: one call for those of an account that lapse at the same time, which all do mostly. */
+  async enlistAll(
+    all: readonly { readonly event: AcceptedEvent; readonly deliveries: number }[],
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
+    const { ageMs } = this.retention;
+    const groups = new Map<string, EnlistedTogether>();
+    for (const { event, deliveries } of all) {
+      const { accountId, id: eventId, acceptedAt: createdAt, body } = event;
+      const lapsesAt = lapseOf(createdAt, ageMs);
+      const name = `${lapsesAt} ${accountId}`;
+      const bytes = [EVENT_BYTES + Buffer.byteLength(body), DELIVERY_BYTES * deliveries];
+      const entry: NewEntry = { eventId, createdAt, bytes };
+      const group = groups.get(name);
+      if (group) group.entries.push(entry);
+      else groups.set(name, { accountId, lapsesAt, entries: [entry] });
+    }
+    await Promise.all([...groups.values()].map((group) => this.#enlist(group, target)));
   }
 
   /**
@@ -234,24 +250,29 @@ export class EventStore {
     const page = await readNewestFirst(this.redis, keys.receivers(accountId, id), limit, before);
     return page as ReceiverPage;
   }
+
+  async #enlist({ accountId, lapsesAt, entries }: EnlistedTogether, target: ScriptTarget): Promise<void> {
+    const { ageMs } = this.retention;
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { createdAt } of entries) oldest = Math.min(oldest, createdAt);
+    const counted = {
+      usageKey: keys.usage(accountId),
+      usedBytesKey: keys.usedBytes(accountId),
+      fields: [`events:${lapsesAt}`, `deliveries:${lapsesAt}`],
+      keptMs: Math.max(lapsesAt - oldest, ageMs),
+    };
+    const pruned = await addToIndex(target, keys.events(accountId), entries, this.retention, { counted });
+    if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
+  }
 }
 
 throwStorageErrors(EventStore);
 
-function countedPlaceOf(
-  { accountId, acceptedAt, body }: AcceptedEvent,
-  deliveries: number,
-  keptMs: number,
-): CountedEntry {
-  const lapsesAt = lapseOf(acceptedAt, keptMs);
-  const ofEvent = { field: `events:${lapsesAt}`, bytes: EVENT_BYTES + Buffer.byteLength(body) };
-  const ofDeliveries = { field: `deliveries:${lapsesAt}`, bytes: DELIVERY_BYTES * deliveries };
-  return {
-    usageKey: keys.usage(accountId),
-    usedBytesKey: keys.usedBytes(accountId),
-    fields: deliveries > 0 ? [ofEvent, ofDeliveries] : [ofEvent],
-    keptMs: Math.max(lapsesAt - acceptedAt, keptMs),
-  };
+/** Events of an account whose usage counts for equally long. */
+interface EnlistedTogether {
+  readonly accountId: AccountId;
+  readonly lapsesAt: number;
+  readonly entries: NewEntry[];
 }
 
 const AIMED = '@';

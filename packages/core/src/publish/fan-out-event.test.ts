@@ -220,7 +220,7 @@ describe('fan out event', () => {
       // A list must not show a delivery that nothing works on.
       it('has the jobs before any list shows their deliveries', async () => {
         const { event, endpointIds } = await arrange(['*']);
-        const { fanOutEvent, deliveryStore } = buildBroken(() => ({ deliveryStore: { enlist: broken } }));
+        const { fanOutEvent, deliveryStore } = buildBroken(() => ({ deliveryStore: { enlistAll: broken } }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
         for (const id of endpointIds) expect((await deliveryStore.list(id, 10)).deliveries).toEqual([]);
@@ -249,11 +249,11 @@ describe('fan out event', () => {
 
       it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
         ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
-        ['before the lists of the endpoints', () => ({ deliveryStore: { enlist: broken } })],
+        ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: broken } })],
         ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
         [
           "before the account's list",
-          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlist: broken }) }),
+          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: broken }) }),
         ],
         [
           'before it is stored',
@@ -453,7 +453,7 @@ describe('dispatch events', () => {
       const { dispatch, dispatchWith, publish, deliveryJobs, jobIdsOf, deliveryStore, endpointIds } =
         await arrange(3);
       const event = publish();
-      await expect(dispatchWith({ deliveryStore: { enlist: broken } })([event])).rejects.toThrow('killed');
+      await expect(dispatchWith({ deliveryStore: { enlistAll: broken } })([event])).rejects.toThrow('killed');
       expect((await deliveryJobs()).toSorted()).toEqual(jobIdsOf(event).toSorted());
       const isListed = () =>
         Promise.all(

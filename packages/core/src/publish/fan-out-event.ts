@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
@@ -184,8 +185,8 @@ interface Portion extends RoutedEvent {
 }
 
 export interface FanOutContext {
-  readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
+  readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   /** On the Redis of all of these. */
@@ -245,7 +246,7 @@ async function take(
   const steps: readonly Step[] = [
     (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
     (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
-    (target) => Promise.all(batch.map((portion) => list(context, portion, target))),
+    (target) => list(context, batch, target),
   ];
   await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
 }
@@ -260,19 +261,38 @@ async function store(
   else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
 }
 
+/** An endpoint with the events that it gets. */
+interface Listed {
+  readonly receiver: Subscriber;
+  readonly events: AcceptedEvent[];
+}
+
+// One call for all events of an endpoint, and one for those of the account.
 async function list(
   { deliveryStore, admissionStore, eventStore }: FanOutContext,
-  { event, receivers, total }: Portion,
+  batch: readonly Portion[],
   target: ScriptTarget,
 ): Promise<void> {
-  const { id: eventId, acceptedAt, accountId } = event;
-  const endpointIds = receivers.map(({ id }) => id);
-  const strict = receivers.filter(({ ordering }) => ordering === 'strict');
-  await Promise.all([
-    deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId, target),
-    ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }], target)),
-    total === undefined ? undefined : eventStore.enlist(event, total, target),
-  ]);
+  const complete: { readonly event: AcceptedEvent; readonly deliveries: number }[] = [];
+  const byReceiver = new Map<EndpointId, Listed>();
+  for (const { event, receivers, total } of batch) {
+    if (total !== undefined) complete.push({ event, deliveries: total });
+    for (const receiver of receivers) {
+      const listed = byReceiver.get(receiver.id);
+      if (listed) listed.events.push(event);
+      else byReceiver.set(receiver.id, { receiver, events: [event] });
+    }
+  }
+  const steps: Promise<void>[] = [];
+  for (const { receiver, events } of byReceiver.values()) {
+    const marks = events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt }));
+    steps.push(deliveryStore.enlistAll(receiver.id, marks, events[0]?.accountId, target));
+    if (receiver.ordering !== 'strict') continue;
+    const places = events.map(({ id: eventId, acceptedAt }) => ({ eventId, acceptedAt }));
+    steps.push(admissionStore.joinOrder(receiver.id, places, target));
+  }
+  if (complete.length > 0) steps.push(eventStore.enlistAll(complete, target));
+  await Promise.all(steps);
 }
 
 function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {

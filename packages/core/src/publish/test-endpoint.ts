@@ -16,7 +16,7 @@ import { type AcceptEventsContext, acceptEvents } from './accept-events';
 export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointContext {
   readonly endpointStore: AcceptEventsContext['endpointStore'] & ReadEndpointContext['endpointStore'];
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names' | 'list'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'append' | 'enlist'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'append' | 'enlistAll'>;
 }
 
 export interface TestEndpointInput {
