@@ -1,5 +1,9 @@
 import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { recordSignals } from '@hookferry/core/testing/record-signals';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
@@ -117,6 +121,39 @@ describe('bullmq put back for next step', () => {
       expect(await queue.getFailedCount()).toBe(0);
     },
   );
+});
+
+describe('a job of several steps', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  // Nobody would find an erasure that has failed for good.
+  it('goes on when there is room again, if Redis was out of memory at the end of a step', async () => {
+    const server = willClose(await startRedisServer());
+    const { client } = willClose(await openTestRedis(server.url));
+    const signals = recordSignals();
+    const emit = signals.listen;
+    const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit });
+    willClose({ close: () => redis.disconnect() });
+    const queue = willClose(new Queue(ERASURES_QUEUE, { connection: client }));
+    const options = { queue: ERASURES_QUEUE, shard: { prefix: 'bull' }, concurrency: 1 };
+    const context = { redis, inOrder: createInOrder(redis), lockDurationMs: 30_000, emit };
+    let steps = 0;
+    const worker = willClose(
+      openStepwiseWorker(context, options, async () => {
+        steps += 1;
+        if (steps > 1) return { kind: 'done' };
+        await server.fillUp();
+        return { kind: 'again', delayMs: 0 };
+      }),
+    );
+    await queue.add('job', {}, { jobId: 'one' });
+    worker.start();
+    await signals.first('job.interrupted');
+    await server.makeRoom();
+    while ((await queue.getJobCountByTypes('wait', 'active', 'delayed')) > 0);
+    expect([steps, await queue.getFailedCount()]).toEqual([2, 0]);
+  });
 });
 
 describe('bullmq delay too new', () => {

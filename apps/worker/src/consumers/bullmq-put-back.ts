@@ -48,21 +48,14 @@ async function unlessLost(move: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Put a job with several steps back after one of them.
- *
- * BullMQ counts each step as a start. A job of many steps would look like one that kills each worker that
- * takes it, so the count starts again with each finished step.
- *
- * @throws DelayedError always, which tells BullMQ that the job has not ended.
+ * Count the starts of a job with several steps anew after one of them. BullMQ counts each step as a start: a
+ * job of many steps would look like one that kills each worker that takes it.
  */
-export async function putBackForNextStep(
+export async function countStartsAnew(
   job: Job,
-  token: string | undefined,
-  delayMs: number,
   { redis, shard: { prefix } }: { readonly redis: RedisClient; readonly shard: QueueShard },
-): Promise<never> {
+): Promise<void> {
   await redis.hset(createJobKeys(prefix, job.queueName).job(job.id ?? ''), jobFields.attemptsStarted, 0);
-  return await delayJob(job, token, delayMs);
 }
 
 const SOON_MS = 1_000;

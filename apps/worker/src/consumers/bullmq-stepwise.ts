@@ -5,7 +5,7 @@ import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-
 import { type StepReplayContext, type StepResult, stepReplay } from '@hookferry/core/replays/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
-import { delayTooNew, orTryAgainSoon, putBackForNextStep } from './bullmq-put-back';
+import { countStartsAnew, delayJob, delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import { type BullmqWorker, SharedCapacity } from './bullmq-worker';
 
 export type ReplayWorkerContext = OpenWorkerContext & StepReplayContext;
@@ -62,7 +62,13 @@ export function openStepwiseWorker<Data>(
   const options = { queue, shard, capacity, stalledCheckMs: lockDurationMs };
   return openWorker<Data>(context, options, async (job, token) => {
     await delayTooNew(job, token, emit);
-    const result = await orTryAgainSoon(() => step(job), job, token, emit);
-    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, { redis, shard });
+    const work = async () => {
+      const result = await step(job);
+      // Redis may refuse this while it is out of memory.
+      if (result.kind === 'again') await countStartsAnew(job, { redis, shard });
+      return result;
+    };
+    const result = await orTryAgainSoon(work, job, token, emit);
+    if (result.kind === 'again') await delayJob(job, token, result.delayMs);
   });
 }
