@@ -110,14 +110,14 @@ export async function composeWorker(
   const consumers = archiver ? [...background, archiver] : background;
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   const reporter = new WorkerReporter({
-    workerReports: new WorkerReports(redis),
+    workerReports: new WorkerReports(redis, inOrder),
     worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
     slots,
     attempts,
     emit,
   });
   const stalledAfterMs = stallTimeoutOf(config);
-  const stallWatch = new StallWatch({ servedShards, standings, redis, stalledAfterMs, emit });
+  const stallWatch = new StallWatch({ servedShards, standings, redis, inOrder, stalledAfterMs, emit });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,

@@ -45,6 +45,7 @@ async function startWatched(
     servedShards: { watched: () => watched },
     standings,
     redis: writeTo,
+    inOrder: (steps) => context.inOrder(steps),
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,
   });

@@ -2,6 +2,7 @@ import { keys } from '@hookferry/core/domain/keys';
 import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { InOrder, Step } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import type { ServedShards, WatchedQueue } from './shard-consumers';
@@ -10,6 +11,7 @@ export interface StallWatchContext {
   readonly servedShards: Pick<ServedShards, 'watched'>;
   readonly standings: Pick<QueueStandings, 'hasWaiting'>;
   readonly redis: Pick<RedisClient, 'set'>;
+  readonly inOrder: InOrder;
   /** How long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
   readonly emit: Emit;
@@ -24,6 +26,8 @@ interface Standstill {
 // Counted in checks and not by the clock: a process that was itself stopped has checked nothing meanwhile.
 const CHECKS = 4;
 const PATIENCE_MS = 1_000;
+// A check goes to Redis along with other scripts, if there are some within this time.
+const ALONG_MS = 1_000;
 const WRITE_CHECK_MS = 1_000;
 
 /**
@@ -67,7 +71,12 @@ export class StallWatch {
 
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
-    const hasWaiting = await answerWithin(PATIENCE_MS, this.context.standings.hasWaiting(queue, shard));
+    const { standings, inOrder } = this.context;
+    let hasWaiting = false;
+    const look: Step = async (target) => {
+      hasWaiting = await standings.hasWaiting(queue, shard, target);
+    };
+    await answerWithin(ALONG_MS + PATIENCE_MS, inOrder([look], ALONG_MS));
     const before = this.#standstills.get(watched);
     const now = watched.steps();
     if (!hasWaiting) {

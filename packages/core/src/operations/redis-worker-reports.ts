@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
 
 // By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is
 // good.
@@ -37,10 +37,15 @@ const scriptKeys = [keys.workers, keys.workerReports];
 
 /** The recent reports of workers. */
 export class WorkerReports {
-  constructor(private readonly redis: RedisClient) {}
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly inOrder: InOrder = createInOrder(redis),
+  ) {}
 
-  async save(report: WorkerReport): Promise<void> {
-    await SAVE(this.redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
+  /** @param patienceMs how long it may wait to go to Redis along with other scripts. */
+  async save(report: WorkerReport, patienceMs = 0): Promise<void> {
+    const args = [report.id, JSON.stringify(report), SEEN_FOR_MS];
+    await this.inOrder([(target) => SAVE(target, scriptKeys, args)], patienceMs);
   }
 
   /** Remove the report of a worker that stops, so that it is not listed any more. */

@@ -11,15 +11,20 @@ export interface WorkerReporterOptions {
   readonly emit: Emit;
 }
 
+// Reports but the first go to Redis along with other scripts, if there are some within this time.
+const PATIENCE_MS = 1_000;
 // Enough for a reply of Redis; the report of this worker expires by itself.
 const STOP_PATIENCE_MS = 1_000;
 
-/** Reports regularly that this worker is running, and how much it does: one command each time. */
+/** Reports regularly that this worker is running, and how much it does. */
 export class WorkerReporter {
   readonly #timer = new WakeUpTimer(async () => {
-    await this.runOnce();
+    await this.runOnce(this.#hasReported ? PATIENCE_MS : 0);
+    this.#hasReported = true;
     this.#timer.wakeUpIn(REPORT_EVERY_MS);
   });
+
+  #hasReported = false;
 
   constructor(private readonly options: WorkerReporterOptions) {}
 
@@ -34,13 +39,14 @@ export class WorkerReporter {
   }
 
   /** Never rejects. */
-  async runOnce(): Promise<void> {
+  async runOnce(patienceMs = 0): Promise<void> {
     const { workerReports, worker, slots, attempts } = this.options;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
     const attemptsPerSecond = attempts.take();
-    await this.#trying(workerReports.save({ ...worker, slots: { quick, slow }, attemptsPerSecond }));
+    const report = { ...worker, slots: { quick, slow }, attemptsPerSecond };
+    await this.#trying(workerReports.save(report, patienceMs));
   }
 
   async #trying(work: Promise<void>): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from '../domain/queues';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 import { openQueue } from './bullmq-on-demand-queue';
 import { accountOfJob } from './bullmq-rejected-events';
@@ -57,6 +57,11 @@ const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 
 // Enough to find accounts with a tenth of all, and to give their share to within a few hundredths.
 export const LOOKED_AT = 1_000;
+
+// KEYS: wait, prioritized, meta.
+const HAS_WAITING = defineScript(`
+  if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return 0 end
+  return 1 - redis.call('HEXISTS', KEYS[3], 'paused')`);
 
 /** The state of the queues: by counters, and by reading a bounded number of jobs. */
 export class QueueStandings {
@@ -124,13 +129,15 @@ export class QueueStandings {
   }
 
   /**
-   * Whether a queue has jobs in a shard that workers may take now. None count while it is paused. One command
-   * where there are none.
+   * Whether a queue has jobs in a shard that workers may take now. None count while it is paused.
    */
-  async hasWaiting(name: WorkedQueue, { prefix }: QueueShard): Promise<boolean> {
+  async hasWaiting(
+    name: WorkedQueue,
+    { prefix }: QueueShard,
+    target: ScriptTarget = this.redis,
+  ): Promise<boolean> {
     const { wait, prioritized, meta } = createJobKeys(prefix, name);
-    if ((await this.redis.exists(wait, prioritized)) === 0) return false;
-    return (await this.redis.hexists(meta, 'paused')) === 0;
+    return (await HAS_WAITING(target, [wait, prioritized, meta], [])) === 1;
   }
 
   async close(): Promise<void> {
