@@ -15,6 +15,7 @@ const namesOfWorker = Object.keys(workerSettings.shape);
 /** By Node.js and by the exporter of traces: docs/operations.md, docs/tracing.md. */
 const READ_BY_LIBRARIES = [
   'NODE_EXTRA_CA_CERTS',
+  'NODE_OPTIONS',
   'OTEL_EXPORTER_OTLP_TIMEOUT',
   'OTEL_EXPORTER_OTLP_COMPRESSION',
   'OTEL_EXPORTER_OTLP_CERTIFICATE',

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { type Figure, inRounds, judge, printVerdicts } from '../path/compare';
+import { nodeOptionsOf } from '../processes/built-service';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
@@ -20,17 +21,24 @@ const ROUNDS = 3;
 interface Contender {
   readonly name: string;
   readonly script: string;
+  readonly nodeOptions: string;
   fill(filling: Filling): Promise<void>;
 }
 
 const plain: Contender = {
   name: 'plain worker',
   script: join(__dirname, 'plain-worker.js'),
+  nodeOptions: '',
   fill: fillPlainly,
 };
 
 function serviceOf(build: string): Contender {
-  return { name: 'this service', script: join(build, 'apps/worker/dist/main.js'), fill };
+  return {
+    name: 'this service',
+    script: join(build, 'apps/worker/dist/main.js'),
+    nodeOptions: nodeOptionsOf(build),
+    fill,
+  };
 }
 
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
@@ -67,8 +75,12 @@ export async function drainService(build: string, deliveries: number): Promise<D
   return await drain(serviceOf(build), deliveries);
 }
 
-async function drain({ script, fill: fillFor }: Contender, deliveries: number): Promise<DrainFigures> {
+async function drain(
+  { script, nodeOptions, fill: fillFor }: Contender,
+  deliveries: number,
+): Promise<DrainFigures> {
   const redis = await RedisProcess.start();
+  const settings = { ...workerSettings(redis.url), NODE_OPTIONS: nodeOptions };
   try {
     return await measureDrain({
       redis: [redis],
@@ -76,7 +88,7 @@ async function drain({ script, fill: fillFor }: Contender, deliveries: number): 
       // An account for each endpoint.
       fill: (receiverUrl) =>
         fillFor({ redisUrl: redis.url, receiverUrl, deliveries, endpoints: ENDPOINTS, perAccount: 1 }),
-      startWorkers: () => [new MeasuredProcess(script, workerSettings(redis.url))],
+      startWorkers: () => [new MeasuredProcess(script, settings)],
       from: 1,
       until: deliveries,
     });

@@ -69,6 +69,9 @@ export const pathFigures: readonly Figure<PathResult>[] = [
     atMost: 2,
   },
   { name: 'memory after the load, all, MB', of: (r) => r.rest.residentMb, kind: 'own', atMost: 220 },
+  { name: 'memory after the load, API, MB', of: (r) => r.rest.residentApiMb, kind: 'own' },
+  { name: 'memory after the load, worker, MB', of: (r) => r.rest.residentWorkerMb, kind: 'own' },
+  { name: 'memory after the load, Redis, MB', of: (r) => r.rest.residentRedisMb, kind: 'own' },
 ];
 
 export interface PathResult {
@@ -131,6 +134,9 @@ export interface RestFigures {
   readonly commandsPerLoneEvent: number;
   /** Of API, worker and Redis together, after the load. */
   readonly residentMb: number;
+  readonly residentApiMb: number;
+  readonly residentWorkerMb: number;
+  readonly residentRedisMb: number;
 }
 
 const LONE_EVENTS = 20;
@@ -140,7 +146,9 @@ const SETTLE_MS = 1_000;
 export async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
   const { pair, redis } = stage;
   const parts = [pair.api, pair.worker, redis];
-  const residentMb = parts.reduce((sum, part) => sum + part.residentBytes(), 0) / 1_000_000;
+  const [residentApiMb = 0, residentWorkerMb = 0, residentRedisMb = 0] = parts.map(
+    (part) => part.residentBytes() / 1_000_000,
+  );
   await wait(SETTLE_MS);
 
   const before = parts.map((part) => part.cpuMs());
@@ -163,7 +171,10 @@ export async function measureRest(stage: Stage, idleSeconds: number): Promise<Re
     idleApiCommandsPerSecond: idleApi,
     idleWorkerCommandsPerSecond: idleWorker,
     commandsPerLoneEvent: (loneCommands - (idleApi + idleWorker) * lone.seconds) / LONE_EVENTS,
-    residentMb,
+    residentMb: residentApiMb + residentWorkerMb + residentRedisMb,
+    residentApiMb,
+    residentWorkerMb,
+    residentRedisMb,
   };
 }
 
