@@ -187,7 +187,8 @@ class RequestsInOrder {
   #begin(connection: Connection, exchange: Exchange): void {
     const { request, response } = exchange;
     connection.current = exchange;
-    response.once('close', () => {
+    // Emitted once: `once` would cost more.
+    response.on('close', () => {
       // Let other connections run in between.
       if (connection.waiting.length > 0 || connection.last) {
         setImmediate(() => this.#goOn(connection, request.socket));

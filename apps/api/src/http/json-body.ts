@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError, invalidRequest } from '@hookferry/core/platform/app-error';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type JsonPath, JsonWalk } from './json-walk';
+import { requestStateOf } from './request-state';
 import type { Route } from './route';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
@@ -66,7 +67,7 @@ export class JsonBodyReader {
     requireJsonType(request);
     const length = announcedLengthOf(request);
     if (length === 0) return NO_BYTES;
-    if (length !== undefined && length <= this.bounds.maxBytes) return await readAnnounced(request);
+    if (length !== undefined && length <= this.bounds.maxBytes) return await readAnnounced(request, response, length);
     await new Promise<void>((resolve, reject) => {
       void this.#readBytes(request, response, (error?: unknown) => {
         if (error === undefined) resolve();
@@ -103,19 +104,21 @@ function announcedLengthOf({ headers }: Request): number | undefined {
 }
 
 /** Node's parser lets no more through than was announced. */
-async function readAnnounced(request: Request): Promise<Buffer> {
+async function readAnnounced(request: Request, response: Response, length: number): Promise<Buffer> {
+  const state = requestStateOf(response);
   return await new Promise((resolve, reject) => {
+    if (request.destroyed) return reject(cutShort());
     const chunks: Buffer[] = [];
-    const refuseIfCut = () => {
-      if (!request.readableEnded) reject(cutShort());
-    };
-    if (request.destroyed) return refuseIfCut();
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const [first = NO_BYTES] = chunks;
-      resolve(chunks.length > 1 ? Buffer.concat(chunks) : first);
+    let missing = length;
+    state.onClose = () => reject(cutShort());
+    // One listener: more would cost as much as all the rest of the reading.
+    request.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      missing -= chunk.length;
+      if (missing > 0) return;
+      state.onClose = undefined;
+      resolve(chunks.length === 1 ? chunk : Buffer.concat(chunks));
     });
-    request.on('close', refuseIfCut);
   });
 }
 

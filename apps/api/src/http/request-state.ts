@@ -28,6 +28,8 @@ export class RequestState {
   endpointsVersion: Promise<EndpointsVersion> | undefined;
   /** Its body, as far as that was begun to be read. */
   bytes: Promise<Buffer> | undefined;
+  /** Called when its response is out, or the client is gone. */
+  onClose: (() => void) | undefined;
   /** When its body was there. Milliseconds since the Unix epoch. */
   receivedAt: number | undefined;
   /** Absent where the request is not heavy. */
@@ -95,6 +97,7 @@ export function beginRequests(context: BeginContext): RequestHandler {
   const { drain, newId, beginSpan, clock, emit } = context;
   function announce(this: Response): void {
     const state = requestStateOf(this);
+    state.onClose?.();
     if (state.isProbe) return;
     const { requestId, route, apiKey, code, span, startedAt, clientAddress } = state;
     emit({

@@ -256,6 +256,9 @@ const ADD = defineScript(
   PUT_BACK,
 );
 
+// Made once: it costs more than a use of it.
+const addedSchema = z.number();
+
 /** Give deliveries their jobs. An existing job stays, in any state. @returns how many had none before. */
 async function addJobs(
   { keys, addKeys }: Shard,
@@ -264,7 +267,7 @@ async function addJobs(
 ): Promise<number> {
   if (deliveries.length === 0) return 0;
   const args = deliveries.flatMap(argumentsOf);
-  return z.number().parse(await ADD(target, addKeys, [keys.base, systemClock(), ...args]));
+  return addedSchema.parse(await ADD(target, addKeys, [keys.base, systemClock(), ...args]));
 }
 
 function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {
