@@ -3,6 +3,7 @@ import express from 'express';
 import request from 'supertest';
 import { boundsOf, findJsonFault, JsonBodyReader, searchJsonFault } from './json-body';
 import { JsonWalk } from './json-walk';
+import { beginRequests } from './request-state';
 import type { Route } from './route';
 
 describe('read json body', () => {
@@ -22,6 +23,14 @@ describe('read json body', () => {
     };
     const reader = new JsonBodyReader({ maxBytes: 5 * MIB, maxValues: 1_000, mayBeEmpty: false }, ['data']);
     const app = express();
+    app.use(
+      beginRequests({
+        drain: { isDraining: false },
+        newId: () => 'req_1',
+        clock: () => 0,
+        emit: () => {},
+      }),
+    );
     app.post('/', async (asked, response) => {
       const bytes = await reader.readBytes(asked, response);
       isWaiting = true;

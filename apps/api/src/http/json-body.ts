@@ -67,7 +67,8 @@ export class JsonBodyReader {
     requireJsonType(request);
     const length = announcedLengthOf(request);
     if (length === 0) return NO_BYTES;
-    if (length !== undefined && length <= this.bounds.maxBytes) return await readAnnounced(request, response, length);
+    if (length !== undefined && length <= this.bounds.maxBytes)
+      return await readAnnounced(request, response, length);
     await new Promise<void>((resolve, reject) => {
       void this.#readBytes(request, response, (error?: unknown) => {
         if (error === undefined) resolve();

@@ -96,14 +96,25 @@ function gatherWritesOf(node: Redis): void {
   node.on('connect', () => gatherWrites(node.stream));
 }
 
+/** Sends what a connection has gathered. */
+const senders = new WeakMap<Duplex, () => void>();
+
+/** Send now what was gathered in this turn: a caller that knows that no more follows spares it another turn. */
+export function sendGathered(redis: RedisClient): void {
+  // In a Cluster each node has a connection of its own.
+  if (!(redis instanceof Cluster)) senders.get(redis.stream)?.();
+}
+
 function gatherWrites(stream: Duplex): void {
   // oxlint-disable-next-line typescript/unbound-method -- called on the stream, below
   const write = stream.write;
   let isGathering = false;
   const flush = () => {
+    if (!isGathering) return;
     isGathering = false;
     stream.uncork();
   };
+  senders.set(stream, flush);
   stream.write = function gather(this: Duplex, ...args: unknown[]): boolean {
     if (!isGathering) {
       isGathering = true;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Cluster, ReplyError } from 'ioredis';
-import type { RedisClient } from './redis-connect';
+import { type RedisClient, sendGathered } from './redis-connect';
 
 /** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
 export type ScriptTarget = RedisClient | ScriptUnit;
@@ -279,7 +279,10 @@ class ScriptTurn {
     const joined = this.#joinedFor(units);
     const { keys, parameters } = parametersOf(units, joined);
     try {
-      const [replies, texts] = (await run(this.redis, joined, keys, parameters)) as JoinedReply;
+      const running = run(this.redis, joined, keys, parameters);
+      // The end of this turn is now: the next one would be that of the reply.
+      sendGathered(this.redis);
+      const [replies, texts] = (await running) as JoinedReply;
       for (const [i, { unit, settled }] of units.entries()) {
         const reply = replies[i] ?? [];
         unit.texts = texts;
