@@ -7,6 +7,7 @@ import { createInOrder, defineGuard, type Step } from '@hookferry/core/platform/
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
@@ -37,7 +38,8 @@ type Run = (job: Job<DeliveryJob>, scene: Scene) => Promise<JobEnd>;
 /** A worker on a queue of its own, at one job after the other. It is not started. */
 async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } = {}) {
   const { url, client } = willClose(await openTestRedis());
-  const redis = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
+  const proxy = willClose(await startRedisProxy(url));
+  const redis = connectRedis({ url: proxy.url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: () => redis.disconnect() });
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const inOrder = createInOrder(redis);
@@ -80,6 +82,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
   willClose({ close: () => worker.close(true) });
   return {
     client,
+    proxy,
     redis,
     queue,
     worker,
@@ -328,6 +331,31 @@ it("does not begin a job again before what follows from its last run's record is
   expect([runs, most]).toEqual([2, 1]);
   expect(renewed).toEqual([{ count: 1, jobIds: ['one'] }]);
   expect(await client.exists(queue.toKey('one'))).toBe(0);
+});
+
+// ioredis asks again, and gets another job under the same token. The lost one is given back, and comes next.
+it('runs also the job whose reply was lost, when it comes with the end of the one that came instead', async () => {
+  const { client, proxy, queue, worker, begun, lockOf, untilOver } = await arrange(async (job, scene) => {
+    // As long as the lost one is not given back.
+    while (job.id === 'two' && (await lockOf('one')) !== null) await immediate();
+    await scene.record(job, scene.worker.stepsToEnd(job, DONE));
+    return DONE;
+  });
+  const add = (ids: readonly string[]) =>
+    queue.addBulk(ids.map((jobId) => ({ name: 'd', data: { account_id: 'acct' }, opts: { jobId } })));
+  // From here on Redis knows the scripts.
+  const isKnown = untilOver(2);
+  await add(['known', 'too']);
+  worker.start();
+  await isKnown;
+  while (worker.wantsMore) await immediate();
+  const isLost = proxy.swallowAnswerTo(queue.toKey('pc'));
+  const areOver = untilOver(2);
+  await add(['one', 'two']);
+  await isLost;
+  await areOver;
+  expect(begun).toEqual(['known', 'too', 'two', 'one']);
+  expect(await client.exists(queue.toKey('one'), queue.toKey('two'))).toBe(0);
 });
 
 describe('what is read along with a job', () => {

@@ -34,6 +34,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runs = new WeakMap<Job, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
+  #tokens = 0;
 
   constructor(
     queue: string,
@@ -62,7 +63,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       this.lockManager.untrackJob(jobId);
     };
     const takeNext: Step = async (target) => {
-      run.taken = await this.#runningJobs.take(target, run.token, this.#knownEvent(job));
+      run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(job));
     };
     return run.mayTakeNext() && !this.closing && !this.paused ? [letGo, takeNext] : [letGo];
   }
@@ -126,6 +127,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job.token = token;
     if (texts) this.#texts.set(job, texts);
     return job;
+  }
+
+  // One for each job: a job that was given back, since nobody knew of it, may come again, and is then another
+  // fetch.
+  #newToken(): string {
+    this.#tokens += 1;
+    return `${this.id}:next-${this.#tokens}`;
   }
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
