@@ -12,7 +12,7 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { DeliveryWorker } from './bullmq-delivery-worker';
-import { RetryLater } from './bullmq-open-worker';
+import { workerOptionsOf } from './bullmq-open-worker';
 import { giveJobBack } from './bullmq-put-back';
 import { SharedCapacity } from './bullmq-worker';
 
@@ -43,6 +43,8 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
   willClose({ close: () => redis.disconnect() });
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const inOrder = createInOrder(redis);
+  const shard = { prefix: 'bull' };
+  const capacity = new SharedCapacity(concurrency);
   const begun: string[] = [];
   const failures: string[] = [];
   const progress = new EventEmitter();
@@ -63,17 +65,13 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       }
     },
     {
-      redis,
-      prefix: 'bull',
-      autorun: false,
-      lockDuration: lockDurationMs,
-      runRetryDelay: 50,
+      ...workerOptionsOf(
+        { redis, inOrder, lockDurationMs, emit: () => {} },
+        { queue: DELIVERIES_QUEUE, shard, capacity },
+      ),
       drainDelay: 3_600,
-      capacity: new SharedCapacity(concurrency),
-      runningJobs: new RunningJobs(redis, { prefix: 'bull' }, lockDurationMs),
+      runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       inOrder,
-      removeOnComplete: { count: 0 },
-      settings: { backoffStrategy: (_made, _type, error) => RetryLater.delayOf(error) },
     },
   );
   worker.on('error', () => {});

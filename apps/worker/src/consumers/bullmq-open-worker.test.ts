@@ -4,7 +4,7 @@ import type { InOrder } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
-import { openWorker, RetryLater } from './bullmq-open-worker';
+import { openWorker } from './bullmq-open-worker';
 import { SharedCapacity } from './bullmq-worker';
 
 describe('bullmq open worker', () => {
@@ -64,15 +64,15 @@ describe('bullmq open worker', () => {
     expect(await queue.getFailedCount()).toBe(0);
   });
 
-  it('runs a job again when it asks for that, though nothing of it is stored with the job', async () => {
+  it('runs a job again five seconds after an error that nobody has foreseen', async () => {
     const { queue, start } = await startWorker(async () => {
-      throw new RetryLater(60_000, 'http_5xx');
+      throw new Error('WRONGTYPE');
     });
     await queue.add('d', {}, { attempts: 2 });
     start();
     while ((await queue.getDelayedCount()) === 0);
     const [job] = await queue.getDelayed();
-    expect(job?.delay).toBe(60_000);
+    expect(job?.delay).toBe(5_000);
   });
 
   it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {
@@ -136,30 +136,5 @@ describe('the check for jobs with an expired lock', () => {
     start();
     while (seen.jobs.length === 0) await immediate();
     expect(seen.jobs).toEqual(['left']);
-  });
-});
-
-describe('retry later', () => {
-  describe('RetryLater.delayOf', () => {
-    it.each([
-      [5_000, 5_000],
-      [1, 1],
-      // BullMQ would run the job at once, at the end of the queue, which is no retry after a delay.
-      [0, 1],
-    ])('gives the delay of %d ms as %d ms', (delayMs, expected) => {
-      expect(RetryLater.delayOf(new RetryLater(delayMs, 'http_5xx'))).toBe(expected);
-    });
-
-    it('gives five seconds for an error that nobody has foreseen', () => {
-      expect(RetryLater.delayOf(new Error('WRONGTYPE'))).toBe(5_000);
-      expect(RetryLater.delayOf(undefined)).toBe(5_000);
-    });
-  });
-
-  describe('RetryLater', () => {
-    it('says why, without a stack, since BullMQ stores both with each job that waits', () => {
-      const { message, stack } = new RetryLater(5_000, 'http_5xx');
-      expect({ message, stack }).toEqual({ message: 'http_5xx', stack: '' });
-    });
   });
 });

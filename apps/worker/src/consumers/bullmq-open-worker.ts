@@ -38,6 +38,8 @@ const MAX_STARTS = 300_000;
 // An idle worker asks this often although nothing has woken it. A second later it takes a silent connection
 // for dead.
 const ASK_AFTER_S = 10;
+// Until a job that failed runs again: after an error of this code, or a reply that Redis should not give.
+const UNFORESEEN_DELAY_MS = 5_000;
 // BullMQ waits this long before it repeats a command that a broken connection has stopped.
 const RETRY_DELAY_MS = 500;
 
@@ -71,7 +73,7 @@ export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerO
     runRetryDelay: RETRY_DELAY_MS,
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
-    settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
+    settings: { backoffStrategy: () => UNFORESEEN_DELAY_MS },
   };
 }
 
@@ -117,7 +119,6 @@ export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result
   const queue = worker.name;
   worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
   worker.on('failed', (job, error) => {
-    if (error instanceof RetryLater) return;
     // BullMQ has set the time of its end by then, unless it runs it again.
     emit({
       name: 'job.failed',
@@ -127,26 +128,4 @@ export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result
       isForGood: job?.finishedOn !== undefined,
     });
   });
-}
-
-// For an unexpected error of this code, such as a reply that Redis should not give.
-const UNFORESEEN_DELAY_MS = 5_000;
-
-/** Tells BullMQ's backoff when to run a failed job again. */
-export class RetryLater extends Error {
-  override readonly name = 'RetryLater';
-  // BullMQ stores the stack with the job. This is no error, and a pending delivery must stay small.
-  override readonly stack = '';
-
-  constructor(
-    readonly delayMs: number,
-    reason: string,
-  ) {
-    super(reason);
-  }
-
-  /** Milliseconds, at least 1: for BullMQ, 0 means the end of the queue, at once. */
-  static delayOf(error: Error | undefined): number {
-    return Math.max(error instanceof RetryLater ? error.delayMs : UNFORESEEN_DELAY_MS, 1);
-  }
 }
