@@ -39,7 +39,7 @@ async function registerToMove(receiver: Receiver): Promise<EndpointId> {
   receivers.push(receiver);
   for (;;) {
     const { id } = await stack.client.register(receiver.url);
-    if (shardOf(id as EndpointId).prefix !== FIRST_PREFIX) return id as EndpointId;
+    if (shardOf(id).prefix !== FIRST_PREFIX) return id as EndpointId;
     await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
   }
 }
