@@ -151,13 +151,14 @@ export async function measureRest(stage: Stage, idleSeconds: number): Promise<Re
   );
   await wait(SETTLE_MS);
 
+  // In these seconds Node gives memory back that the load has taken: that is no cost of being idle.
+  const idle = await countCommands(stage, () => wait(idleSeconds * 1_000));
   const before = parts.map((part) => part.cpuMs());
   await wait(idleSeconds * 1_000);
   const [apiMs = 0, workerMs = 0, redisMs = 0] = parts.map(
     (part, i) => (part.cpuMs() - (before[i] ?? 0)) / idleSeconds,
   );
 
-  const idle = await countCommands(stage, () => wait(idleSeconds * 1_000));
   const lone = await countCommands(stage, () => sendLoneEvents(stage, LONE_EVENTS));
   const [idleApi, idleWorker] = [idle.api, idle.worker].map(({ sent }) => totalOf(sent) / idle.seconds) as [
     number,
