@@ -83,6 +83,13 @@ async function commandsDuring({ client }: TestRedis, work: () => Promise<unknown
     .filter((name) => name !== 'echo');
 }
 
+/** Of three times: what the process looks for now and then may come in between. */
+async function fewestCommandsDuring(redis: TestRedis, work: () => Promise<unknown>): Promise<string[]> {
+  const runs: string[][] = [];
+  for (let i = 0; i < 3; i += 1) runs.push(await commandsDuring(redis, work));
+  return runs.toSorted((a, b) => a.length - b.length)[0] ?? [];
+}
+
 describe('a publish by a key and an account that the process knows', () => {
   describe('without a limit of the rate, which asks Redis now and then', () => {
     let unlimited: TestApi;
@@ -97,15 +104,16 @@ describe('a publish by a key and an account that the process knows', () => {
     ])('%s sends one command to Redis', async (_of, path, body) => {
       const publisher = await arrangeKnown({}, unlimited);
       await post(publisher, path, body);
-      const commands = await commandsDuring(unlimited.redis, () => post(publisher, path, body));
+      const commands = await fewestCommandsDuring(unlimited.redis, () => post(publisher, path, body));
       expect(commands).toEqual(['evalsha']);
     });
 
     it('under an id of its own sends three: its claim, the event, its mark', async () => {
       const publisher = await arrangeKnown({}, unlimited);
       await publish(publisher, { ...EVENT, id: uniqueEventId() });
-      const id = uniqueEventId();
-      const commands = await commandsDuring(unlimited.redis, () => publish(publisher, { ...EVENT, id }));
+      const commands = await fewestCommandsDuring(unlimited.redis, () =>
+        publish(publisher, { ...EVENT, id: uniqueEventId() }),
+      );
       expect(commands).toEqual(['evalsha', 'evalsha', 'evalsha']);
     });
   });

@@ -7,6 +7,8 @@ export interface SignalRecord {
   named<Name extends Signal['name']>(name: Name): SignalNamed<Name>[];
   /** Resolves to the first one of this name, whether it was announced already or not. */
   first<Name extends Signal['name']>(name: Name): Promise<SignalNamed<Name>>;
+  /** Resolves to all of this name once there are so many. */
+  atLeast<Name extends Signal['name']>(count: number, name: Name): Promise<SignalNamed<Name>[]>;
 }
 
 /** A listener that remembers the signals. */
@@ -18,6 +20,10 @@ export function recordSignals(): SignalRecord {
     return signals.filter((signal): signal is SignalNamed<Name> => signal.name === name);
   }
 
+  async function untilThere(count: number, name: Signal['name']): Promise<void> {
+    while (named(name).length < count) await once(announced, name);
+  }
+
   return {
     all: () => signals,
     named,
@@ -26,11 +32,12 @@ export function recordSignals(): SignalRecord {
       announced.emit(signal.name);
     },
     async first(name) {
-      for (;;) {
-        const [signal] = named(name);
-        if (signal) return signal;
-        await once(announced, name);
-      }
+      await untilThere(1, name);
+      return named(name)[0] as SignalNamed<typeof name>;
+    },
+    async atLeast(count, name) {
+      await untilThere(count, name);
+      return named(name);
     },
   };
 }
