@@ -251,7 +251,8 @@ class ScriptTurn {
   send(unit: ScriptUnit, patienceMs: number): Promise<number> {
     unit.close();
     if (this.#parameters + unit.parameters > MOST_PARAMETERS) this.#flush();
-    if (patienceMs > 0) this.#patience ??= setTimeout(this.#flush, patienceMs);
+    // Nothing that waits like this keeps a process from its end.
+    if (patienceMs > 0) this.#patience ??= setTimeout(this.#flush, patienceMs).unref();
     else this.#flushAtEndOfTurn();
     if (unit.calls.length === 0) return Promise.resolve(0);
     this.#parameters += unit.parameters;
