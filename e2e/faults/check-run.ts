@@ -13,8 +13,8 @@ import { type Ledger, pairOf, type ReceivedRequest } from './ledger';
 import type { QueueDepths } from './queue-depths';
 import type { RunResult } from './run-result';
 
-// A quarter of the default WORKER_CONCURRENCY.
-const IN_FLIGHT_OF_A_WORKER = 64;
+// The default WORKER_CONCURRENCY: an endpoint may have all of it while no other one needs any.
+const IN_FLIGHT_OF_A_WORKER = 256;
 
 export interface FinishedRun {
   readonly fault: string;

@@ -1,10 +1,11 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Attempt, AttemptOutcome } from '../domain/attempt';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
 import type { DeliveryRequest, SendResult, SentResult, Transport } from '../domain/transport';
+import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
@@ -268,8 +269,7 @@ export interface StandardMessage {
  * @throws TypeError when the secret is empty.
  */
 export function signBody(secret: string, body: string, prefix = 'sha256='): string {
-  encodedPartOf(secret);
-  return prefix + createHmac('sha256', secret).update(body).digest('hex');
+  return prefix + createHmac('sha256', keysOf(secret).whole).update(body).digest('hex');
 }
 
 /**
@@ -284,10 +284,35 @@ export function signMessage(secrets: readonly string[], message: StandardMessage
 }
 
 function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessage): string {
-  const key = Buffer.from(encodedPartOf(secret), 'base64');
-  if (key.length === 0) throw new TypeError('The secret has no key in base64: pass it as it was issued.');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  const { decoded } = keysOf(secret);
+  if (decoded === undefined) {
+    throw new TypeError('The secret has no key in base64: pass it as it was issued.');
+  }
+  const signature = createHmac('sha256', decoded).update(`${id}.${timestamp}.`).update(body).digest('base64');
   return `v1,${signature}`;
+}
+
+interface SigningKeys {
+  /** Of the secret as it was issued. */
+  readonly whole: KeyObject;
+  /** Of what its base64 stands for, if it stands for anything. */
+  readonly decoded: KeyObject | undefined;
+}
+
+const REMEMBERED_KEYS = 10_000;
+// To make a key of a text takes Node 24 as long as seven signatures.
+const signingKeys = createLru<string, SigningKeys>(REMEMBERED_KEYS);
+
+function keysOf(secret: string): SigningKeys {
+  const known = signingKeys.get(secret);
+  if (known) return known;
+  const bytes = Buffer.from(encodedPartOf(secret), 'base64');
+  const made = {
+    whole: createSecretKey(secret, 'utf8'),
+    decoded: bytes.length === 0 ? undefined : createSecretKey(bytes),
+  };
+  signingKeys.set(secret, made);
+  return made;
 }
 
 // With an empty key, anybody can make the HMAC.
