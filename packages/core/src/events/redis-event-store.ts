@@ -68,7 +68,12 @@ const ERASE = defineScript(`
 // if it is to be stored. ARGV: how long to keep them, the event, the endpoints. Gives whether it was stored.
 const SAVE = defineScript(`
   if #ARGV > 2 then
-    for i = 3, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
+    local scored = {}
+    for i = 3, #ARGV do
+      scored[#scored + 1] = 0
+      scored[#scored + 1] = ARGV[i]
+    end
+    redis.call('ZADD', KEYS[1], unpack(scored))
     redis.call('PEXPIRE', KEYS[1], ARGV[1])
   end
   return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
