@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { Cluster, ReplyError } from 'ioredis';
 import { type RedisClient, sendGathered } from './redis-connect';
+import { type Joined, join, parametersOf, type Script, type ScriptCall, toScript } from './redis-script-text';
 
 /** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
 export type ScriptTarget = RedisClient | ScriptUnit;
@@ -11,21 +11,6 @@ export type RunScript = (
   keys: readonly string[],
   args: readonly (string | number)[],
 ) => Promise<unknown>;
-
-interface Script {
-  /** The body of a function of `KEYS` and `ARGV`. */
-  readonly body: string;
-  readonly libraries: readonly string[];
-  /** Its text when it runs by itself. */
-  readonly text: string;
-  readonly digest: string;
-  /** Whether a reply of 0, or one that begins with 0, keeps the later steps of its unit from running. */
-  readonly isGuard: boolean;
-  /** Scripts that run together are in the order of their definition. */
-  readonly number: number;
-}
-
-let definedScripts = 0;
 
 /**
  * A script that is called by its digest: its text is sent only to a server that does not know it yet.
@@ -47,32 +32,6 @@ export function defineScript(body: string, ...libraries: readonly string[]): Run
  */
 export function defineGuard(body: string, ...libraries: readonly string[]): RunScript {
   return runnerOf(toScript(body, libraries, true));
-}
-
-function toScript(body: string, libraries: readonly string[], isGuard: boolean): Script {
-  definedScripts += 1;
-  const text = `${START}
-  ${libraries.join('\n')}
-  local function script(KEYS, ARGV)
-    ${body}
-  end
-  local reply = script(KEYS, ARGV)
-  ${END}
-  return reply`;
-  return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
-}
-
-const START = `
-  local once, endings = {}, {}
-  local function at_end(name, action)
-    if once[name] then return end
-    once[name] = true
-    endings[#endings + 1] = action
-  end`;
-const END = 'for _, action in ipairs(endings) do action() end';
-
-function digestOf(text: string): string {
-  return createHash('sha1').update(text).digest('hex');
 }
 
 function runnerOf(script: Script): RunScript {
@@ -154,10 +113,7 @@ export function oneByOne(redis: RedisClient): InOrder {
   };
 }
 
-interface Call {
-  readonly script: Script;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
+interface Call extends ScriptCall {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -278,7 +234,10 @@ class ScriptTurn {
   async #sendAll(units: readonly Sending[]): Promise<void> {
     if (units.length === 0) return;
     const joined = this.#joinedFor(units);
-    const { keys, parameters } = parametersOf(units, joined);
+    const { keys, parameters } = parametersOf(
+      units.map(({ unit }) => unit.calls),
+      joined,
+    );
     try {
       const running = run(this.redis, joined, keys, parameters);
       // The end of this turn is now: the next one would be that of the reply.
@@ -308,96 +267,3 @@ class ScriptTurn {
 }
 
 type JoinedReply = readonly [replies: readonly (readonly unknown[])[], texts: readonly string[]];
-
-interface Joined extends Pick<Script, 'text' | 'digest'> {
-  readonly places: ReadonlyMap<Script, number>;
-}
-
-function join(scripts: readonly Script[]): Joined {
-  const libraries = new Set(scripts.flatMap((script) => script.libraries));
-  const functions = scripts.map(({ body }) => `function(KEYS, ARGV)\n${body}\nend`).join(',\n');
-  const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
-  const text = joinedText([...libraries].join('\n'), functions, guards);
-  return { text, digest: digestOf(text), places: new Map(scripts.map((script, i) => [script, i + 1])) };
-}
-
-/** The parameters of the joined script: see `joinedText`. */
-function parametersOf(
-  units: readonly Sending[],
-  { places }: Joined,
-): { readonly keys: number; readonly parameters: readonly (string | number)[] } {
-  const allKeys: string[] = [];
-  const head: number[] = [];
-  const allArgs: (string | number)[] = [];
-  for (const { unit } of units) {
-    head.push(unit.calls.length);
-    for (const { script, keys, args } of unit.calls) {
-      head.push(places.get(script) ?? 0, keys.length, args.length);
-      for (const key of keys) allKeys.push(key);
-      for (const arg of args) allArgs.push(arg);
-    }
-  }
-  const parameters = [...allKeys, units.length, head.length + 3, ...head, ...allArgs];
-  return { keys: allKeys.length, parameters };
-}
-
-// KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
-// many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
-// Gives for each unit its error or false, and then the reply of each call that has run without one; and the
-// texts that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
-//
-// `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
-function joinedText(libraries: string, functions: string, guards: string): string {
-  return `${START}
-  local texts, numbers = {}, {}
-  local function shared(text)
-    if not numbers[text] then
-      texts[#texts + 1] = text
-      numbers[text] = #texts
-    end
-    return numbers[text]
-  end
-  ${libraries}
-  local scripts, guards = {${functions}}, {${guards}}
-  local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
-  local at, key, arg = 3, 1, tonumber(ARGV[2])
-  local function part_of(list, from, count)
-    if count < 4000 then return {unpack(list, from, from + count - 1)} end
-    local part = {}
-    for i = 1, count do part[i] = list[from + i - 1] end
-    return part
-  end
-  local function run(calls, replies)
-    for call = 1, calls do
-      local script, keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-      local my_keys, my_args = part_of(KEYS, key, keys), part_of(ARGV, arg, args)
-      at, key, arg = at + 3, key + keys, arg + args
-      local reply = scripts[script](my_keys, my_args)
-      local first = reply
-      if type(reply) == 'table' then
-        if reply.err then error(reply) end
-        first = reply[1]
-      end
-      replies[call + 1] = reply or false
-      if guards[script] and (first == 0 or not first) then return end
-    end
-  end
-  local all = {}
-  for unit = 1, tonumber(ARGV[1]) do
-    local calls, replies = tonumber(ARGV[at]), {false}
-    at = at + 1
-    local next_unit = at + 3 * calls
-    local ok, err = pcall(run, calls, replies)
-    if not ok then
-      local text = type(err) == 'table' and err.err or tostring(err)
-      if refusals[string.match(text, '^%u+')] then return {err = text} end
-      replies[1] = text
-    end
-    while at < next_unit do
-      key, arg, at = key + tonumber(ARGV[at + 1]), arg + tonumber(ARGV[at + 2]), at + 3
-    end
-    all[unit] = replies
-  end
-  ${END}
-  return {all, texts}`;
-}

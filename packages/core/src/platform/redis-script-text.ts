@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+
+/** A script as Redis gets it, by itself or joined with others. */
+export interface Script {
+  /** The body of a function of `KEYS` and `ARGV`. */
+  readonly body: string;
+  readonly libraries: readonly string[];
+  /** Its text when it runs by itself. */
+  readonly text: string;
+  readonly digest: string;
+  /** Whether a reply of 0, or one that begins with 0, keeps the later steps of its unit from running. */
+  readonly isGuard: boolean;
+  /** Scripts that run together are in the order of their definition. */
+  readonly number: number;
+}
+
+let definedScripts = 0;
+
+export function toScript(body: string, libraries: readonly string[], isGuard: boolean): Script {
+  definedScripts += 1;
+  const text = `${START}
+  ${libraries.join('\n')}
+  local function script(KEYS, ARGV)
+    ${body}
+  end
+  local reply = script(KEYS, ARGV)
+  ${END}
+  return reply`;
+  return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
+}
+
+const START = `
+  local once, endings = {}, {}
+  local function at_end(name, action)
+    if once[name] then return end
+    once[name] = true
+    endings[#endings + 1] = action
+  end`;
+const END = 'for _, action in ipairs(endings) do action() end';
+
+function digestOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
+}
+
+export interface Joined extends Pick<Script, 'text' | 'digest'> {
+  readonly places: ReadonlyMap<Script, number>;
+}
+
+export function join(scripts: readonly Script[]): Joined {
+  const libraries = new Set(scripts.flatMap((script) => script.libraries));
+  const functions = scripts.map(({ body }) => `function(KEYS, ARGV)\n${body}\nend`).join(',\n');
+  const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
+  const text = joinedText([...libraries].join('\n'), functions, guards);
+  return { text, digest: digestOf(text), places: new Map(scripts.map((script, i) => [script, i + 1])) };
+}
+
+/** A call of a script. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
+/** The parameters of the joined script: see `joinedText`. */
+export function parametersOf(
+  units: readonly (readonly ScriptCall[])[],
+  { places }: Joined,
+): { readonly keys: number; readonly parameters: readonly (string | number)[] } {
+  const allKeys: string[] = [];
+  const head: number[] = [];
+  const allArgs: (string | number)[] = [];
+  for (const calls of units) {
+    head.push(calls.length);
+    for (const { script, keys, args } of calls) {
+      head.push(places.get(script) ?? 0, keys.length, args.length);
+      for (const key of keys) allKeys.push(key);
+      for (const arg of args) allArgs.push(arg);
+    }
+  }
+  const parameters = [...allKeys, units.length, head.length + 3, ...head, ...allArgs];
+  return { keys: allKeys.length, parameters };
+}
+
+// KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
+// many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
+// Gives for each unit its error or false, and then the reply of each call that has run without one; and the
+// texts that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
+//
+// `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
+function joinedText(libraries: string, functions: string, guards: string): string {
+  return `${START}
+  local texts, numbers = {}, {}
+  local function shared(text)
+    if not numbers[text] then
+      texts[#texts + 1] = text
+      numbers[text] = #texts
+    end
+    return numbers[text]
+  end
+  ${libraries}
+  local scripts, guards = {${functions}}, {${guards}}
+  local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
+  local at, key, arg = 3, 1, tonumber(ARGV[2])
+  local function part_of(list, from, count)
+    if count < 4000 then return {unpack(list, from, from + count - 1)} end
+    local part = {}
+    for i = 1, count do part[i] = list[from + i - 1] end
+    return part
+  end
+  local function run(calls, replies)
+    for call = 1, calls do
+      local script, keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+      local my_keys, my_args = part_of(KEYS, key, keys), part_of(ARGV, arg, args)
+      at, key, arg = at + 3, key + keys, arg + args
+      local reply = scripts[script](my_keys, my_args)
+      local first = reply
+      if type(reply) == 'table' then
+        if reply.err then error(reply) end
+        first = reply[1]
+      end
+      replies[call + 1] = reply or false
+      if guards[script] and (first == 0 or not first) then return end
+    end
+  end
+  local all = {}
+  for unit = 1, tonumber(ARGV[1]) do
+    local calls, replies = tonumber(ARGV[at]), {false}
+    at = at + 1
+    local next_unit = at + 3 * calls
+    local ok, err = pcall(run, calls, replies)
+    if not ok then
+      local text = type(err) == 'table' and err.err or tostring(err)
+      if refusals[string.match(text, '^%u+')] then return {err = text} end
+      replies[1] = text
+    end
+    while at < next_unit do
+      key, arg, at = key + tonumber(ARGV[at + 1]), arg + tonumber(ARGV[at + 2]), at + 3
+    end
+    all[unit] = replies
+  end
+  ${END}
+  return {all, texts}`;
+}
