@@ -1,8 +1,8 @@
 import { request as send } from 'node:http';
-import { createClosables } from '@hookferry/core/testing/closables';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
-import { startTestApi, startApi, type TestApi, untilReady } from '../testing/start-test-api';
+import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,6 +1,6 @@
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { isLiveKey, keyIn } from '@hookferry/core/accounts/authenticate';
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { RateLimit, RateStanding } from '@hookferry/core/accounts/limit-rate';
 import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import {

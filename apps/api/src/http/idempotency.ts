@@ -2,8 +2,8 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
-import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { InOrder, ScriptTarget, Step } from '@hookferry/core/platform/redis-script';
+import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type {
   Claim,

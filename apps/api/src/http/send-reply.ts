@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import type { Response } from 'express';
-import type { UnreadAnswers } from './long-requests';
 import { sendText, setHead } from './answer-head';
+import type { UnreadAnswers } from './long-requests';
 import { requestStateOf } from './request-state';
 import type { Parts, Route, RouteReply } from './route';
 
