@@ -9,6 +9,7 @@ import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { type RedisServer, startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
@@ -92,11 +93,17 @@ async function fewestCommandsDuring(redis: TestRedis, work: () => Promise<unknow
 
 describe('a publish by a key and an account that the process knows', () => {
   describe('without a limit of the rate, which asks Redis now and then', () => {
+    // Of its own: MONITOR shows what all clients of a server send.
+    let server: RedisServer;
     let unlimited: TestApi;
     beforeAll(async () => {
-      unlimited = await startTestApi({ RATE_LIMIT: 'off', ACCOUNT_RATE_LIMIT: 'off' });
+      server = await startRedisServer();
+      unlimited = await startTestApi({ RATE_LIMIT: 'off', ACCOUNT_RATE_LIMIT: 'off' }, server.url);
     });
-    afterAll(() => unlimited.close());
+    afterAll(async () => {
+      await unlimited.close();
+      await server.close();
+    });
 
     it.each([
       ['of one event', '/v1/events', EVENT],

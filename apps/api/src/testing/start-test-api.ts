@@ -25,8 +25,8 @@ export interface TestApi {
 }
 
 /** The whole API on a port of its own, with a database of its own. Resolves when it is ready. */
-export async function startTestApi(environment: Environment = {}): Promise<TestApi> {
-  const redis = await openTestRedis();
+export async function startTestApi(environment: Environment = {}, redisUrl?: string): Promise<TestApi> {
+  const redis = await openTestRedis(redisUrl);
   const accountStore = new AccountStore(redis.client);
   const apiKeyStore = new ApiKeyStore(redis.client);
   const api = await startApi({ REDIS_URL: redis.url, ...environment });
