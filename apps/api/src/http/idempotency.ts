@@ -2,15 +2,10 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
-import type { InOrder, ScriptTarget, Step } from '@hookferry/core/platform/redis-script';
+import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
-import type {
-  Claim,
-  ClaimResult,
-  IdempotencyStore,
-  Slot,
-} from '@hookferry/core/publish/redis-idempotency-store';
+import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
 import type { Request, Response } from 'express';
 import { presentedKeyOf } from './authenticate';
 import { apiKeyOf, requestStateOf } from './request-state';
@@ -85,12 +80,13 @@ export async function answerOnce(
   { request, response, assumption, bodyText }: KeyedRequest,
   work: Work,
 ): Promise<RouteReply> {
-  const { idempotencyStore, newId, clock } = context;
+  const { idempotencyStore, inOrder, newId, clock } = context;
   const slot = slotOf(request, response);
   const seal = { apiKey: presentedKeyOf(request), place: slot.name };
   const seed = newId('seed');
   const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
-  const claim = await claimSlot(context, assumption, (target) =>
+  const ifItHolds = (steps: readonly Step[]) => (assumption ?? { inOrder }).inOrder(steps);
+  const claim = await runStep(ifItHolds, (target) =>
     idempotencyStore.claim(slot, fingerprint, seed, clock(), target),
   );
   switch (claim.state) {
@@ -105,22 +101,6 @@ export async function answerOnce(
     case 'other':
       throw reused();
   }
-}
-
-async function claimSlot(
-  { inOrder }: AnswerOnceContext,
-  assumption: Assumption | undefined,
-  claim: (target: ScriptTarget) => Promise<ClaimResult>,
-): Promise<ClaimResult> {
-  let result: ClaimResult | undefined;
-  const steps: readonly Step[] = [
-    async (target) => {
-      result = await claim(target);
-    },
-  ];
-  await (assumption ? assumption.inOrder(steps) : inOrder(steps));
-  if (result === undefined) throw new Error('A claim was made, and gave nothing.');
-  return result;
 }
 
 async function workOnce(

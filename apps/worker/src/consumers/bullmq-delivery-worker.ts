@@ -2,7 +2,7 @@ import { type DeliveryTexts, type JobEnd, parseDeliveryId } from '@hookferry/cor
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import type { InOrder, Step } from '@hookferry/core/platform/redis-script';
+import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { Job, JobJson, Processor } from 'bullmq';
@@ -87,13 +87,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {
-    let taken: Taken | undefined;
-    await this.#inOrder([
-      async (target) => {
-        taken = await this.#runningJobs.take(target, token);
-      },
-    ]);
-    return this.#begin(taken);
+    return this.#begin(await runStep(this.#inOrder, (target) => this.#runningJobs.take(target, token)));
   }
 
   protected override async handleCompleted(

@@ -1,7 +1,7 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { defineScript, type InOrder, type Step } from '@hookferry/core/platform/redis-script';
+import { defineScript, type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import type { Processor } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions, type SharedCapacity } from './bullmq-worker';
@@ -106,11 +106,8 @@ export function checkOnlyActive<Data, Result>(
   const { lookMs } = stalledChecksOf(context, options);
   const { active } = createJobKeys(options.shard.prefix, options.queue);
   checker.moveStalledJobsToWait = async () => {
-    let isActive: unknown = 1;
-    const look: Step = async (target) => {
-      isActive = await IS_ACTIVE(target, [active], []);
-    };
-    await context.inOrder([look], lookMs);
+    const along = (steps: readonly Step[]) => context.inOrder(steps, lookMs);
+    const isActive = await runStep(along, (target) => IS_ACTIVE(target, [active], []));
     if (isActive !== 0 && !worker.closing) await check();
   };
 }

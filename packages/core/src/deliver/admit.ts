@@ -8,7 +8,7 @@ import type {
   AdmissionStore,
 } from '../endpoints/flow/redis-admission-store';
 import type { Clock } from '../platform/clock';
-import type { InOrder } from '../platform/redis-script';
+import { type InOrder, runStep } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import type { Concurrency, Permit } from './flow/concurrency';
@@ -127,13 +127,7 @@ async function askOnce(
   endpointId: EndpointId,
   request: AdmissionRequest,
 ): Promise<AdmissionAnswer> {
-  let answer: AdmissionAnswer = { kind: 'out_of_turn' };
-  await inOrder([
-    async (target) => {
-      answer = await admissionStore.admit(endpointId, request, clock(), target);
-    },
-  ]);
-  return answer;
+  return await runStep(inOrder, (target) => admissionStore.admit(endpointId, request, clock(), target));
 }
 
 export interface HoldContext {

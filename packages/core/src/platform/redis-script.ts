@@ -113,6 +113,16 @@ export function oneByOne(redis: RedisClient): InOrder {
   };
 }
 
+/** Run a single step, along with those of others, and give its result. */
+export async function runStep<Result>(
+  inOrder: (steps: readonly Step[]) => Promise<unknown>,
+  step: (target: ScriptTarget) => Promise<Result>,
+): Promise<Result> {
+  const results: Result[] = [];
+  await inOrder([async (target) => results.push(await step(target))]);
+  return results[0] as Result;
+}
+
 interface Call extends ScriptCall {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;

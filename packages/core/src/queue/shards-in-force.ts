@@ -7,7 +7,7 @@ import {
 } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import { steadyClock } from '../platform/clock';
-import type { InOrder, Step } from '../platform/redis-script';
+import { type InOrder, runStep, type Step } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
 import type { KnownLayout, KnownLayouts, LayoutStore } from './redis-layout-store';
 
@@ -158,12 +158,8 @@ export class ShardsInForce implements QueueShards {
   async #isOnly(layout: KnownLayout): Promise<boolean> {
     const { layoutStore, inOrder } = this.options;
     const patienceMs = this.#failures === 0 ? PATIENCE_MS : 0;
-    let isOnly = false;
-    const ask: Step = async (target) => {
-      isOnly = await layoutStore.isOnly(layout, target);
-    };
-    await inOrder([ask], patienceMs);
-    return isOnly;
+    const along = (steps: readonly Step[]) => inOrder(steps, patienceMs);
+    return await runStep(along, (target) => layoutStore.isOnly(layout, target));
   }
 
   #take(known: KnownLayouts): void {
