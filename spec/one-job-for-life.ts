@@ -1,4 +1,5 @@
 import type { Protocol, Step } from './explore';
+import { moverFaults, moverSteps, resendAccidents, resendSteps } from './one-job-history';
 import { runFaults, runSteps } from './one-job-run';
 import { oneJobSightings } from './one-job-sightings';
 import {
@@ -6,6 +7,8 @@ import {
   type Choices,
   type Delivery,
   IDLE,
+  IDLE_MOVER,
+  type Mover,
   type Run,
   type State,
   type StepOf,
@@ -30,7 +33,7 @@ import { isLockedBy, type RunNumber } from './queued-job';
 export function oneJobForLife(choices: Choices): Protocol<State> {
   return {
     initial: {
-      deliveries: Array.from({ length: choices.bounds.deliveries }, () => NEW),
+      deliveries: Array.from({ length: choices.bounds.deliveries }, () => newDelivery(choices)),
       runs: Array.from({ length: choices.bounds.runs }, () => IDLE),
       isGateOpen: true,
       isWakeUpDue: false,
@@ -40,18 +43,27 @@ export function oneJobForLife(choices: Choices): Protocol<State> {
     stepsFrom: (state) => stepsFrom(state, choices),
     keyOf,
     sightings: oneJobSightings,
-    isAtRest,
+    isAtRest: (state) => isAtRest(state, choices),
   };
 }
 
-const NEW: Delivery = {
-  job: 'absent',
-  isListed: false,
-  end: 'none',
-  failures: 0,
-  isDue: true,
-  publish: 'new',
-};
+function newDelivery({ bounds: { movers, resends = 0 } }: Choices): Delivery {
+  return {
+    job: 'absent',
+    isListed: false,
+    end: 'none',
+    failures: 0,
+    isDue: true,
+    publish: 'new',
+    log: 'in Redis',
+    row: 'none',
+    movers: Array.from({ length: movers ?? 0 }, () => IDLE_MOVER),
+    resend: 'none',
+    isPinLeft: false,
+    isRequested: false,
+    resendsLeft: resends,
+  };
+}
 
 const RUN_NUMBERS: readonly RunNumber[] = [1, 2, 3];
 
@@ -59,17 +71,27 @@ const endpointTable = Object.entries(endpointSteps);
 const endpointAccidentTable = Object.entries(endpointAccidents);
 const deliveryTable = Object.entries({ ...deliverySteps, ...releaseSteps });
 const deliveryAccidentTable = Object.entries(deliveryAccidents);
+const resendTable = Object.entries(resendSteps);
+const resendAccidentTable = Object.entries(resendAccidents);
+const moverTable = Object.entries(moverSteps);
+const moverFaultTable = Object.entries(moverFaults);
 const runTable = Object.entries(runSteps);
 const runFaultTable = Object.entries(runFaults);
 
 function* stepsFrom(state: State, choices: Choices): Iterable<Step<State>> {
   const scene = { ...state, choices };
   yield* stepsOf(endpointTable, scene, true);
-  yield* stepsOf(endpointAccidentTable, scene, false);
+  if (choices.bounds.gate !== 'stays open') yield* stepsOf(endpointAccidentTable, scene, false);
   for (const [index, delivery] of state.deliveries.entries()) {
     const ofDelivery = { ...scene, delivery, index };
     yield* stepsOf(deliveryTable, ofDelivery, true);
     if (choices.bounds.accidents === 'all') yield* stepsOf(deliveryAccidentTable, ofDelivery, false);
+    yield* stepsOf(resendTable, ofDelivery, true);
+    yield* stepsOf(resendAccidentTable, ofDelivery, false);
+    for (const [at, mover] of delivery.movers.entries()) {
+      yield* stepsOf(moverTable, { ...ofDelivery, mover, at }, true);
+      yield* stepsOf(moverFaultTable, { ...ofDelivery, mover, at }, false);
+    }
     for (const [at, run] of state.runs.entries()) {
       const number = RUN_NUMBERS[at];
       // An idle one may take up any delivery.
@@ -81,7 +103,12 @@ function* stepsFrom(state: State, choices: Choices): Iterable<Step<State>> {
   }
 }
 
-type AnyScene = State & { readonly index?: number; readonly number?: RunNumber };
+type AnyScene = State & {
+  readonly index?: number;
+  readonly number?: RunNumber;
+  /** Which mover. */
+  readonly at?: number;
+};
 
 function* stepsOf<SomeScene extends AnyScene>(
   table: readonly (readonly [string, StepOf<SomeScene>])[],
@@ -94,16 +121,19 @@ function* stepsOf<SomeScene extends AnyScene>(
   }
 }
 
-function nameOf(name: string, { deliveries, index, number }: AnyScene): string {
-  const whole = number === undefined ? name : `run ${number} ${name}`;
+function nameOf(name: string, { deliveries, index, number, at }: AnyScene): string {
+  const mover = at === undefined ? name : `mover ${at + 1} ${name}`;
+  const whole = number === undefined ? mover : `run ${number} ${name}`;
   return index === undefined || deliveries.length === 1 ? whole : `${whole}, delivery ${index + 1}`;
 }
 
 function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change): State {
   const { isGateOpen, isWakeUpDue, look, validationErrorsLeft } = { ...scene, ...rest };
-  const deliveries = scene.deliveries.map((old, index) =>
-    delivery && index === scene.index ? { ...old, ...delivery } : old,
-  );
+  const deliveries = scene.deliveries.map((old, index) => {
+    if (index !== scene.index) return old;
+    const now = { ...old, ...delivery };
+    return appends ? { ...now, movers: now.movers.map(withOtherLog) } : now;
+  });
   const runs = scene.runs.map((old, at) => {
     if (run && at + 1 === scene.number) return run;
     return appends && old.of === scene.index ? withLogChanged(old) : old;
@@ -117,9 +147,18 @@ function withLogChanged(run: Run): Run {
   return WITH_LOG_LOADED.includes(run.at) ? { ...run, isLogAsLoaded: false } : run;
 }
 
-function isAtRest({ deliveries, runs, isWakeUpDue }: State): boolean {
-  const isOver = ({ publish, end, job, isListed }: Delivery) =>
-    job === 'absent' && !isListed && (publish === 'new' || end !== 'none');
+function withOtherLog(mover: Mover): Mover {
+  return mover.at === 'idle' ? mover : { ...mover, isLogAsRead: false };
+}
+
+function isAtRest({ deliveries, runs, isWakeUpDue }: State, { bounds }: Choices): boolean {
+  const hasMoved = ({ log, movers, resend, isPinLeft }: Delivery) =>
+    log === 'moved' && movers.every(({ at }) => at === 'idle') && resend === 'none' && !isPinLeft;
+  const isOver = (delivery: Delivery) =>
+    delivery.job === 'absent' &&
+    !delivery.isListed &&
+    (delivery.publish === 'new' ||
+      (delivery.end !== 'none' && (bounds.movers === undefined || hasMoved(delivery))));
   return deliveries.every(isOver) && runs.every(({ at }) => at === 'idle') && !isWakeUpDue;
 }
 
@@ -130,9 +169,17 @@ function keyOf(state: State): string {
   return `${keys.toSorted().join(';')};${isGateOpen},${isWakeUpDue},${look},${validationErrorsLeft}`;
 }
 
-function keyOfDelivery({ job, isListed, end, failures, isDue, publish }: Delivery, runs: string): string {
+function keyOfDelivery(delivery: Delivery, runs: string): string {
+  const { job, isListed, end, failures, isDue, publish } = delivery;
   const isOwned = RUN_NUMBERS.some((number) => isLockedBy(number, job));
-  return `${isOwned ? 'owned' : job},${isListed},${end},${failures},${isDue},${publish},${runs}`;
+  return `${isOwned ? 'owned' : job},${isListed},${end},${failures},${isDue},${publish},${runs},${keyOfHistory(delivery)}`;
+}
+
+function keyOfHistory(delivery: Delivery): string {
+  const { log, row, movers, resend, isPinLeft, isRequested, resendsLeft } = delivery;
+  if (movers.length === 0) return '';
+  const keys = movers.map(({ at, saw, isLogAsRead }) => `${at} ${saw} ${isLogAsRead}`);
+  return `${log},${row},${keys.toSorted().join()},${resend},${isPinLeft},${isRequested},${resendsLeft}`;
 }
 
 function keyOfRuns({ runs, deliveries }: State, index: number): string {

@@ -1,3 +1,4 @@
+import { REOPENED } from './one-job-history';
 import {
   type Choices,
   type Delivery,
@@ -16,7 +17,10 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
       ? { run: { ...IDLE, at: 'fetched', of: index }, delivery: { job: `active:${number}` } }
       : undefined,
   'loads the log': ({ run, delivery }) =>
-    run.at === 'fetched' ? { run: { ...run, at: afterLoad(delivery) } } : undefined,
+    run.at === 'fetched' && !delivery.isRequested ? { run: { ...run, at: afterLoad(delivery) } } : undefined,
+  // It was added before that: then it reads the log again.
+  'records the request of its job': ({ run, delivery }) =>
+    run.at === 'fetched' && delivery.isRequested ? { delivery: REOPENED, appends: true } : undefined,
   'is admitted': ({ run, isGateOpen, choices }) =>
     run.at === 'loaded' && isGateOpen && (run.isLogAsLoaded || choices.admission === 'reads the gate')
       ? { run: { ...run, at: 'admitted' } }
@@ -58,7 +62,8 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
     run.at === 'succeeded'
       ? {
           run: { ...IDLE, of: run.of, at: 'over' },
-          delivery: { end: 'delivered', isDue: true },
+          // What was sent by a run that has lost its lock is on record as well, in a new log if it has moved.
+          delivery: { end: 'delivered', isDue: true, log: 'in Redis' },
           appends: true,
         }
       : undefined,
@@ -94,8 +99,9 @@ function isListedFirst({ without }: Choices): boolean {
   return without !== 'a delivery is listed before it is put off';
 }
 
-function afterLoad({ end, isDue }: Delivery): Place {
-  if (end !== 'none') return 'over';
+// Without a log, it was never tried: whether there is one in the history is not asked.
+function afterLoad({ end, isDue, log }: Delivery): Place {
+  if (end !== 'none' && log === 'in Redis') return 'over';
   return isDue ? 'loaded' : 'retrying';
 }
 

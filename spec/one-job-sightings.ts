@@ -27,10 +27,15 @@ export const forbidden = {
   'a request that starts after an end that its run has loaded': (taken) =>
     startsOf(taken).some(({ of, isLogAsLoaded }) => isLogAsLoaded && endOf(taken.before, of) !== 'none'),
   'an end that was taken back': ({ before, after }) =>
-    before.deliveries.some(({ end }, index) => {
+    before.deliveries.some(({ end, isRequested }, index) => {
       const next = endOf(after, index);
-      return end !== 'none' && next !== end && next !== 'delivered';
+      const isReopened = isRequested && after.deliveries[index]?.isRequested === false;
+      return end !== 'none' && next !== end && next !== 'delivered' && !isReopened;
     }),
+  'a request for a delivery whose record has moved': (taken) =>
+    startsOf(taken).some(({ of }) => taken.before.deliveries[of]?.log === 'moved'),
+  'an end that is gone from Redis, and that the history has not': ({ after }) =>
+    after.deliveries.some(({ log, end, row }) => log === 'moved' && row !== end),
 } satisfies Sightings;
 
 /** What at-least-once delivery allows; the test says when. */
@@ -47,6 +52,9 @@ const possible = {
         at === 'loaded' && after.runs[index]?.at === 'admitted' && endOf(before, of) !== 'none',
     ),
   'a delivery that is held': ({ after }) => after.deliveries.some(({ job }) => job === 'delayed:held'),
+  'a delivery that has moved': ({ after }) => after.deliveries.some(({ log }) => log === 'moved'),
+  'a delivery that has moved and is sent again': (taken) =>
+    startsOf(taken).some(({ of }) => taken.before.deliveries[of]?.row !== 'none'),
   'a delivery that succeeds': ({ after }) => after.deliveries.some(({ end }) => end === 'delivered'),
 } satisfies Sightings;
 

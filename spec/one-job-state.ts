@@ -10,6 +10,12 @@ export interface Bounds {
   readonly validationErrors: number;
   /** Whether a delivery is also cancelled, brought forward, fanned out again, or held until its bound. */
   readonly accidents: 'all' | 'none';
+  /** By default it opens and closes at any time. */
+  readonly gate?: 'stays open';
+  /** How many move what is over to a history at the same time. Absent: there is no history. */
+  readonly movers?: 1 | 2;
+  /** How often somebody asks for a delivery that is over to be sent again. */
+  readonly resends?: number;
 }
 
 /** What the protocol relies on: the test takes each away and sees what breaks. */
@@ -20,7 +26,13 @@ export type Rule =
   | 'a look at a closed gate asks for another one'
   | 'a job is moved by the owner of its lock only'
   | 'only the owner of the lock starts a request'
-  | 'a recorded end stays';
+  | 'a recorded end stays'
+  | 'what has a job does not leave Redis'
+  | 'what has changed since it was read does not leave Redis'
+  | 'what is about to be sent again is pinned'
+  | 'what has moved is not fanned out again'
+  | 'what moves is in the history before it leaves Redis'
+  | 'what the history has already is not overwritten by what is older';
 
 export interface Choices {
   readonly bounds: Bounds;
@@ -33,12 +45,36 @@ export interface Delivery {
   readonly job: QueuedJob;
   /** In the index of those held at the endpoint's gate. */
   readonly isListed: boolean;
-  readonly end: 'none' | 'delivered' | 'exhausted' | 'cancelled';
+  readonly end: End;
   readonly failures: number;
   /** Whether the time of its next attempt has come. */
   readonly isDue: boolean;
   readonly publish: 'new' | 'added' | 'acknowledged';
+  /** Whether its log is in Redis. `end` is what was recorded last, wherever that is. */
+  readonly log: 'in Redis' | 'moved';
+  /** The end that the history has. */
+  readonly row: End;
+  readonly movers: readonly Mover[];
+  /** How far somebody is who sends it again: pinned and read, back in Redis, with its job. */
+  readonly resend: 'none' | 'pinned' | 'back' | 'added';
+  /** A pin of somebody who has died. It ends by itself. */
+  readonly isPinLeft: boolean;
+  /** Whether its job carries a request that is not on record yet. */
+  readonly isRequested: boolean;
+  readonly resendsLeft: number;
 }
+
+export type End = 'none' | 'delivered' | 'exhausted' | 'cancelled';
+
+/** Somebody who moves the delivery to the history. */
+export interface Mover {
+  readonly at: 'idle' | 'read' | 'committed';
+  readonly saw: End;
+  /** Whether nothing was appended since it read the log, and the log is still there. */
+  readonly isLogAsRead: boolean;
+}
+
+export const IDLE_MOVER: Mover = { at: 'idle', saw: 'none', isLogAsRead: true };
 
 /** What a run has done last: in this order, but for the forks at the log, at the gate and at the answer. */
 export type Place =

@@ -20,9 +20,12 @@ export const deliverySteps: Steps<Scene> = {
 };
 
 /** What may happen to it, and nothing may rely on. */
-export const deliveryAccidents: Steps<Scene> = {
-  'fan-out is repeated': ({ delivery }) =>
-    delivery.publish !== 'new' && delivery.job === 'absent' ? addedBy(delivery, delivery.publish) : undefined,
+export const deliveryAccidents: Steps<Scene & { readonly choices: Choices }> = {
+  'fan-out is repeated': ({ delivery, choices }) => {
+    if (delivery.publish === 'new' || delivery.job !== 'absent') return undefined;
+    const isFenced = choices.without !== 'what has moved is not fanned out again';
+    return isFenced && delivery.log === 'moved' ? undefined : addedBy(delivery, delivery.publish);
+  },
   'it is brought forward': ({ delivery }) => ({ delivery: { job: promoted(delivery.job) } }),
   'it is cancelled': ({ delivery }) =>
     delivery.publish !== 'new' && delivery.end === 'none'

@@ -20,6 +20,18 @@ const TWO_DELIVERIES: Bounds = {
   accidents: 'none',
 };
 
+const WITH_A_HISTORY: Bounds = {
+  deliveries: 1,
+  runs: 2,
+  attempts: 1,
+  validationErrors: 1,
+  accidents: 'none',
+  // What is held has a job, and so does not move.
+  gate: 'stays open',
+  movers: 1,
+  resends: 1,
+};
+
 const NEVER: readonly string[] = [...Object.keys(forbidden), STUCK];
 
 /** Says how much there was to visit: what is claimed of all states is worth what their number is. */
@@ -75,6 +87,40 @@ describe('a delivery that has one job for life', () => {
     expect(once.sightings.has('a run that is admitted after any recorded end')).toBe(true);
     expect(again.sightings.has('a run that is admitted after any recorded end')).toBe(false);
     expect(violationsOf(again)).toEqual({});
+  });
+
+  it('is so while it moves to a history, and is sent again from there', () => {
+    const findings = visitOneJob('one delivery that moves, one fault', WITH_A_HISTORY);
+    expect(violationsOf(findings)).toEqual({});
+    expect([...findings.sightings.keys()]).toEqual(
+      expect.arrayContaining(['a delivery that has moved', 'a delivery that has moved and is sent again']),
+    );
+  });
+
+  it('is so while it moves, and its gate closes and opens', () => {
+    const { gate: _gate, ...bounds } = { ...WITH_A_HISTORY, validationErrors: 0 };
+    expect(violationsOf(visitOneJob('one delivery that moves, at a gate', bounds))).toEqual({});
+  });
+
+  it('is so when two movers are at it', () => {
+    const bounds: Bounds = { ...WITH_A_HISTORY, validationErrors: 0, movers: 2 };
+    expect(violationsOf(visitOneJob('one delivery that two move, no fault', bounds))).toEqual({});
+  });
+
+  const SENT_ONCE_MORE = 'a request for a delivery whose record has moved';
+  const END_LOST = 'an end that is gone from Redis, and that the history has not';
+
+  it.each<[Rule, string, Partial<Bounds>]>([
+    ['what has a job does not leave Redis', SENT_ONCE_MORE, { resends: 0, validationErrors: 1 }],
+    ['what has moved is not fanned out again', SENT_ONCE_MORE, { resends: 0, accidents: 'all' }],
+    ['what is about to be sent again is pinned', SENT_ONCE_MORE, {}],
+    ['what has changed since it was read does not leave Redis', END_LOST, {}],
+    ['what moves is in the history before it leaves Redis', END_LOST, { resends: 0 }],
+    ['what the history has already is not overwritten by what is older', END_LOST, { movers: 2 }],
+  ])('relies on this, as it moves: %s', (without, seen, more) => {
+    const bounds: Bounds = { ...WITH_A_HISTORY, validationErrors: 0, ...more };
+    const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
+    expect(Object.keys(violationsOf(findings))).toContain(seen);
   });
 
   it.each<[Rule, string]>([

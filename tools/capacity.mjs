@@ -1,10 +1,14 @@
 // @ts-check
 /**
- * `npm run capacity -- PATH SCALE`: what so many deliveries a day need, by the figures that `npm run bench -- path --json PATH`
- * has measured of an event from HTTP to its receiver, and `npm run bench -- scale --json SCALE` of each further delivery.
+ * `npm run capacity -- PATH SCALE [HISTORY]`: what so many deliveries a day need, by the figures that `npm run bench -- path
+ * --json PATH` has measured of an event from HTTP to its receiver, `npm run bench -- scale --json SCALE` of each further delivery,
+ * and `npm run bench -- history --json HISTORY` of moving one to the history.
  * `--fanout 1` says how many webhooks get an event, `--peak 3` how many times the average the busiest hour is, `--busy 0.6` how
  * busy a processor may be then, `--attempts 1.05` how many attempts a delivery takes, `--answer 100` how many milliseconds
  * receivers take to answer, `--kept 14` for how many days deliveries are kept. docs/performance.md explains the formulas.
+ *
+ * With a history, `--lag 70` says for how many seconds what is over stays in Redis, `--history 90` for how many days it is kept
+ * there, and `--chosen 0` which share of the events has an id that a client chose.
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -23,7 +27,10 @@ const PORTS = 28_232;
  * @typedef {{ workerMicros: number, redisMicros: number, redisBytes: number }} DeliveryCosts in processor time of one more
  *   delivery or attempt, and in memory for as long as it is kept
  * @typedef {{ event: EventCosts, delivery: DeliveryCosts }} Costs
- * @typedef {{ fanout: number, peak: number, busy: number, attempts: number, answer: number, kept: number }} Assumptions
+ * @typedef {{ workerMicros: number, redisMicros: number, postgresMicros: number, redisBytesClaim: number,
+ *   diskBytes: Readonly<Record<string, number>> }} MoveCosts of moving a delivery with its event, and of keeping it
+ * @typedef {{ fanout: number, peak: number, busy: number, attempts: number, answer: number, kept: number, lag: number,
+ *   history: number, chosen: number }} Assumptions
  */
 
 /** @param {number} perDay @param {Costs} costs @param {Assumptions} assumed */
@@ -52,10 +59,31 @@ function capacityOf(perDay, { event, delivery }, assumed) {
   };
 }
 
+/** @param {number} perDay @param {Costs} costs @param {MoveCosts} move @param {Assumptions} assumed */
+function historyOf(perDay, { delivery }, move, assumed) {
+  const perSecond = (perDay / SECONDS_A_DAY) * assumed.peak;
+  /** @param {number} micros */
+  const coresFor = (micros) => Math.max(Math.ceil((perSecond * micros) / 1e6 / assumed.busy), 1);
+  const waiting = perSecond * assumed.lag * delivery.redisBytes;
+  const claims = (perDay / assumed.fanout) * assumed.chosen * assumed.kept * move.redisBytesClaim;
+  const diskBytes = Object.values(move.diskBytes).reduce((sum, each) => sum + each, 0);
+  return {
+    perDay,
+    /** What is over and has not moved; beside it only ids that clients chose. */
+    memoryGib: (waiting + claims) / 2 ** 30,
+    workers: coresFor(move.workerMicros),
+    redis: coresFor(move.redisMicros),
+    postgres: coresFor(move.postgresMicros),
+    diskGib: (perDay * assumed.history * diskBytes) / 2 ** 30,
+  };
+}
+
 /** @param {string} name @param {string} text */
 function numberOf(name, text) {
   const value = Number(text);
-  if (!(value > 0)) throw new Problem(`--${name} must be a number above 0.`);
+  const isFine = name === 'chosen' ? value >= 0 && value <= 1 : value > 0;
+  if (!isFine)
+    throw new Problem(`--${name} must be a number ${name === 'chosen' ? 'from 0 to 1' : 'above 0'}.`);
   return value;
 }
 
@@ -88,11 +116,14 @@ async function main() {
       attempts: { type: 'string', default: '1.05' },
       answer: { type: 'string', default: '100' },
       kept: { type: 'string', default: '14' },
+      lag: { type: 'string', default: '70' },
+      history: { type: 'string', default: '90' },
+      chosen: { type: 'string', default: '0' },
     },
   });
-  const [path, scale] = positionals;
+  const [path, scale, history] = positionals;
   if (path === undefined || scale === undefined)
-    throw new Problem('Say which figures: npm run capacity -- PATH SCALE');
+    throw new Problem('Say which figures: npm run capacity -- PATH SCALE [HISTORY]');
   const event = eventCostsIn((await readFigures(path)).ratios ?? []);
   if (!event) throw new Problem(`${path} has no figures of the path: npm run bench -- path --json ${path}`);
   const delivery = (await readFigures(scale)).workers?.['1'];
@@ -111,6 +142,21 @@ async function main() {
         .map(
           ({ perDay, perSecond, apis, workers, redis, memoryGib, sockets, portsShare }) =>
             `| ${perDay.toLocaleString('en')} | ${Math.round(perSecond)} | ${apis} | ${workers} | ${redis} | ${memoryGib.toFixed(1)} | ${sockets} | ${(100 * portsShare).toFixed(1)} % |\n`,
+        )
+        .join(''),
+  );
+  if (history === undefined) return;
+  const move = /** @type {MoveCosts | undefined} */ ((await readFigures(history)).history);
+  if (!move)
+    throw new Problem(`${history} has no figures of the history: npm run bench -- history --json ${history}`);
+  const moved = PER_DAY.map((perDay) => historyOf(perDay, { event, delivery }, move, assumed));
+  process.stdout.write(
+    '\n| Deliveries a day | Redis memory, GiB | moving: workers (cores) | Redis (cores) | PostgreSQL (cores) | disk of PostgreSQL, GiB |\n' +
+      '| ---------------: | ----------------: | ----------------------: | ------------: | -----------------: | ----------------------: |\n' +
+      moved
+        .map(
+          ({ perDay, memoryGib, workers, redis, postgres, diskGib }) =>
+            `| ${perDay.toLocaleString('en')} | ${memoryGib.toFixed(3)} | ${workers} | ${redis} | ${postgres} | ${Math.round(diskGib).toLocaleString('en')} |\n`,
         )
         .join(''),
   );

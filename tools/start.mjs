@@ -3,11 +3,13 @@
  * `npm start` runs the whole service on this machine: Redis, the worker and the API.
  * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends. With `--keep` it
  * stays, with what it has delivered, to be looked at in the portal.
+ * `--history` also runs a PostgreSQL, where what is over moves to.
  * `--watch` compiles what is changed, and starts the worker and the API anew with it: that is `npm run dev`.
  * `--skip-setup` takes it as given that everything is installed and compiled.
  *
  * Every variable that the programs read can be set; what is not set gets a default for one machine, see
- * start/start-stack.mjs. DATA_DIR is where data is kept, REDIS_PROVIDER where Redis comes from.
+ * start/start-stack.mjs. DATA_DIR is where data is kept, REDIS_PROVIDER where Redis comes from, POSTGRES_PROVIDER
+ * where PostgreSQL does.
  */
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -26,14 +28,16 @@ import { startStack } from './start/start-stack.mjs';
 const OPTIONS = /** @type {const} */ ({
   demo: { type: 'boolean' },
   keep: { type: 'boolean' },
+  history: { type: 'boolean' },
   watch: { type: 'boolean' },
   help: { type: 'boolean' },
   'skip-setup': { type: 'boolean' },
 });
-const USAGE = `Usage: npm start [-- --demo [--keep]] [--watch] [--skip-setup]
+const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--watch] [--skip-setup]
 
   --demo        also shows the service at work: a receiver, one event of each type, a retry; then it ends
   --keep        with --demo: goes on after that, with its data, and prints a link to the portal
+  --history     also runs a PostgreSQL: what is over moves there, and stays for months (docs/history.md)
   --watch       compiles what is changed, and starts the worker and the API anew with it (npm run dev)
   --skip-setup  takes it as given that everything is installed and compiled
 
@@ -67,8 +71,8 @@ async function run(options) {
     await buildPrograms({ signal });
     await buildPortal({ signal });
   }
-  if (options.demo) await demonstrate(options.keep === true);
-  else await serve(options.watch === true);
+  if (options.demo) await demonstrate(options);
+  else await serve(options);
 }
 
 function readOptions() {
@@ -79,20 +83,20 @@ function readOptions() {
   }
 }
 
-/** @param {boolean} isWatching */
-async function serve(isWatching) {
+/** @param {ReturnType<typeof readOptions>} options */
+async function serve({ watch: isWatching = false, history: hasHistory = false }) {
   const environment = process.env;
   const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
-  const stack = await startStack({ environment, dataFolder, group, signal, isWatching });
+  const stack = await startStack({ environment, dataFolder, group, signal, isWatching, hasHistory });
   printWelcome(stack, await createPortalLink({ ...stack, signal }));
   if (isWatching) watchSources(group);
   await untilStopped();
 }
 
-/** @param {boolean} isKept whether it goes on, with its data, once it was shown */
-async function demonstrate(isKept) {
+/** @param {ReturnType<typeof readOptions>} options `keep`: it goes on, with its data, once it was shown */
+async function demonstrate({ keep: isKept = false, history: hasHistory = false }) {
   const { environment, dataFolder } = await demoSurroundings(group);
-  const stack = await startStack({ environment, dataFolder, group, signal });
+  const stack = await startStack({ environment, dataFolder, group, signal, hasHistory });
   await runDemo({ stack, signal, group, isKept });
   if (!isKept) return;
   const link = await createPortalLink({ ...stack, signal });

@@ -1,8 +1,9 @@
 // @ts-check
 /**
  * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the whole flows of `e2e/flows`.
- * `npm run test:all` (`--all`): runs the other tests of `e2e`, which take longer, and one flow under the Node.js of the
- * images. Both use a Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is
+ * `npm run test:all` (`--all`): runs the other tests of `e2e`, which take longer, one flow under the Node.js of the
+ * images, and some flows with a history. `npm run test:history` (`--history`): runs all that have to find no difference
+ * with a history. All use a Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is
  * `N passed, N failed`.
  *
  * TEST_REDIS_URL names a Redis to use instead, whose databases will be emptied. REDIS_URL is never used.
@@ -21,6 +22,20 @@ import { provideTestRedis } from './test/test-redis.mjs';
 
 // Starts both programs from their build, and publishes and delivers through them.
 const SMOKE = ['--selectProjects', 'flows', '--testPathPatterns', 'e2e/flows/delivery\\.test'];
+
+// What is over is read, exported, sent again and erased there, by HTTP, in the portal and by the command line.
+const HISTORY_FLOWS = [
+  'e2e/flows/(delivery|dead-letters|erasure|filters|redelivery|replays|retries|subscriptions)',
+  'e2e/portal/(deliveries|events-and-replays)',
+  'e2e/packages/cli',
+  'e2e/slow/history',
+];
+const ALL_HISTORY_FLOWS = [
+  'e2e/flows/[^/]+',
+  'e2e/portal/[^/]+',
+  'e2e/packages/(cli|client|python)',
+  'e2e/slow/history',
+];
 
 /** @type {readonly { what: string, command: readonly [string, ...string[]] }[]} */
 const CHECKS = [
@@ -45,8 +60,9 @@ const CHECKS = [
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
-const wished = process.argv.slice(2).filter((argument) => argument !== '--all');
-const isAll = wished.length < process.argv.length - 2;
+const wished = process.argv.slice(2).filter((argument) => argument !== '--all' && argument !== '--history');
+const isAll = process.argv.includes('--all');
+const isHistory = process.argv.includes('--history');
 let counts = { passed: 0, failed: 0, skipped: 0 };
 
 try {
@@ -54,7 +70,7 @@ try {
   counts = addCounts(counts, { failed: await compile() });
   await buildPortal({ signal });
   const redis = await provideTestRedis(group, signal);
-  counts = addCounts(counts, await (isAll ? runOthers(redis) : runDaily(redis)));
+  counts = addCounts(counts, await runWished(redis));
 } catch (error) {
   say('test', describeError(group.failure.aborted ? group.failure.reason : error));
   counts = addCounts(counts, { failed: 1 });
@@ -64,6 +80,12 @@ try {
 
 process.exitCode = counts.failed === 0 ? 0 : 1;
 process.stdout.write(`${formatCounts(counts)}\n`);
+
+/** @param {Record<string, string>} redis */
+async function runWished(redis) {
+  if (isHistory) return await runWithHistory(ALL_HISTORY_FLOWS, redis);
+  return await (isAll ? runOthers(redis) : runDaily(redis));
+}
 
 /**
  * The checks run beside the tests: each of them leaves a core idle now and then.
@@ -77,7 +99,22 @@ async function runDaily(redis) {
 /** @param {Record<string, string>} redis */
 async function runOthers(redis) {
   const tested = await runTests(['slow'], redis);
-  return wished.length > 0 ? tested : addCounts(tested, await smokeUnderImageNode(redis));
+  if (wished.length > 0) return tested;
+  const smoked = addCounts(tested, await smokeUnderImageNode(redis));
+  return addCounts(smoked, await runWithHistory(HISTORY_FLOWS, redis));
+}
+
+/**
+ * The same tests once more, with a history that everything moves to at once.
+ * @param {readonly string[]} files
+ * @param {Record<string, string>} redis
+ * @returns {Promise<Partial<import('./test/run-jest.mjs').Counts>>}
+ */
+async function runWithHistory(files, redis) {
+  say('test', 'running flows with a history (jest)');
+  const pattern = `(${files.join('|')})\\.test\\.ts$`;
+  const selection = ['--selectProjects', 'flows', 'slow', '--testPathPatterns', pattern];
+  return await runJest([...wished, ...selection], { ...redis, TEST_HISTORY: '1' });
 }
 
 /**

@@ -25,7 +25,7 @@ const suites = {
 };
 
 // Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale'];
+const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale', 'history'];
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {
@@ -96,6 +96,9 @@ function numbersOf(list: string): readonly number[] {
     throw new Error(`"${list}" is no list of whole numbers.`);
   return numbers;
 }
+
+// What it has started ends with it: see those that listen for its exit.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

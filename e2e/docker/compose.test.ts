@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -30,6 +31,16 @@ const composeSchema = z.object({
       image: z.string(),
       volumes: z.array(z.string()),
       healthcheck: z.object({ test: z.array(z.string()) }),
+    }),
+    postgres: z.object({
+      profiles: z.tuple([z.literal('history')]),
+      image: z.string(),
+      environment: z.record(z.string(), z.string()),
+      volumes: z.array(z.string()),
+      stop_grace_period: z.literal('60s'),
+      healthcheck: z.object({ test: z.array(z.string()) }),
+      // It is reached by the others alone.
+      ports: z.never().optional(),
     }),
     prometheus: z.object({ image: z.string(), volumes: z.array(z.string()) }),
     grafana: z.object({
@@ -87,12 +98,61 @@ describe('compose.yaml', () => {
   });
 
   it('mounts only files that exist and volumes that it declares', () => {
-    const mounts = [services.redis, services.prometheus, services.grafana].flatMap((each) => each.volumes);
+    const mounts = [services.redis, services.postgres, services.prometheus, services.grafana].flatMap(
+      (each) => each.volumes,
+    );
     const sources = mounts.map((mount) => mount.split(':')[0] ?? '');
     const files = sources.filter((source) => source.startsWith('./'));
     expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
     expect(sources.filter((source) => !files.includes(source))).toEqual(Object.keys(volumes));
   });
+});
+
+describe('compose.yaml: the profile history', () => {
+  const { environment } = services.postgres;
+
+  it('is of PostgreSQL alone', () => {
+    const withProfiles = Object.entries(services).filter(([, service]) => 'profiles' in service);
+    expect(withProfiles.map(([name]) => name)).toEqual(['postgres']);
+  });
+
+  it.each(processes)('has the $name find its PostgreSQL, once there is a password', ({ service }) => {
+    const url = new URL(historyUrlOf(service, { POSTGRES_PASSWORD: 's3cret' }));
+    expect(readWorkerConfig({ ...BARE, HISTORY_DATABASE_URL: url.href }).HISTORY_DATABASE_URL).toBe(url.href);
+    expect([url.username, url.password, url.host, url.pathname]).toEqual([
+      environment['POSTGRES_USER'],
+      interpolated(environment['POSTGRES_PASSWORD'], { POSTGRES_PASSWORD: 's3cret' }),
+      'postgres:5432',
+      `/${environment['POSTGRES_DB']}`,
+    ]);
+  });
+
+  it.each(processes)(
+    'leaves the $name without a history where nothing is set, or with one of yours',
+    ({ service }) => {
+      const none = historyUrlOf(service, {});
+      expect(readWorkerConfig({ ...BARE, HISTORY_DATABASE_URL: none }).HISTORY_DATABASE_URL).toBeUndefined();
+      const yours = { HISTORY_DATABASE_URL: 'postgresql://db/yours', POSTGRES_PASSWORD: 's3cret' };
+      expect(historyUrlOf(service, yours)).toBe('postgresql://db/yours');
+    },
+  );
+
+  it('asks PostgreSQL over TCP whether it is healthy, as the user that there is', () => {
+    const { test } = services.postgres.healthcheck;
+    expect(test).toContain('--host=127.0.0.1');
+    expect(test).toContain(`--username=${environment['POSTGRES_USER']}`);
+  });
+
+  type Variables = Readonly<Record<string, string>>;
+
+  function historyUrlOf(service: z.infer<typeof processSchema>, variables: Variables): string {
+    return interpolated(service.environment['HISTORY_DATABASE_URL'] ?? '', variables);
+  }
+
+  // These forms mean the same in a shell.
+  function interpolated(text: string | undefined, variables: Variables): string {
+    return execFileSync('sh', ['-c', `printf %s "${text}"`], { env: variables, encoding: 'utf8' });
+  }
 });
 
 // Of the API and of the worker, which are built.
@@ -102,7 +162,9 @@ describe('images that others make', () => {
   const ownStages = stages.map(({ name }) => name);
   const bases = stages.map(({ from }) => from).filter((from) => !ownStages.includes(from));
 
-  const others = [services.redis, services.prometheus, services.grafana].map(({ image }) => image);
+  const others = [services.redis, services.postgres, services.prometheus, services.grafana].map(
+    ({ image }) => image,
+  );
 
   it('are all looked at', () => {
     const named = readFileSync(join(DOCKER, 'compose.yaml'), 'utf8').match(/^\s+image: \S+/gm);
@@ -111,7 +173,12 @@ describe('images that others make', () => {
 
   // A tag can be moved to other bytes; the digest of an index is good for all platforms.
   it.each([...bases, ...others])('%s is one exact version, by its digest', (image) => {
-    expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+(-[\w.-]+)?@sha256:[0-9a-f]{64}$/);
+    // PostgreSQL's versions have two numbers.
+    const version = image.startsWith('postgres:')
+      ? /^postgres:\d+\.\d+(-[\w.-]+)?@/
+      : /:v?\d+\.\d+\.\d+(-[\w.-]+)?@/;
+    expect(image).toMatch(version);
+    expect(image).toMatch(/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
   });
 
   it('run on a Node.js that package.json says is supported', () => {

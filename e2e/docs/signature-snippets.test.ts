@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +15,8 @@ interface Runtime {
   readonly checker: string;
   readonly otherFiles?: Readonly<Record<string, string>>;
   readonly commands: readonly (readonly [string, ...string[]])[];
+  /** What it needs to verify by public keys, if its standard library can't: prints a version where it is there. */
+  readonly keyProbe?: readonly [string, ...string[]];
 }
 
 const RUNTIMES: readonly Runtime[] = [
@@ -29,6 +32,7 @@ const RUNTIMES: readonly Runtime[] = [
     probe: ['python3', '--version'],
     snippet: 'snippet.py',
     checker: 'check.py',
+    keyProbe: ['python3', '-c', 'import cryptography'],
     commands: [['python3', 'check.py']],
   },
   {
@@ -75,13 +79,18 @@ const HOUR = 3600;
 interface Case {
   readonly what: string;
   readonly isGenuine: boolean;
-  readonly scheme: 'body' | 'message';
+  readonly scheme: 'body' | 'message' | 'key';
   readonly body: string;
   /** In the order of the function's parameters; `undefined` is missing. */
   readonly headers: readonly (string | undefined)[];
 }
 
-const cases: readonly Case[] = [
+const { privateKey } = generateKeyPairSync('ed25519');
+const { privateKey: otherKey } = generateKeyPairSync('ed25519');
+const PUBLIC_KEY = publicKeyOf(privateKey);
+const bySecret = signMessage([SECRET], { id: ID, timestamp: NOW, body: BODY });
+
+const allCases: readonly Case[] = [
   ofBody('its signature', true, signBody(SECRET, BODY)),
   ofBody('a signature by another secret', false, signBody(OTHER_SECRET, BODY)),
   ofBody('a signature over another body', false, signBody(SECRET, `${BODY} `)),
@@ -104,6 +113,26 @@ const cases: readonly Case[] = [
   ofMessage('a shorter signature', false, { change: (signature) => signature.slice(0, -1) }),
   ofMessage('a longer signature', false, { change: (signature) => `${signature}=` }),
   ofMessage('letters beyond ASCII', false, { change: () => `v1,${'ü'.repeat(43)}=` }),
+  ofKey('its signature', true, {}),
+  ofKey('its signature after one by the secret', true, { change: (own) => `${bySecret} ${own}` }),
+  ofKey('its signature after one by another key', true, { change: (own) => `${byKey(otherKey)} ${own}` }),
+  ofKey('a signature by another key', false, { key: otherKey }),
+  ofKey('a good signature by the secret alone', false, { change: () => bySecret }),
+  ofKey('the signature under the name of the other scheme', false, {
+    change: (own) => own.replace('v1a,', 'v1,'),
+  }),
+  ofKey('a signature over another body', false, { signedBody: `${BODY} ` }),
+  ofKey('a signature over another id', false, { signedId: 'evt_other' }),
+  ofKey('an old request', false, { timestamp: NOW - HOUR }),
+  ofKey('a request from the future', false, { timestamp: NOW + HOUR }),
+  ofKey('another time than was signed', false, { sentTimestamp: String(NOW - 1) }),
+  ofKey('a time that is none', false, { sentTimestamp: 'yesterday' }),
+  ofKey('no id', false, { missing: 0 }),
+  ofKey('no time', false, { missing: 1 }),
+  ofKey('no signature', false, { missing: 2 }),
+  ofKey('a shorter signature', false, { change: (own) => own.slice(0, 40) }),
+  ofKey('an empty signature', false, { change: () => 'v1a,' }),
+  ofKey('letters beyond ASCII', false, { change: () => `v1a,${'ü'.repeat(86)}==` }),
 ];
 
 describe("the signature page's snippet", () => {
@@ -126,15 +155,22 @@ function isInstalled({ probe: [command, ...options] }: Runtime): boolean {
 }
 
 async function expectRightVerdicts(runtime: Runtime): Promise<void> {
-  const verdicts = await judge(runtime);
+  const cases = casesFor(runtime);
+  const verdicts = await judge(runtime, cases);
   expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
 }
 
-async function judge(runtime: Runtime): Promise<unknown[]> {
+function casesFor({ language, keyProbe }: Runtime): readonly Case[] {
+  if (!keyProbe || spawnSync(keyProbe[0], keyProbe.slice(1)).status === 0) return allCases;
+  console.warn(`SKIPPED: public keys in ${language}, because "${keyProbe.join(' ')}" does not work here.`);
+  return allCases.filter(({ scheme }) => scheme !== 'key');
+}
+
+async function judge(runtime: Runtime, cases: readonly Case[]): Promise<unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-snippet-'));
   try {
     await writeFiles(folder, runtime);
-    const lines = runCommands(folder, runtime).trim().split('\n');
+    const lines = runCommands(folder, runtime, cases).trim().split('\n');
     expect(lines).toHaveLength(cases.length);
     return cases.map(({ scheme, what }, index) => [scheme, what, lines[index] === 'true']);
   } finally {
@@ -153,20 +189,25 @@ async function writeFiles(folder: string, { language, snippet, checker, otherFil
 }
 
 /** @returns the standard output of the last one. */
-function runCommands(folder: string, { commands }: Runtime): string {
+function runCommands(folder: string, { commands }: Runtime, cases: readonly Case[]): string {
   let output = '';
   for (const [command, ...options] of commands) {
-    const result = spawnSync(command, options, { cwd: folder, input: requests(), encoding: 'utf8' });
+    const result = spawnSync(command, options, { cwd: folder, input: requests(cases), encoding: 'utf8' });
     if (result.status !== 0) throw new Error(`${command} ended with ${result.status}: ${result.stderr}`);
     output = result.stdout;
   }
   return output;
 }
 
-function requests(): string {
+function requests(cases: readonly Case[]): string {
   return cases
     .map(({ scheme, body, headers }) => {
-      const cells = [scheme, SECRET, Buffer.from(body).toString('base64'), ...headers];
+      const cells = [
+        scheme,
+        scheme === 'key' ? PUBLIC_KEY : SECRET,
+        Buffer.from(body).toString('base64'),
+        ...headers,
+      ];
       return `${cells.map((cell) => cell ?? '-').join('\t')}\n`;
     })
     .join('');
@@ -194,4 +235,24 @@ function ofMessage(what: string, isGenuine: boolean, fault: MessageFault): Case 
     index === missing ? undefined : value,
   );
   return { what, isGenuine, scheme: 'message', body: BODY, headers };
+}
+
+interface KeyFault extends Omit<MessageFault, 'secrets'> {
+  readonly key?: KeyObject;
+}
+
+function ofKey(what: string, isGenuine: boolean, fault: KeyFault): Case {
+  const { key = privateKey, change = (signature: string) => signature, ...others } = fault;
+  const { signedBody = BODY, signedId = ID, timestamp = NOW } = fault;
+  const own = byKey(key, `${signedId}.${timestamp}.${signedBody}`);
+  return { ...ofMessage(what, isGenuine, { ...others, change: () => change(own) }), scheme: 'key' };
+}
+
+function byKey(key: KeyObject, message = `${ID}.${NOW}.${BODY}`): string {
+  return `v1a,${sign(null, Buffer.from(message), key).toString('base64')}`;
+}
+
+function publicKeyOf(key: KeyObject): string {
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  return `whpk_${Buffer.from(x, 'base64url').toString('base64')}`;
 }

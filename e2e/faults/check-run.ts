@@ -7,6 +7,7 @@ import { findDuplicates } from './checks/find-duplicates';
 import { findLost, type OwedDelivery } from './checks/find-lost';
 import { findTwoJobs } from './checks/find-two-jobs';
 import { type Finding, toFindings } from './checks/finding';
+import { checkResends } from './checks/resends';
 import { tallyFaults } from './checks/tally-faults';
 import type { EndpointSpec } from './endpoints';
 import { type Ledger, pairOf, type ReceivedRequest } from './ledger';
@@ -52,6 +53,7 @@ export function checkRun(run: FinishedRun): RunResult {
       twoJobs.map(({ pair, sign, requests }) => `${pair}, ${sign}: ${describeRequests(requests, ledger)}`),
     ),
     ...checkContent(ledger, specs),
+    ...(redisMayLose === undefined ? checkResends(ledger) : []),
     ...specs.flatMap((spec) => checkLimits(ledger, spec, run.mostWorkers)),
     ...(redisMayLose === undefined ? checkRecord(ledger) : []),
     // What Redis went back on may leave a job delayed to its bound, which a run does not wait for: it counts as lost.

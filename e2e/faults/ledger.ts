@@ -6,6 +6,8 @@ export interface PublishedEvent {
   readonly type: string;
   /** Which of a run's sequences it belongs to, where the next one was sent after this one's acknowledgement. */
   readonly isSequential: boolean;
+  /** Just before it was sent for the first time. */
+  readonly madeAt: number;
 }
 
 /** One whose 2xx was seen, as read back from the file on disk. */
@@ -44,6 +46,15 @@ export interface InjectedFault {
   readonly isFurtherStrike?: boolean;
 }
 
+/** A delivery that was asked to be sent once more. */
+export interface Resend {
+  readonly eventId: string;
+  readonly endpoint: string;
+  readonly askedAt: number;
+  /** Whether that was answered with 2xx. If not, it may happen or not. */
+  readonly isAcknowledged: boolean;
+}
+
 /** A delivery as the API lists it. */
 export interface RecordedDelivery {
   readonly endpoint: string;
@@ -57,6 +68,7 @@ export interface Ledger {
   readonly acknowledged: ReadonlyMap<string, AcknowledgedEvent>;
   readonly requests: readonly ReceivedRequest[];
   readonly validationErrors: readonly InjectedFault[];
+  readonly resends: readonly Resend[];
   readonly recorded: readonly RecordedDelivery[];
 }
 

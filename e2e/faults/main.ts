@@ -11,11 +11,10 @@ import { printRows } from './print-rows';
 import { Random } from './random';
 import { REPOSITORY } from './repository';
 import type { RunResult } from './run-result';
-import type { RunSetting } from './run-service';
 import { measurements, scenarios } from './scenarios/scenarios';
 import { parseSchedule } from './schedule';
 import { MOST_SOAK_MINUTES, soak, USUAL_SOAK_MINUTES } from './soak';
-import { names, runFull, runOneKind, runQuick, runSchedule, runShort } from './suite';
+import { names, runFull, runOneKind, runQuick, runSchedule, runShort, type SuiteSetting } from './suite';
 import { summarize, totalOf } from './summarize';
 
 async function main(): Promise<void> {
@@ -26,6 +25,8 @@ async function main(): Promise<void> {
       json: { type: 'string' },
       ledgers: { type: 'string' },
       schedule: { type: 'string' },
+      kinds: { type: 'string' },
+      history: { type: 'string' },
       minutes: { type: 'string' },
       build: { type: 'string', default: REPOSITORY },
       help: { type: 'boolean', default: false },
@@ -37,11 +38,25 @@ async function main(): Promise<void> {
   const count = values.runs === undefined ? undefined : toNumber('--runs', values.runs);
   process.stderr.write(`seed ${seed}\n`);
   const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
-  const setting = { build: resolve(values.build), random: new Random(seed), keep, signal: onStopSignal() };
+  const historyMoveAfterMs = values.history === undefined ? undefined : toNumber('--history', values.history);
+  const isWanted = values.kinds === undefined ? () => true : toFilter(values.kinds);
+  const setting = {
+    historyMoveAfterMs,
+    isWanted,
+    minutes: values.minutes === undefined ? undefined : toNumber('--minutes', values.minutes),
+    build: resolve(values.build),
+    random: new Random(seed),
+    keep,
+    signal: onStopSignal(),
+  };
   const results: RunResult[] = [];
-  const minutes = values.minutes === undefined ? USUAL_SOAK_MINUTES : toNumber('--minutes', values.minutes);
   const runs = positionals.includes('soak')
-    ? soak({ ...setting, seed, say, minutes: Math.min(minutes, MOST_SOAK_MINUTES) })
+    ? soak({
+        ...setting,
+        seed,
+        say,
+        minutes: Math.min(setting.minutes ?? USUAL_SOAK_MINUTES, MOST_SOAK_MINUTES),
+      })
     : values.schedule === undefined
       ? runWished(positionals, setting, count)
       : runGiven(values.schedule, setting);
@@ -57,18 +72,18 @@ async function main(): Promise<void> {
 
 async function* runWished(
   wished: readonly string[],
-  setting: RunSetting,
+  setting: SuiteSetting,
   count: number | undefined,
 ): AsyncGenerator<RunResult> {
   for (const name of wished.length === 0 ? ['full'] : wished) {
-    if (name === 'full') yield* runFull(setting);
+    if (name === 'full') yield* runFull(setting, count);
     else if (name === 'quick') yield* runQuick(setting);
     else if (name === 'short') yield* runShort(setting);
     else yield* runOneKind(name, setting, count);
   }
 }
 
-async function* runGiven(schedule: string, setting: RunSetting): AsyncGenerator<RunResult> {
+async function* runGiven(schedule: string, setting: SuiteSetting): AsyncGenerator<RunResult> {
   yield await runSchedule(parseSchedule(schedule), { ...setting, fault: 'schedule' });
 }
 
@@ -124,9 +139,17 @@ function toNumber(option: string, value: string): number {
   return number;
 }
 
+/** Of names with commas between them, in which `*` stands for anything. */
+function toFilter(text: string): (name: string) => boolean {
+  const patterns = text.split(',').map((part) => new RegExp(`^${part.trim().replaceAll('*', '.*')}$`));
+  const isWanted = (name: string) => patterns.some((pattern) => pattern.test(name));
+  if (!names.some(isWanted)) throw new Error(`No fault is called like ${text}.`);
+  return isWanted;
+}
+
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--json FILE] [--build DIR] [--ledgers DIR]',
+    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--kinds NAME*,…] [--history MS] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     ...[...scenarios, ...measurements].map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),

@@ -8,6 +8,8 @@ import type { QueueProducer } from './queue-producer';
 import type { Random } from './random';
 
 const TICK_MS = 20;
+/** What `start` starts. */
+const SEQUENCES = 4;
 const BATCH_SIZE = 5;
 // Half as much again as the tightest rate limit lets through in a second.
 const SPARSE_VOLLEY = 30;
@@ -54,6 +56,7 @@ export class Publisher {
   readonly #underWay = new Set<Promise<void>>();
   #failure: unknown;
   #isStopping = false;
+  #isPaused = false;
   #count = 0;
   #turn = 0;
   #volumeAcknowledged = 0;
@@ -95,6 +98,16 @@ export class Publisher {
     await this.publishUntilAcknowledged(event);
   }
 
+  /** Starts no more events for now. Resolves when those under way are acknowledged, or were repeated for long enough. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    while (this.#underWay.size > SEQUENCES) await wait(TICK_MS);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+  }
+
   /** Starts no more events; resolves when those under way are acknowledged, or were repeated for long enough. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -112,7 +125,7 @@ export class Publisher {
     let sent = 0;
     while (!this.#isStopping) {
       const due = Math.floor(((Date.now() - startedAt) * perSecond) / 1_000 / volley) * volley;
-      while (sent < due) sent += isEnough() ? due - sent : this.#publishNext(type);
+      while (sent < due) sent += this.#isPaused || isEnough() ? due - sent : this.#publishNext(type);
       await wait(TICK_MS);
     }
   }
@@ -143,7 +156,12 @@ export class Publisher {
   }
 
   async #publishInSequence(perSecond: number): Promise<void> {
+    if (perSecond <= 0) return;
     while (!this.#isStopping) {
+      if (this.#isPaused) {
+        await wait(TICK_MS);
+        continue;
+      }
       const [event] = this.#build(SEQUENTIAL_TYPE, 1, true, { isSequential: true });
       if (event === undefined) return;
       const startedAt = Date.now();
@@ -162,7 +180,8 @@ export class Publisher {
       this.#count += 1;
       // Of one length, so that markers sort as they were made.
       const event = buildEvent(type, `m${String(this.#count).padStart(7, '0')}`, { isOwnId });
-      this.published.set(event.marker, { marker: event.marker, type, isSequential });
+      const { marker } = event;
+      this.published.set(marker, { marker, type, isSequential, madeAt: Date.now() });
       return event;
     });
   }

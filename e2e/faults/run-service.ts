@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { AcknowledgedFile } from './acknowledged-file';
 import { checkRun } from './check-run';
+import { checkWholeRecord } from './checks/check-whole-record';
 import { findOwed } from './checks/find-lost';
-import type { Finding } from './checks/finding';
+import { type Finding, toFindings } from './checks/finding';
 import { drain } from './drain';
 import { type EndpointSpec, VOLUME_ENDPOINT } from './endpoints';
 import type { Scene } from './fault-scene';
-import type { InjectedFault, Ledger, RecordedDelivery } from './ledger';
+import { checkMoved, retryRefused, untilMoved } from './history/check-history';
+import { HistoryDatabase } from './history/history-database';
+import type { InjectedFault, Ledger, RecordedDelivery, Resend } from './ledger';
 import { findOpenBreakers } from './open-breakers';
 import type { Progress } from './progress';
 import { Publisher, type Rates } from './publisher';
@@ -37,6 +40,10 @@ export interface RunSetting {
   readonly random: Random;
   /** Is shown everything that a run's checks are made from. */
   readonly keep: (ledger: Ledger) => Promise<void>;
+  /** HISTORY_MOVE_AFTER. Undefined: there is no history but in Redis, unless a fault needs one. */
+  readonly historyMoveAfterMs?: number | undefined;
+  /** How long a measurement of a time takes it to be, instead of its usual length. */
+  readonly minutes?: number | undefined;
   /** Ends a run before its time, leaving nothing behind. */
   readonly signal: AbortSignal;
 }
@@ -62,8 +69,10 @@ export interface RunOptions extends RunSetting {
 export async function runService(options: RunOptions): Promise<RunResult> {
   options.progress.show('starting');
   const redis = await (options.startRedis ?? startSingleRedis)();
-  const { build, environment = {} } = options;
-  const service = await Service.start({ build, redis, environment });
+  const { build, environment = {}, historyMoveAfterMs: moveAfterMs } = options;
+  const history =
+    moveAfterMs === undefined ? undefined : { database: await HistoryDatabase.start(), moveAfterMs };
+  const service = await Service.start({ build, redis, history, environment });
   const receivers = await Receivers.start();
   const producer = new QueueProducer(redis);
   const observer = new QueueObserver(redis);
@@ -102,7 +111,9 @@ async function actAndCheck(
     random,
     countVolumeArrived: () => receivers.countAccepted(VOLUME_ENDPOINT),
   });
-  const checks: (() => Promise<readonly Finding[]>)[] = [];
+  const checks: Check[] = [];
+  const lastChecks: Check[] = [];
+  const resends: Resend[] = [];
   const register = async (spec: EndpointSpec) => {
     const one = await registerEndpoint(service.client, receivers, spec);
     specs.push(spec);
@@ -113,8 +124,12 @@ async function actAndCheck(
     service,
     receivers,
     publisher,
+    specs,
+    registered,
+    resends,
     register,
     checkLater: (check) => checks.push(check),
+    checkWhenMoved: (check) => lastChecks.push(check),
   });
   progress.show('waiting for acknowledgements');
   await publisher.stop();
@@ -132,13 +147,53 @@ async function actAndCheck(
   });
   const read = async () => await readAll(service, registered);
   const recorded = redisMayLose === undefined ? await readEnded(read, patience.silentForMs) : await read();
+  if (service.hasHistory) {
+    await untilMoved(service, patience.stuckAfterMs, progress);
+    findings.push(...(await retryRefused(service)));
+    await untilMoved(service, patience.stuckAfterMs, progress);
+    findings.push(...(await checkMoved(service)));
+    progress.show('reading what has moved');
+    findings.push(...compareRecords(recorded, await read()));
+  }
+  for (const check of lastChecks) findings.push(...(await check()));
+  findings.push(
+    ...toFindings(
+      'a process ended by itself',
+      [...service.apis, ...service.workers].flatMap(({ ownEnds }) => ownEnds),
+    ),
+  );
+  if (redisMayLose === undefined) {
+    findings.push(...(await checkWholeRecord(service.client, registered, recorded)));
+  }
   const { published } = publisher;
   const { requests } = receivers;
-  const ledger: Ledger = { published, acknowledged, requests, validationErrors, recorded };
+  const ledger: Ledger = { published, acknowledged, requests, validationErrors, resends, recorded };
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;
   return checkRun({ fault, startedAt, ledger, specs, depths, mostWorkers, redisMayLose, findings });
+}
+
+type Check = () => Promise<readonly Finding[]>;
+
+/** What was read while some of it moved, and when all of it had. */
+function compareRecords(
+  before: readonly RecordedDelivery[],
+  after: readonly RecordedDelivery[],
+): readonly Finding[] {
+  const describe = ({ eventId, endpoint, status, attemptCount }: RecordedDelivery) =>
+    `${eventId} at ${endpoint}: ${status} after ${attemptCount} attempts`;
+  const [old, now] = [new Set(before.map(describe)), new Set(after.map(describe))];
+  return toFindings('listed otherwise once it had moved', [
+    ...before
+      .map(describe)
+      .filter((text) => !now.has(text))
+      .map((text) => `before: ${text}`),
+    ...after
+      .map(describe)
+      .filter((text) => !old.has(text))
+      .map((text) => `after: ${text}`),
+  ]);
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {

@@ -9,6 +9,7 @@ import { TAMPERING_FILE, type Tampering } from './tampering';
 
 // A bound, so that a process that can't start ends the run.
 const READY_WITHIN_MS = 60_000;
+const MOST_OWN_ENDS = 10;
 const FAULTY_RUNTIME = join(__dirname, 'faulty-runtime.js');
 
 export interface ServiceProcessOptions {
@@ -19,6 +20,8 @@ export interface ServiceProcessOptions {
   readonly url: string;
   /** Between it and Redis, where there is one. */
   readonly proxy: FaultyProxy | undefined;
+  /** Between it and PostgreSQL, where there is a history. */
+  readonly historyProxy: FaultyProxy | undefined;
   /** Where its log is. */
   readonly folder: string;
 }
@@ -26,6 +29,8 @@ export interface ServiceProcessOptions {
 /** An API or a worker that is killed, stopped and started again under the same name and address. */
 export class ServiceProcess {
   #child: ChildProcess | undefined;
+  /** What the end of its log was each time that it ended without being told to. It was started anew then. */
+  readonly ownEnds: string[] = [];
 
   constructor(private readonly options: ServiceProcessOptions) {}
 
@@ -41,6 +46,12 @@ export class ServiceProcess {
   get proxy(): FaultyProxy {
     if (!this.options.proxy) throw new Error(`There is no proxy between ${this.name} and Redis.`);
     return this.options.proxy;
+  }
+
+  /** @throws where there is no history. */
+  get historyProxy(): FaultyProxy {
+    if (!this.options.historyProxy) throw new Error(`${this.name} has no history.`);
+    return this.options.historyProxy;
   }
 
   /** Undefined while it does not run. */
@@ -59,6 +70,7 @@ export class ServiceProcess {
     });
     closeSync(log);
     const child = this.#child;
+    child.once('exit', () => void this.#startAgain(child, logFile));
     const giveUpAt = Date.now() + READY_WITHIN_MS;
     await until(async () => {
       if (hasEnded(child)) throw new Error(`${this.name} ended at its start: ${await readEnd(logFile)}`);
@@ -70,9 +82,17 @@ export class ServiceProcess {
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const child = this.#child;
     if (!child || hasEnded(child)) return;
+    this.#child = undefined;
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;
+  }
+
+  // As whatever looks after processes does.
+  async #startAgain(child: ChildProcess, logFile: string): Promise<void> {
+    if (child !== this.#child) return;
+    this.ownEnds.push(`${this.name}: ${await readEnd(logFile)}`);
+    if (this.ownEnds.length <= MOST_OWN_ENDS) await this.start().catch(() => {});
   }
 
   freeze(): void {
@@ -91,6 +111,7 @@ export class ServiceProcess {
 
   async close(): Promise<void> {
     await this.options.proxy?.close();
+    await this.options.historyProxy?.close();
   }
 
   #file(extension: string): string {

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
@@ -8,6 +10,7 @@ import { Queue } from 'bullmq';
 import { ApiClient } from '../support/api-client';
 import type { RedisServer } from '../support/redis-server';
 import { FaultyProxy } from './faulty-proxy';
+import type { HistoryDatabase } from './history/history-database';
 import type { Target } from './publish-over-http';
 import type { RedisDeployment } from './redis/redis-deployment';
 import { ServiceProcess } from './service-process';
@@ -18,11 +21,19 @@ const RETRY_SCHEDULE = ['200ms', '500ms', '1s', '1s', ...Array<string>(150).fill
 // More than any run publishes: a list that was cut would look like a loss.
 const RETENTION_COUNT = '1000000';
 
+export interface ServiceHistory {
+  readonly database: HistoryDatabase;
+  /** HISTORY_MOVE_AFTER. */
+  readonly moveAfterMs: number;
+}
+
 export interface ServiceOptions {
   /** The root of a built checkout whose programs are run. */
   readonly build: string;
   /** Ends with the service. */
   readonly redis: RedisDeployment;
+  /** Ends with the service. Absent: all of the history is in Redis. */
+  readonly history?: ServiceHistory | undefined;
   /** For all processes, on top of what every run needs. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -74,6 +85,22 @@ export class Service {
     return new ApiClient(this.apis[0]?.url ?? '', this.apiKey);
   }
 
+  get hasHistory(): boolean {
+    return this.options.history !== undefined;
+  }
+
+  /** How long after its end a delivery moves. */
+  get historyMoveAfterMs(): number {
+    return this.options.history?.moveAfterMs ?? 0;
+  }
+
+  /** @throws where there is none. */
+  get history(): HistoryDatabase {
+    const { history } = this.options;
+    if (!history) throw new Error('There is no history in this run.');
+    return history.database;
+  }
+
   /** The APIs as a publisher sees them. */
   get targets(): readonly Target[] {
     return this.apis.map(({ url }) => ({ url, apiKey: this.apiKey }));
@@ -103,6 +130,21 @@ export class Service {
     connection.disconnect();
   }
 
+  /** Runs a command of `hookferry-admin`, past all proxies. */
+  async administer(words: readonly string[]): Promise<void> {
+    const { build, redis } = this.options;
+    const env = { PATH: process.env.PATH ?? '', REDIS_URL: redis.url };
+    await promisify(execFile)(process.execPath, [join(build, 'apps/admin/dist/main.js'), ...words], { env });
+  }
+
+  /** The text at a key of Redis. */
+  readonly readStored = async (key: string): Promise<string | null> => {
+    const connection = this.deployment.connect({ maxRetriesPerRequest: null });
+    const text = await connection.get(key);
+    connection.disconnect();
+    return text;
+  };
+
   async findKeys(pattern: string): Promise<readonly string[]> {
     const connection = this.deployment.connect({ maxRetriesPerRequest: null });
     const keys = await connection.keys(pattern);
@@ -116,19 +158,27 @@ export class Service {
     await Promise.all(parts.map((part) => part.end('SIGKILL')));
     await Promise.all(parts.map((part) => part.close()));
     await this.options.redis.remove();
+    await this.options.history?.database.remove();
     await rm(this.folder, { recursive: true, force: true });
   }
 
   async #prepare(kind: 'api' | 'worker', name: string): Promise<ServiceProcess> {
-    const { build, redis, environment } = this.options;
+    const { build, redis, history, environment } = this.options;
     const proxy = redis.server && (await FaultyProxy.start(redis.server.port));
+    const historyProxy = history && (await FaultyProxy.start(history.database.port));
+    const redisUrl = proxy ? `redis://127.0.0.1:${proxy.port}` : redis.url;
     const port = await findClosedPort();
     return new ServiceProcess({
       name,
       script: join(build, `apps/${kind}/dist/main.js`),
-      environment: { ...settingsOf(kind, port, proxy?.url ?? redis.url, this.apiKey), ...environment },
+      environment: {
+        ...settingsOf(kind, port, redisUrl, this.apiKey),
+        ...(history && historyProxy ? historySettingsOf(kind, history, historyProxy.port) : {}),
+        ...environment,
+      },
       url: `http://127.0.0.1:${port}`,
       proxy,
+      historyProxy,
       folder: this.folder,
     });
   }
@@ -151,4 +201,15 @@ function settingsOf(kind: 'api' | 'worker', port: number, redisUrl: string, apiK
       ? { BOOTSTRAP_API_KEY: apiKey, RATE_LIMIT: 'off', MAX_WEBHOOKS: '20000', DRAIN_DELAY: '0s' }
       : { RETRY_SCHEDULE: RETRY_SCHEDULE }),
   };
+}
+
+function historySettingsOf(
+  kind: 'api' | 'worker',
+  { database, moveAfterMs }: ServiceHistory,
+  port: number,
+): Readonly<Record<string, string>> {
+  const HISTORY_DATABASE_URL = database.urlAt(port);
+  return kind === 'api'
+    ? { HISTORY_DATABASE_URL }
+    : { HISTORY_DATABASE_URL, HISTORY_MOVE_AFTER: `${moveAfterMs}ms` };
 }

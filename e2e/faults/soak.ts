@@ -1,10 +1,9 @@
 import { faultKinds } from './fault-kinds';
 import { Random } from './random';
 import type { RunResult } from './run-result';
-import type { RunSetting } from './run-service';
 import { formatSchedule, planSteps, possibleKinds, type Schedule } from './schedule';
 import { shrink } from './shrink';
-import { runSchedule } from './suite';
+import { moveAfterOf, runSchedule, type SuiteSetting } from './suite';
 
 export const USUAL_SOAK_MINUTES = 5;
 export const MOST_SOAK_MINUTES = 24 * 60;
@@ -12,7 +11,7 @@ const FAULTS_A_SCHEDULE = 6;
 // Each try is a life of the service, with all the patience it takes.
 const MOST_TRIES = 12;
 
-export interface SoakOptions extends RunSetting {
+export interface SoakOptions extends SuiteSetting {
   readonly minutes: number;
   /** Of the first schedule; each one after it has the next number. */
   readonly seed: number;
@@ -23,21 +22,31 @@ export interface SoakOptions extends RunSetting {
 export async function* soak({ minutes, seed, say, ...setting }: SoakOptions): AsyncGenerator<RunResult> {
   const until = Date.now() + minutes * 60_000;
   const kinds = await possibleKinds(
-    faultKinds.filter(({ isLong }) => !isLong),
+    faultKinds.filter(({ name, isLong }) => !isLong && setting.isWanted(name)),
     say,
   );
+  const ordinary = kinds.filter(({ needsHistory }) => needsHistory !== true);
   for (let number = seed; Date.now() < until; number += 1) {
     const random = new Random(number);
-    const picked = Array.from({ length: FAULTS_A_SCHEDULE }, () => random.pick(kinds));
+    // Every other one has a history, if there can be one.
+    const isPlain = number % 2 === 0 && ordinary.length > 0;
+    const picked = Array.from({ length: FAULTS_A_SCHEDULE }, () => random.pick(isPlain ? ordinary : kinds));
     const schedule = planSteps(picked, random);
+    const historyMoveAfterMs = moveAfterOf(schedule, { ...setting, random });
     const run = async (part: Schedule) =>
-      await runSchedule(part, { ...setting, random: new Random(number), fault: `soak ${number}` });
+      await runSchedule(part, {
+        ...setting,
+        historyMoveAfterMs,
+        random: new Random(number),
+        fault: `soak ${number}`,
+      });
     const result = await run(schedule);
     yield result;
     if (result.findings.length === 0) continue;
     say(`seed ${number} failed: ${formatSchedule(schedule)}`);
     const shortest = await shortestFailing(schedule, run, say);
-    say(`npm run faults -- --seed ${number} --schedule ${formatSchedule(shortest)}`);
+    const history = historyMoveAfterMs === undefined ? '' : ` --history ${historyMoveAfterMs}`;
+    say(`npm run faults -- --seed ${number}${history} --schedule ${formatSchedule(shortest)}`);
     return;
   }
 }

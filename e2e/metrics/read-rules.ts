@@ -33,6 +33,7 @@ export function alertsOf({ groups }: RulesFile): readonly Alert[] {
 }
 
 const panelSchema = z.object({
+  id: z.number(),
   type: z.string(),
   title: z.string(),
   datasource: z.object({ uid: z.literal('prometheus') }).optional(),
@@ -48,14 +49,16 @@ export interface Panel {
 
 /** Each expression of each panel of each dashboard. */
 export function readPanels(): readonly Panel[] {
+  return readDashboards().flatMap(({ title: dashboard, panels }) =>
+    panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({ name: `${dashboard} › ${title}`, expr })),
+    ),
+  );
+}
+
+export function readDashboards(): readonly z.infer<typeof dashboardSchema>[] {
   const files = readdirSync(DASHBOARDS).map((name) => readFileSync(join(DASHBOARDS, name), 'utf8'));
-  return files
-    .map((text) => dashboardSchema.parse(JSON.parse(text)))
-    .flatMap(({ title: dashboard, panels }) =>
-      panels.flatMap(({ title, targets = [] }) =>
-        targets.map(({ expr }) => ({ name: `${dashboard} › ${title}`, expr })),
-      ),
-    );
+  return files.map((text) => dashboardSchema.parse(JSON.parse(text)));
 }
 
 const SELECTOR = /\b((?:webhooks|nodejs|process)_\w+|webhooks:[\w:]+|up)\b(\{[^}]*\})?/g;

@@ -5,7 +5,7 @@ import { apiMetrics, createPromRegistry, workerMetrics } from '@hookferry/core/t
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { prometheusOrSkip } from './provide-prometheus';
-import { alertsOf, readPanels, readRules, selectorsOf } from './read-rules';
+import { alertsOf, readDashboards, readPanels, readRules, selectorsOf } from './read-rules';
 
 const PROJECT = join(__dirname, '../..');
 const RULE_TESTS = ['alerts.test.yml', 'slow-alerts.test.yml'].map((name) => join(__dirname, name));
@@ -34,6 +34,13 @@ describe('rules and dashboards', () => {
 
   it('ask only for labels that those have, and for values that those can have', () => {
     expect(selectors.filter((selector) => !asksForWhatThereIs(selector))).toEqual([]);
+  });
+
+  it('have panels that each have an id of their own', () => {
+    for (const { panels } of readDashboards()) {
+      const ids = panels.map(({ id }) => id);
+      expect([...new Set(ids)]).toEqual(ids);
+    }
   });
 
   it('show every metric of ours in a dashboard or a rule', () => {

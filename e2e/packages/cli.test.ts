@@ -53,6 +53,11 @@ interface Endpoint {
   readonly secret: string;
 }
 
+interface MetricsLine {
+  readonly group: { readonly webhook_id?: string };
+  readonly attempts: number;
+}
+
 async function createEndpoint(url = receiver.url): Promise<Endpoint> {
   return await json<Endpoint>(['endpoints', 'create', url, '--events', TYPE]);
 }
@@ -132,6 +137,22 @@ describe('as a script runs it', () => {
     expect(await json(['endpoints', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 
+  it('finds events and deliveries by their data', async () => {
+    const { id } = await createEndpoint();
+    const data = '{"keyword":"searched","position":9007199254740993.0,"volume":10}';
+    const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', data, '--to', id]);
+    await publish(1, id);
+    await stack.client.waitForStatus(id, event.id, 'delivered');
+    const exact = '{ "position": 9007199254740993, "keyword": "searched" }';
+    expect(await lines(['events', 'list', '--data', exact])).toMatchObject([{ id: event.id }]);
+    expect(await lines(['events', 'list', '--data', '{"position":9007199254740992}'])).toEqual([]);
+    const file = join(cli.folder, 'searched.json');
+    await writeFile(file, `${exact}\n`);
+    const found = [{ id: `${event.id}.${id}`, status: 'delivered' }];
+    expect(await lines(['deliveries', 'list', '--data', `@${file}`])).toMatchObject(found);
+    expect(await lines(['deliveries', 'list', '--data', exact, '--status', 'held'])).toEqual([]);
+  });
+
   it('publishes the bytes that were written, and shows what became of them', async () => {
     const { id } = await createEndpoint();
     const before = receiver.requests.length;
@@ -155,6 +176,10 @@ describe('as a script runs it', () => {
       id: event.id,
       deliveries: { delivered: 1 },
     });
+    const counted = await lines<MetricsLine>(['metrics', 'deliveries', '--by', 'endpoint', '--since', '2h']);
+    const own = counted.filter(({ group }) => group.webhook_id === id);
+    expect(own.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(2);
+    expect((await succeed(['metrics', 'deliveries'])).stdout).toMatch(/^START +ATTEMPTS +DELIVERED +FAILED/);
     expect(await json(['endpoints', 'test', id])).toMatchObject({ event_id: expect.any(String) });
   });
 
@@ -205,6 +230,12 @@ describe('as a script runs it', () => {
   it('handles keys, accounts, event types and usage', async () => {
     const { id } = await json<{ id: string }>(['accounts', 'create', 'acme', '--name', 'Acme']);
     expect(await json(['accounts', 'update', id, '--weight', '4'])).toMatchObject({ weight: 4 });
+    const mayStore = ['accounts', 'update', id, '--quota-bytes'];
+    expect(await json([...mayStore, '5000'])).toMatchObject({ quota_bytes: 5_000 });
+    expect(await json([...mayStore, 'none'])).not.toHaveProperty('quota_bytes');
+    const kept = ['accounts', 'update', id, '--history-retention'];
+    expect(await json([...kept, '30d'])).toMatchObject({ weight: 4, history_retention: '30d' });
+    expect(await json([...kept, 'none'])).not.toHaveProperty('history_retention');
     const key = await json<{ id: string; key: string }>([
       'keys',
       'create',
@@ -261,6 +292,28 @@ describe('as a script runs it', () => {
     expect(changed).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no_match') });
   });
 
+  it('signs by a key pair, rotates it, and verifies by its public half', async () => {
+    const create = ['endpoints', 'create', receiver.url, '--events', TYPE, '--signing', 'ed25519'];
+    const { id } = await json<Endpoint>(create);
+    const { public_key: publicKey } = await json<{ public_key: string }>(['endpoints', 'show', id]);
+    const [listed] = await lines<{ public_key: string; status: string }>(['signing-keys', 'list']);
+    expect(listed).toMatchObject({ public_key: publicKey, status: 'signing' });
+    const before = receiver.requests.length;
+    await publish(1, id);
+    const request = (await receiver.waitFor(before + 1))[before];
+    const head = Object.entries(request?.headers ?? {}).map(([name, value]) => `${name}: ${String(value)}`);
+    const file = join(cli.folder, 'by-key.http');
+    await writeFile(file, `${head.join('\r\n')}\r\n\r\n${String(request?.body)}`);
+    const verify = ['verify', '--delivery', file, '--public-key'];
+    expect(await json([...verify, publicKey])).toEqual({ is_genuine: true });
+    const [next] = await lines<{ public_key: string; status: string }>(['signing-keys', 'rotate', '--yes']);
+    expect(next?.status).toBe('next');
+    const other = await cli.run([...verify, String(next?.public_key)], environment);
+    expect(other).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no_match') });
+    const both = await cli.run([...verify, publicKey, '--secret-stdin'], environment, 'whsec_');
+    expect(both.exitCode).toBe(2);
+  });
+
   it('examines what is between here and the API', async () => {
     const { findings } = await json<{
       findings: readonly { check: string; state: string; detail: string }[];
@@ -294,6 +347,8 @@ describe('exit codes', () => {
     ['an unknown flag', ['endpoints', 'list', '--nonsense']],
     ['a number that is none', ['endpoints', 'list', '--limit', 'many']],
     ['data that are no JSON', ['events', 'publish', TYPE, '--data', '{']],
+    ['data to look for that are no JSON', ['events', 'list', '--data', '{order:1}']],
+    ['data to look for that are no object', ['deliveries', 'list', '--data', '[1]']],
     ['nobody to ask', ['dead-letters', 'drop', '--all', '--no-input']],
     ['an id that is none', ['endpoints', 'show', '']],
   ])('2: %s', async (_what, args) => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { runWell } from './run-program';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"type":"brief.created","data":{"title":"Über uns 🚀"}}';
-const ENTRIES = ['index', 'express', 'fastify', 'koa', 'fetch', 'lambda', 'redis'];
+const ENTRIES = ['index', 'express', 'fastify', 'koa', 'fetch', 'lambda', 'public-keys', 'redis'];
 const FIXTURES = join(__dirname, 'receiver');
 const EXAMPLE = join(PROJECT, 'examples/receiver-express');
 const README = join(PROJECT, 'packages/receiver/README.md');
@@ -183,7 +184,20 @@ function signed(id: string, body = BODY): Record<string, string> {
   };
 }
 
-const whatIsSigned = () => ({ secret: SECRET, headers: signed('evt_1'), body: BODY });
+/** By the secret and by a key. */
+function whatIsSigned() {
+  const headers = signed('evt_1');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const message = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${BODY}`;
+  const byKey = `v1a,${sign(null, Buffer.from(message), privateKey).toString('base64')}`;
+  return {
+    secret: SECRET,
+    publicKey: `whpk_${Buffer.from(x, 'base64url').toString('base64')}`,
+    headers: { ...headers, 'webhook-signature': `${headers['webhook-signature']} ${byKey}` },
+    body: BODY,
+  };
+}
 
 interface Manifest {
   readonly version?: string;

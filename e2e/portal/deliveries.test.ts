@@ -69,6 +69,44 @@ describe('the list of deliveries', () => {
     expect(new URL(page.url()).search).toBe('');
   });
 
+  it('is searched by what data contain, with the keyboard, and says what is wrong with what is looked for', async () => {
+    const { client } = portal();
+    const eventId = await client.publish(BRIEF.type, { ...BRIEF.data, brief_id: 'searched "é"' });
+    await client.waitForStatus(webhookId, eventId, 'delivered');
+    const page = await portal().signIn();
+    await rowsOf(page).nth(1).waitFor();
+    await tabTo(page, 'Data contain');
+    await page.keyboard.type('{brief_id');
+    await page.keyboard.press('Enter');
+    await page.getByText('This is no JSON.').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    expect(new URL(page.url()).search).toBe('');
+
+    const field = page.getByLabel('Data contain');
+    await field.fill('{"brief_id":"searched \\"\\u00e9\\""}');
+    expect(await page.getByText('This is no JSON.').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await until(async () => ((await rowsOf(page).count()) === 1 ? true : undefined));
+    await rowsOf(page).first().getByText('Delivered').waitFor();
+    expect(new URL(page.url()).searchParams.get('data')).toBe('{"brief_id":"searched \\"\\u00e9\\""}');
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Data contain');
+    await checkAccessibility(page);
+
+    await field.fill('{"brief_id":"Searched"}');
+    await page.keyboard.press('Enter');
+    await page.getByText('The data of no event contain this').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rowsOf(page).nth(1).waitFor();
+    expect([await field.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
+
+    await go(page, '/deliveries?data=[1]');
+    await page.getByText('This is no JSON object.').waitFor();
+    expect(await field.inputValue()).toBe('[1]');
+  });
+
   it('keeps a range of time in its address so that it is the same range in another zone', async () => {
     const tokyo = await portal().signIn({ timezone: 'Asia/Tokyo' });
     await tokyo.getByLabel('Accepted').selectOption('From … to');
@@ -150,11 +188,19 @@ describe('the list of deliveries', () => {
     await page.waitForURL('**/portal/events/order-4711');
     await goTo('nothing');
     await page.getByText('No event, delivery, webhook or replay has this').waitFor();
+    // All of its page is read before it is deleted.
+    const isRead = Promise.all(
+      ['', '/replays?limit=5'].map((rest) => page.waitForResponse(`**/v1/webhooks/${body.id}${rest}`)),
+    );
     await goTo('crm');
     await page.waitForURL(`**/portal/webhooks/${body.id}`);
+    await isRead;
     portal()
       .validationErrorsOf(page)
       .expect(/answered 404: GET .*\/(events|webhooks)\/(nothing|crm)$/);
+    // Its page would look again when it learns of the deletion.
+    await go(page, '/deliveries');
+    await rowsOf(page).first().waitFor();
     await client.expect(204, 'DELETE', `/v1/webhooks/${body.id}`);
   });
 
@@ -258,8 +304,8 @@ describe('one delivery', () => {
     await page.getByRole('button', { name: 'Send again' }).waitFor();
     await tabTo(page, 'Send again');
     await page.keyboard.press('Enter');
-    await page.getByRole('alertdialog').waitFor();
-    // The focus is within, and stays there.
+    // The focus is within, and stays there. Until it has moved, it is on the other button of this name.
+    await page.locator('[role=alertdialog]:focus-within').waitFor();
     await tabTo(page, 'Send again');
     await page.keyboard.press('Enter');
     await page.getByText('Sent again: HTTP 204, delivered').waitFor();

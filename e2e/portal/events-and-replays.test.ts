@@ -1,4 +1,5 @@
 import { QUICK_WIN } from '../support/samples';
+import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkSteadiness } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
@@ -68,6 +69,27 @@ it('shows an event as it was published, and where it went', async () => {
   await page.getByRole('button', { name: 'As published' }).click();
   await page.getByText('{"keyword": "a",  "position":1,"volume":2e3}').waitFor();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
+});
+
+it('finds an event by what its data contain, and keeps that in its address', async () => {
+  const { client } = portal();
+  const id = await client.publish(QUICK_WIN.type, { ...QUICK_WIN.data, keyword: 'searched for' });
+  const page = await portal().signIn({ path: '/events?type=keyword.quick_win' });
+  const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr[data-index]');
+  await rows.nth(1).waitFor();
+  await page.getByLabel('Data contain').fill('{"keyword":"searched for"}');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await until(async () => ((await rows.count()) === 1 ? true : undefined));
+  await rows.filter({ hasText: id }).waitFor();
+  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+    type: QUICK_WIN.type,
+    data: '{"keyword":"searched for"}',
+  });
+  await page.getByLabel('Data contain').fill('{"keyword":"searched"}');
+  await page.getByLabel('Data contain').press('Enter');
+  await page.getByText('No such events').waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
 });

@@ -36,7 +36,7 @@ async function createAccount(id: string): Promise<ApiClient> {
 }
 
 describe('accounts', () => {
-  it('are made, listed, and changed in their weight and quota', async () => {
+  it('are made, listed, and changed in their weight, quota and retention', async () => {
     const page = await signIn('/accounts');
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByLabel('Id').fill('made-here');
@@ -47,10 +47,12 @@ describe('accounts', () => {
     await page.getByLabel('Weight').fill('7');
     await page.getByLabel('Quota, in bytes').fill('1048576');
     await page.getByText('That is 1 MiB.').waitFor();
+    await page.getByLabel('Retention of its history').fill('30d');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('0 B of 1 MiB').waitFor();
     const { body } = await portal().client.expect(200, 'GET', '/v1/accounts/made-here');
-    expect(body).toMatchObject({ name: 'Made here', weight: 7, quota_bytes: 1_048_576 });
+    const limits = { weight: 7, quota_bytes: 1_048_576, history_retention: '30d' };
+    expect(body).toMatchObject({ name: 'Made here', ...limits });
 
     await go(page, '/accounts');
     await rowOf(page, 'Accounts', 'made-here').getByText('7', { exact: true }).waitFor();

@@ -7,7 +7,9 @@ import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched
 import { tabTo } from './support/tab-to';
 import { go, usePortal } from './support/use-portal';
 
-const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s' } });
+const portal = usePortal({
+  environment: { RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s', SOURCE_ADDRESSES: '203.0.113.0/28' },
+});
 
 let endpoint: SwitchedReceiver;
 beforeEach(async () => {
@@ -25,6 +27,7 @@ it('makes a webhook by the keyboard alone, and says what is wrong with its URL w
   await tabTo(page, 'New webhook');
   await page.keyboard.press('Enter');
   await heading(page, 'New webhook').waitFor();
+  await page.getByText('by POST from 203.0.113.0/28.').waitFor();
   await tabTo(page, 'URL');
   await page.keyboard.type('http://127.0.0.1:22');
   await page.getByText('must not have port 22, which is not one for HTTP').waitFor();
@@ -132,6 +135,27 @@ it('changes what was changed and nothing else, with a filter that was tried befo
     max_concurrency: 3,
     headers: { 'x-token': '***' },
   });
+});
+
+it('makes a webhook that signs by a key pair, and shows the public half', async () => {
+  const page = await portal().signIn({ path: '/webhooks/new' });
+  await page.getByLabel('URL', { exact: true }).fill(endpoint.receiver.url);
+  await page.getByText('Advanced settings').click();
+  const signatures = page.getByLabel('Signatures');
+  expect(await signatures.inputValue()).toBe('');
+  await signatures.selectOption('By a key pair (Ed25519)');
+  await button(page, 'Create webhook').click();
+  await heading(page, 'Webhook created').waitFor();
+  const { body } = await portal().client.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/webhooks');
+  const path = `/v1/webhooks/${body.data[0]?.id}`;
+  const { body: made } = await portal().client.expect<{ public_key: string }>(200, 'GET', path);
+  await page.getByText(made.public_key).waitFor();
+  expect(await page.getByText('whsec_').count()).toBe(0);
+  await page.getByText('Go to the webhook').click();
+  await page.getByText('By a key pair (Ed25519)').waitFor();
+  await page.getByText(made.public_key).waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
 });
 
 it('overwrites nothing that somebody else changed meanwhile, and keeps what was typed', async () => {

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { hasPostgres } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { until } from '../support/until';
 
@@ -23,11 +24,11 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
   expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
 }, 180_000);
 
-it('runs the benchmark of the history, in its short form, and prints how long each way to read it takes', async () => {
+it('runs the benchmark of the history in Redis, in its short form, and prints how long each way to read it takes', async () => {
   const redis = await openTestRedis();
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [MAIN, 'history', '--short', '--deliveries', '2000', '--rounds', '5'],
+    [MAIN, 'history', '--scene', 'redis', '--short', '--deliveries', '2000', '--rounds', '5'],
     { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
   );
   await redis.close();
@@ -42,6 +43,46 @@ it('runs the benchmark of the history, in its short form, and prints how long ea
     for (const [, , p50, p99] of rows) expect(Number(p99)).toBeGreaterThanOrEqual(Number(p50));
   }
 }, 180_000);
+
+(hasPostgres ? describe : describe.skip)('with a PostgreSQL', () => {
+  it('runs the benchmark of the history in PostgreSQL, in its short form, and prints what it has measured beside each aim', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-history-'));
+    const file = join(folder, 'history.json');
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        MAIN,
+        'history',
+        '--scene',
+        'pages',
+        '--short',
+        '--deliveries',
+        '4000',
+        '--rounds',
+        '3',
+        '--json',
+        file,
+      ],
+      { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
+    );
+    const { history } = JSON.parse(await readFile(file, 'utf8')) as { history: Record<string, number> };
+    await rm(folder, { recursive: true });
+
+    const measured = (name: string) => {
+      const [, aim, value, met] =
+        new RegExp(`\\| ${name}[^|]*\\|([^|]*)\\|\\s*([\\d.]+) \\|([^|]*)\\|`).exec(stdout) ?? [];
+      return { aim: aim?.trim(), value: Number(value), met: met?.trim() };
+    };
+    const perSecond = measured('moved in a second by one worker');
+    expect(perSecond.value).toBe(Math.round(history.movedPerSecond ?? 0));
+    expect(perSecond).toMatchObject({ aim: '≥ 5000', met: perSecond.value >= 5_000 ? 'yes' : 'no' });
+    const parts = ['… worker', '… Redis', '… PostgreSQL'].map((name) => measured(name).value);
+    const sum = parts.reduce((all, each) => all + each, 0);
+    expect(Math.abs(measured('processor time of moving one').value - sum)).toBeLessThanOrEqual(2);
+    for (const name of ['pages of 50', 'search by data', 'metrics'])
+      expect(measured(name).value).toBeGreaterThan(0);
+  }, 180_000);
+});
 
 it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-tenants-'));

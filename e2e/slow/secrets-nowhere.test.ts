@@ -2,13 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
+import { DELIVERY_HEADERS } from '@hookferry/core/domain/transport';
+import { Sealer } from '@hookferry/core/endpoints/seal';
+import { sealingKeysSchema } from '@hookferry/core/platform/sealing-key';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { clientCertificate, clientKey, otherCertificate } from '@hookferry/core/testing/certificates';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import { Queue } from 'bullmq';
 import { ApiClient, type Webhook } from '../support/api-client';
 import { HiddenTexts } from '../support/hidden-texts';
+import { OtlpCollector } from '../support/otlp-collector';
 import { readDatabase } from '../support/read-database';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
@@ -22,7 +27,9 @@ const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const SESSIONS = '/v1/portal-sessions';
 const newEncryptionKey = () => randomBytes(32).toString('base64');
 
-it('leaves no secret in a log, an error, a job, the database or the metrics, whatever goes well or wrong', async () => {
+if (!hasPostgres) console.warn(`SKIPPED: secrets in the history, because ${NO_POSTGRES}.`);
+
+it('leaves no secret in a request, a log, an error, a job, a database, a trace or the metrics, whatever goes well or wrong', async () => {
   const hidden = new HiddenTexts();
   const run = await Run.start(hidden);
 
@@ -37,17 +44,23 @@ it('leaves no secret in a log, an error, a job, the database or the metrics, wha
   // While jobs wait for their next attempt, too.
   await until(async () => ((await run.statusesOf(webhooks.failing)).includes('pending') ? true : undefined));
   const duringRetries = await run.places();
-  for (const event of events) await run.client.waitForStatus(webhooks.accepting.id, event, 'delivered');
+  for (const webhook of [webhooks.accepting, webhooks.keyed])
+    for (const event of events) await run.client.waitForStatus(webhook.id, event, 'delivered');
   for (const webhook of [webhooks.failing, webhooks.unreachable, webhooks.untrusted])
     for (const event of events) await run.client.waitForStatus(webhook.id, event, 'exhausted');
   await run.workerWithoutKey();
   await run.readEverything(Object.values(webhooks));
   const atTheEnd = await run.places();
+  expect(run.unlistedHeaders()).toEqual([]);
 
   // What is looked through has what it is about: else nothing would be found in it either.
   expect(atTheEnd.database).toContain(webhooks.failing.id);
   expect(atTheEnd.database).toContain('sealed.v1.');
   expect(atTheEnd.answers).toContain(events[0]);
+  expect(atTheEnd.requests).toContain('v1a,');
+  expect(atTheEnd.traces).toContain(webhooks.failing.id);
+  expect(atTheEnd.export).toContain(webhooks.failing.id);
+  expect(atTheEnd.history?.includes(webhooks.accepting.id)).toBe(hasPostgres);
   expect(atTheEnd.metrics).toContain('webhooks_delivery_attempts_total{');
   for (const places of [duringRetries, atTheEnd])
     for (const [place, text] of Object.entries(places))
@@ -61,7 +74,8 @@ it.each([
   ['api', 'REDIS_URL', (secret: string) => `http://user:${secret}@127.0.0.1`],
   ['worker', 'REDIS_URL', (secret: string) => `redis://user:${secret}@:port`],
   ['worker', 'DELIVERY_PROXY_URL', (secret: string) => `ftp://user:${secret}@proxy.example.com`],
-  ['worker', 'ARCHIVE_DATABASE_URL', (secret: string) => `mysql://user:${secret}@db.example.com/x`],
+  ['api', 'HISTORY_DATABASE_URL', (secret: string) => `mysql://user:${secret}@db.example.com/x`],
+  ['worker', 'HISTORY_DATABASE_URL', (secret: string) => `mysql://user:${secret}@db.example.com/x`],
 ])('does not repeat what is in a setting that the %s refuses: %s', (app, setting, valueWith) => {
   const secret = `secret${randomBytes(12).toString('hex')}`;
   const script = join(__dirname, `../../apps/${app}/dist/main.js`);
@@ -85,14 +99,19 @@ it('does not write the password of a Redis that cannot be reached', async () => 
   expect(worker.output).not.toContain(password);
 });
 
-async function startStack(environment: Readonly<Record<string, string>> = {}): Promise<Stack> {
-  const stack = await Stack.start({ environment });
+async function startStack(
+  environment: Readonly<Record<string, string>> = {},
+  hasHistory = false,
+): Promise<Stack> {
+  const stack = await Stack.start({ environment, hasHistory });
   willClose({ close: () => stack.stop() });
   return stack;
 }
 
 interface Webhooks {
   readonly accepting: Webhook;
+  /** Its requests are signed by the key of its account alone. */
+  readonly keyed: Webhook;
   readonly failing: Webhook;
   readonly gone: Webhook;
   readonly unreachable: Webhook;
@@ -103,22 +122,32 @@ interface Webhooks {
 /** The service with all that is secret in use, and what came of it. */
 class Run {
   readonly #answers: string[] = [];
+  readonly #receivers = new Map<string, Receiver>();
+  readonly #tokens = new Map<string, string>();
 
   private constructor(
     private readonly stack: Stack,
     private readonly hidden: HiddenTexts,
+    private readonly collector: OtlpCollector,
+    private readonly encryptionKeys: string,
   ) {}
 
   static async start(hidden: HiddenTexts): Promise<Run> {
     const keys = [newEncryptionKey(), newEncryptionKey()] as const;
     for (const [i, key] of keys.entries()) hidden.add(`encryption key ${i}`, key);
-    const stack = await startStack({
-      SECRETS_ENCRYPTION_KEY: keys.join(','),
+    const collector = await OtlpCollector.start();
+    willClose({ close: () => collector.stop() });
+    const encryptionKeys = keys.join(',');
+    const settings = {
+      SECRETS_ENCRYPTION_KEY: encryptionKeys,
       RETRY_SCHEDULE: '1s,1s',
       RATE_LIMIT: '10000/1s',
-    });
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      TRACEPARENT_TO_RECEIVERS: 'true',
+    };
+    const stack = await startStack(settings, hasPostgres);
     hidden.add('bootstrap key', secretPartOf(stack.bootstrapKey));
-    return new Run(stack, hidden);
+    return new Run(stack, hidden, collector, encryptionKeys);
   }
 
   get client(): ApiClient {
@@ -161,19 +190,22 @@ class Run {
   }
 
   async register(): Promise<Webhooks> {
-    const answering = async (answer: () => number) => {
+    const answering = async (name: string, answer: () => number) => {
       const receiver = await Receiver.start(answer);
       willClose({ close: () => receiver.stop() });
+      this.#receivers.set(name, receiver);
       return receiver.url;
     };
-    const accepting = await answering(() => 204);
+    const accepting = await answering('accepting', () => 204);
+    const keyed = await answering('keyed', () => 204);
     const tls = { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey };
     this.hidden.addPem('client key', clientKey);
     this.hidden.addPem('certificate', clientCertificate);
     return {
-      accepting: await this.#register('accepting', accepting, { tls }),
-      failing: await this.#register('failing', await answering(() => 500)),
-      gone: await this.#register('gone', await answering(() => 410)),
+      accepting: await this.#register('accepting', accepting, { tls, signing: 'both' }),
+      keyed: await this.#register('keyed', keyed, { signing: 'ed25519' }),
+      failing: await this.#register('failing', await answering('failing', () => 500)),
+      gone: await this.#register('gone', await answering('gone', () => 410)),
       unreachable: await this.#register('unreachable', `http://127.0.0.1:${await findClosedPort()}`),
       untrusted: await this.#register('untrusted', accepting.replace('http:', 'https:'), { tls }),
     };
@@ -181,6 +213,10 @@ class Run {
 
   /** With a secret of the client's and with one of ours, both within the overlap, so that all of them sign. */
   async rotate({ id }: Webhook): Promise<void> {
+    await this.#hideSigningKeys();
+    const key = { 'idempotency-key': 'a-signing-key' };
+    await this.client.expect(200, 'POST', '/v1/signing-keys/rotate', {}, key);
+    await this.#hideSigningKeys();
     const path = `/v1/webhooks/${id}/rotate-secret`;
     const given = newSecret();
     this.hidden.add('rotated secret, given', given);
@@ -248,9 +284,36 @@ class Run {
     await worker.waitForLine(({ message }) => message === 'job.interrupted');
   }
 
+  /** The private halves, which nobody can ask for. */
+  async #hideSigningKeys(): Promise<void> {
+    const record = (await this.stack.redis.client.get('signing-keys:{default}')) ?? '';
+    const sealer = new Sealer(sealingKeysSchema.parse(this.encryptionKeys));
+    const { keys } = JSON.parse(record) as { keys: { kid: string; privateKey: string }[] };
+    for (const { kid, privateKey } of keys) {
+      const pkcs8 = Buffer.from(sealer.open(privateKey, `default/signing-keys/${kid}`), 'base64');
+      this.hidden.add(`signing key ${kid}`, `whsec_${pkcs8.subarray(-32).toString('base64')}`);
+    }
+  }
+
+  /**
+   * Headers that came beside ours, those that the webhook was given, and those of HTTP itself; and receivers that
+   * got nothing, of which none is known.
+   */
+  unlistedHeaders(): string[] {
+    const ofHttp = ['host', 'connection', 'content-length'];
+    const listed = new Set<string>([...DELIVERY_HEADERS, 'x-service-signature', 'authorization', ...ofHttp]);
+    return [...this.#receivers].flatMap(([name, { requests }]) => {
+      const sent = requests.flatMap(({ headers }) => Object.keys(headers));
+      if (!sent.includes('webhook-signature')) return [`${name} got nothing`];
+      return sent.filter((header) => !listed.has(header));
+    });
+  }
+
   /** All that can be asked for and is not the secret itself. */
   async readEverything(webhooks: readonly Webhook[]): Promise<void> {
     const paths = ['/v1/webhooks', '/v1/events', '/v1/api-keys', '/v1/accounts', '/v1/dead-letters'];
+    paths.push('/v1/signing-keys', '/.well-known/webhooks/default/jwks.json', '/v1/source-addresses');
+    paths.push('/v1/operations', '/v1/account/usage', '/openapi.json');
     for (const path of paths) await this.#ask(this.stack.bootstrapKey, 'GET', path);
     for (const { id } of webhooks) {
       await this.#ask(this.stack.bootstrapKey, 'GET', `/v1/webhooks/${id}`);
@@ -265,7 +328,13 @@ class Run {
     const metrics = [client.baseUrl, ...(running ? [await addressOf(running)] : [])].map(
       async (url) => await (await fetch(`${url}/metrics`)).text(),
     );
+    const since = new Date(Date.now() - 3_600_000).toISOString();
     return {
+      requests: this.#readRequests(),
+      traces: JSON.stringify(this.collector.spans),
+      export: await (await client.fetch(`/v1/deliveries/export?since=${since}`)).text(),
+      history: await this.#readHistory(),
+      'the portal': await (await client.fetch('/portal/')).text(),
       database: await readDatabase(redis.client),
       'log of the API': api.output,
       'logs of the workers': workers.map(({ output }) => output).join('\n'),
@@ -274,10 +343,34 @@ class Run {
     };
   }
 
+  /** Without the value that each webhook was given for its own requests. */
+  #readRequests(): string {
+    const texts = [...this.#receivers].flatMap(([name, { requests }]) =>
+      requests.map(({ path, headers, body }) =>
+        JSON.stringify({ path, headers, body: body.toString() }).replaceAll(this.#tokens.get(name) ?? '', ''),
+      ),
+    );
+    return texts.join('\n');
+  }
+
+  async #readHistory(): Promise<string> {
+    const { postgres } = this.stack;
+    if (postgres === undefined) return '';
+    const tables = await postgres.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+       WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    );
+    const rows = await Promise.all(
+      tables.map(({ name }) => postgres.query(`SELECT to_jsonb(t)::text AS row FROM ${name} AS t`)),
+    );
+    return JSON.stringify(rows);
+  }
+
   async #register(name: string, url: string, more: object = {}): Promise<Webhook> {
     const [secret, token] = [newSecret(), `token-${randomBytes(16).toString('hex')}`];
     this.hidden.add(`secret of ${name}`, secret);
     this.hidden.add(`header of ${name}`, token);
+    this.#tokens.set(name, token);
     const input = { url, events: ['*'], secret, headers: { authorization: `Bearer ${token}` }, ...more };
     // With a key, so that the answer is kept as well.
     const once = { 'idempotency-key': name };

@@ -22,7 +22,10 @@ export class HiddenTexts {
 
 const SIGNING_SECRET = 'whsec_';
 
-/** As it is, encoded in the usual ways, and for a signing secret the bytes that it stands for. */
+/**
+ * As it is, encoded in the usual ways, and for a signing secret the bytes that it stands for. Each of them also
+ * backwards, and with each two characters exchanged, as it comes out where bytes or nibbles are in another order.
+ */
 function formsOf(text: string): string[] {
   const isSigningSecret = text.startsWith(SIGNING_SECRET);
   const plain = isSigningSecret ? text.slice(SIGNING_SECRET.length) : text;
@@ -32,5 +35,20 @@ function formsOf(text: string): string[] {
     buffer.toString('base64url'),
     buffer.toString('hex'),
   ]);
-  return [plain, encodeURIComponent(plain), JSON.stringify(plain).slice(1, -1), ...encoded];
+  const forms = [plain, encodeURIComponent(plain), JSON.stringify(plain).slice(1, -1), ...encoded];
+  return forms.flatMap((form) => [
+    form,
+    encodeURIComponent(form),
+    backwards(form),
+    inPairs(form).toReversed().join(''),
+    inPairs(form).map(backwards).join(''),
+  ]);
+}
+
+function backwards(text: string): string {
+  return text.split('').toReversed().join('');
+}
+
+function inPairs(text: string): string[] {
+  return text.match(/.{1,2}/gs) ?? [];
 }

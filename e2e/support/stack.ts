@@ -1,11 +1,16 @@
 import { join } from 'node:path';
+import { PgDatabase } from '@hookferry/core/database/pg-database';
+import { migrate } from '@hookferry/core/database/pg-schema';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { hasPostgres, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { ApiClient } from './api-client';
 import { ManagedProcess } from './managed-process';
 
 const ROOT = join(__dirname, '..', '..');
+/** Any test of whole flows can be run with a history: it finds no difference. jest hands its environment on to its workers. */
+const WITH_HISTORY = process.env.TEST_HISTORY === '1' && hasPostgres;
 const API = join(ROOT, 'apps/api/dist/main.js');
 
 export interface StackOptions {
@@ -14,6 +19,8 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Instead of a database in the server that all tests share. */
   readonly redisUrl?: string;
+  /** Starts a PostgreSQL of its own: what is over moves there at once. Default: with TEST_HISTORY=1. */
+  readonly hasHistory?: boolean;
 }
 
 /** The whole service, from its build, as processes of their own, on a Redis database of its own. */
@@ -27,15 +34,20 @@ export class Stack {
     readonly client: ApiClient,
     readonly bootstrapKey: string,
     private readonly environment: Readonly<Record<string, string>>,
+    /** Only with a history. */
+    readonly postgres: PostgresServer | undefined,
   ) {}
 
-  static async start({ workers = 1, environment = {}, redisUrl }: StackOptions = {}): Promise<Stack> {
+  static async start(options: StackOptions = {}): Promise<Stack> {
+    const { workers = 1, environment = {}, redisUrl, hasHistory = WITH_HISTORY } = options;
     const redis = await openTestRedis(redisUrl);
     const { key: apiKey } = buildApiKey();
-    const settings = { ...testSettings(redis.url, apiKey), ...environment };
+    const postgres = hasHistory ? await startPostgres() : undefined;
+    const history = postgres ? { HISTORY_DATABASE_URL: postgres.url, HISTORY_MOVE_AFTER: '0s' } : {};
+    const settings = { ...testSettings(redis.url, apiKey), ...history, ...environment };
     const api = new ManagedProcess(API, settings);
     const client = new ApiClient(await addressOf(api), apiKey);
-    const stack = new Stack(redis, api, client, apiKey, settings);
+    const stack = new Stack(redis, api, client, apiKey, settings, postgres);
     await Promise.all(Array.from({ length: workers }, () => stack.startWorker()));
     await client.waitUntilReady();
     return stack;
@@ -69,7 +81,18 @@ export class Stack {
     await this.stopWorkers();
     await Promise.all([this.api, ...this.#moreApis].map((part) => part.end()));
     await this.redis.close();
+    await this.postgres?.close();
   }
+}
+
+/** With its tables, which the first worker would make: a test may begin without one. */
+async function startPostgres(): Promise<PostgresServer> {
+  const postgres = await PostgresServer.start();
+  const options = { url: postgres.url, applicationName: 'test', readers: 1, writers: 1 };
+  const database = new PgDatabase(options);
+  await migrate(database);
+  await database.close();
+  return postgres;
 }
 
 /** What processes of the service need to serve a test: ports of their own, and receivers on this machine. */

@@ -39,6 +39,26 @@ it('takes what follows the first delivery of an event for a delivery more', asyn
   expect(rowOf(out)).toEqual(['28935', '10', '64', '19', '953.7', '5788', '20.5 %']);
 });
 
+it('computes what a history needs, by what moving one has cost', async () => {
+  const history = {
+    history: {
+      workerMicros: 50,
+      redisMicros: 25,
+      postgresMicros: 30,
+      redisBytesClaim: 64,
+      diskBytes: { webhook_events: 400, webhook_attempts: 600 },
+    },
+  };
+  const file = join(folder, 'history.json');
+  await writeFile(file, JSON.stringify(history));
+  const more = ['--lag', '60', '--history', '30', '--chosen', '0.5', '--attempts', '1'];
+  const out = await run(path, scale, file, ...more, ...flags);
+  // 23,148/s: × 60 s × 1 KiB = 1.325 GiB, and 10^9 × 0.5 × a day × 64 bytes = 29.802 GiB; × 50, 25 and 30 µs ÷ 0.5 = 2.3, 1.2
+  // and 1.4 cores; 10^9 × 30 days × 1,000 bytes.
+  expect(rowOf(out.slice(out.indexOf('moving')))).toEqual(['31.127', '3', '2', '2', '27,940']);
+  expect(await run(path, scale, join(folder, 'path.json'))).toContain('no figures of the history');
+});
+
 /** Of 10^9 a day. */
 function rowOf(out: string): readonly string[] {
   const rows = out.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));

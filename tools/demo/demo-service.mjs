@@ -1,21 +1,26 @@
 // @ts-check
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { withDefaults } from '../start/environment.mjs';
 
+const OF_THE_USER = /^(REDIS_URL|HISTORY_DATABASE_URL)(_FILE)?$/;
+
 /**
- * Where the demo takes place: a folder that is removed afterwards, and never the user's own Redis or data,
+ * Where the demo takes place: a folder that is removed afterwards, and never the user's own Redis, history or data,
  * where an event of the demo would go out to real endpoints.
  * @param {import('../processes/process-group.mjs').ProcessGroup} group
  */
 export async function demoSurroundings(group) {
   const dataFolder = await mkdtemp(join(tmpdir(), 'webhooks-demo-'));
   group.onStopped(() => rm(dataFolder, { recursive: true, force: true }));
-  const { REDIS_URL: _url, REDIS_URL_FILE: _urlFile, ...rest } = process.env;
+  // PostgreSQL does not run as root, so another user has to get into the folder.
+  if (process.getuid?.() === 0) await chmod(dataFolder, 0o711);
+  const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_USER.test(name)));
   const environment = withDefaults(rest, {
     RETRY_SCHEDULE: '1s,5s,30s,5m', // A first retry that comes soon enough to be watched.
+    HISTORY_MOVE_AFTER: '1s', // And what is over moves soon enough, if there is a history.
     LOG_LEVEL: 'warn', // The demo and its receiver tell the story.
   });
   return { dataFolder, environment };

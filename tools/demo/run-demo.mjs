@@ -1,4 +1,5 @@
 // @ts-check
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.mjs';
 import { say } from '../say.mjs';
 import { createApiClient, demoEvents, REFUSED_ONCE } from './demo-service.mjs';
@@ -32,9 +33,27 @@ export async function runDemo({ stack, signal, group, isKept }) {
   }
   await delivered.waitForAll(signal);
   say('demo', `all ${demoEvents.length} events were delivered`);
+  if (stack.historyUrl !== undefined) await waitUntilMoved({ ...stack, signal });
   if (isKept) return;
   await api.deleteEndpoint(endpoint.id);
   say('demo', 'endpoint deleted');
+}
+
+const ASK_EVERY_MS = 200;
+
+/**
+ * @param {object} options
+ * @param {string} options.workerUrl
+ * @param {AbortSignal} options.signal
+ */
+async function waitUntilMoved({ workerUrl, signal }) {
+  for (;;) {
+    const metrics = await (await fetch(`${workerUrl}/metrics`, { signal })).text();
+    const moved = Number(/^webhooks_history_moved_total(?:\{.*\})? (\d+)/m.exec(metrics)?.[1] ?? 0);
+    if (moved >= demoEvents.length) break;
+    await sleep(ASK_EVERY_MS, undefined, { signal });
+  }
+  say('demo', `all ${demoEvents.length} deliveries moved to PostgreSQL`);
 }
 
 /**

@@ -1,5 +1,6 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +50,7 @@ export class ProcessGroup {
 
   /** @param {ManagedProcess} started */
   async #watch({ pid, ended, description }) {
-    if (pid !== undefined) this.#watchdog.watch(pid);
+    if (pid !== undefined) this.#watchdog.watch(pid, stopSignalOf(description));
     const how = await ended;
     if (pid !== undefined) this.#watchdog.forget(pid);
     if (!this.#isStopping) this.#failure.abort(await describeEnd(description, how));
@@ -76,8 +77,16 @@ async function describeEnd({ name, logFile }, how) {
  * @property {string} cwd
  * @property {number} graceMs how long it may take to stop before it is killed
  * @property {string} [logFile] where it writes instead of to its output
+ * @property {boolean} [redirects] whether its output goes to that file: it does not open one itself
+ * @property {NodeJS.Signals} [stopSignal] that asks it to stop, unless it is SIGTERM
+ * @property {{ uid?: number, gid?: number }} [account] who it runs as, unless it is who we are
  * @property {boolean} [hasOwn] whether it has processes of its own, which do not end with it
  */
+
+/** @param {ProcessDescription} description */
+function stopSignalOf({ stopSignal = 'SIGTERM' }) {
+  return stopSignal;
+}
 
 /** A child process that is out of reach of the terminal's Ctrl-C: it stops when we tell it to. */
 class ManagedProcess {
@@ -90,13 +99,22 @@ class ManagedProcess {
 
   /** @param {ProcessDescription} description */
   constructor(description) {
-    const { name, command, env, cwd } = description;
+    const { name, command, env, cwd, account, redirects, logFile } = description;
     const [program, ...args] = command;
+    const log = redirects && logFile !== undefined ? openSync(logFile, 'a', 0o600) : undefined;
+    const output = log ?? 'pipe';
     this.description = description;
     // Detached is what keeps the terminal's signals away: the child gets a process group of its own.
-    this.#child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(program, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', output, output],
+      ...account,
+    });
+    if (log !== undefined) closeSync(log);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      createInterface({ input: stream }).on('line', (line) => say(name, line));
+      if (stream !== null) createInterface({ input: stream }).on('line', (line) => say(name, line));
     }
     this.ended = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
@@ -116,7 +134,7 @@ class ManagedProcess {
    */
   async stop(insisted) {
     if (this.#isRunning) {
-      this.#tell('SIGTERM');
+      this.#tell(stopSignalOf(this.description));
       const kill = () => this.#kill();
       const timer = setTimeout(kill, this.description.graceMs);
       insisted.addEventListener('abort', kill, { once: true });
@@ -142,7 +160,7 @@ class ManagedProcess {
   }
 }
 
-/** @typedef {{ watch(pid: number): void, forget(pid: number): void, dismiss(): void }} Watchdog */
+/** @typedef {{ watch(pid: number, stopSignal: string): void, forget(pid: number): void, dismiss(): void }} Watchdog */
 
 /**
  * Starts the process that ends ours if we cannot do so ourselves.
@@ -155,7 +173,7 @@ function startWatchdog() {
   child.unref();
   child.stdin.on('error', () => {}); // It may have been killed by hand; we then run on without it.
   return {
-    watch: (pid) => void child.stdin.write(`watch ${pid}\n`),
+    watch: (pid, stopSignal) => void child.stdin.write(`watch ${pid} ${stopSignal}\n`),
     forget: (pid) => void child.stdin.write(`forget ${pid}\n`),
     dismiss: () => void child.stdin.end(),
   };

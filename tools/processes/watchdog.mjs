@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Ends what its parent started when the parent is gone without having done so itself (kill -9, a crash).
- * The parent keeps a pipe to our standard input open and writes `watch <pid>` and `forget <pid>` to it; the
+ * The parent keeps a pipe to our standard input open and writes `watch <pid> <signal>` and `forget <pid>` to it; the
  * operating system closes that pipe however the parent ends. This is a program, run by start-watchdog.mjs.
  */
 import { readFileSync } from 'node:fs';
@@ -11,21 +11,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const GRACE_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 
-/** In order of their start. @type {Set<number>} */
-const watched = new Set();
+/** In order of their start: the signal that asks each to stop. @type {Map<number, NodeJS.Signals>} */
+const watched = new Map();
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const [verb, pid] = line.split(' ');
-  if (verb === 'watch') watched.add(Number(pid));
+  const [verb, pid, signal] = line.split(' ');
+  if (verb === 'watch') watched.set(Number(pid), /** @type {NodeJS.Signals} */ (signal));
   if (verb === 'forget') watched.delete(Number(pid));
 }
 // What was started last depends on what was started before it: Redis goes last.
-for (const pid of [...watched].reverse()) await end(pid);
+for (const [pid, signal] of [...watched].reverse()) await end(pid, signal);
 
-/** @param {number} pid */
-async function end(pid) {
+/**
+ * @param {number} pid
+ * @param {NodeJS.Signals} signal
+ */
+async function end(pid, signal) {
   const deadline = Date.now() + GRACE_MS;
-  let isAlive = send(pid, 'SIGTERM');
+  let isAlive = send(pid, signal);
   while (isAlive && Date.now() < deadline) {
     await sleep(LOOK_EVERY_MS);
     isAlive = send(pid, 0) && !isZombie(pid);

@@ -9,6 +9,7 @@ import { projectFolder } from '../project-folders.mjs';
  * @property {string} [cwd] default: the root of the project
  * @property {NodeJS.ProcessEnv} [env] default: our own environment
  * @property {AbortSignal} [signal] ends the command early
+ * @property {{ uid?: number, gid?: number }} [account] who runs it, unless it is who we are
  */
 
 /**
@@ -38,9 +39,9 @@ export async function runQuietly(command, options = {}) {
  * @param {'inherit' | 'pipe'} stdio
  * @returns {Promise<{ code: number, output: string, errors: string }>}
  */
-function run([program, ...args], { cwd = projectFolder, env = process.env, signal }, stdio) {
+function run([program, ...args], { cwd = projectFolder, env = process.env, signal, account }, stdio) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env, stdio, ...(signal && { signal }) });
+    const child = spawn(program, args, { cwd, env, stdio, ...account, ...(signal && { signal }) });
     let output = '';
     let errors = '';
     child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));

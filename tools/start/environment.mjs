@@ -76,7 +76,7 @@ export async function provideEncryptionKey(dataFolder) {
  * @param {{ form: RegExp, create: () => string }} secret
  * @returns {Promise<string>}
  */
-async function keepSecret(path, { form, create }) {
+export async function keepSecret(path, { form, create }) {
   const kept = (await readFile(path, 'utf8').catch(() => '')).trim();
   if (form.test(kept)) return kept;
 

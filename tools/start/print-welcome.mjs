@@ -10,7 +10,7 @@ const RECEIVER_PORT = 4000;
  * @param {import('./start-stack.mjs').Stack} stack
  * @param {string | undefined} portalLink
  */
-export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl }, portalLink) {
+export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl, historyUrl }, portalLink) {
   // The receiver has to know the secret before the endpoint exists, so the client brings one of its own.
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const endpoint = { url: `http://127.0.0.1:${RECEIVER_PORT}/hook`, events: ['*'], secret };
@@ -20,7 +20,7 @@ The webhook service is ready.
 
   API       ${apiUrl}
   metrics   ${apiUrl}/metrics and ${workerUrl}/metrics
-  API key   ${apiKey}${redisUrl === undefined ? '' : `\n  Redis     REDIS_URL=${redisUrl}`}
+  API key   ${apiKey}${redisUrl === undefined ? '' : `\n  Redis     REDIS_URL=${redisUrl}`}${historyUrl === undefined ? '' : `\n  history   HISTORY_DATABASE_URL=${historyUrl}`}
   docs      ${apiUrl}/docs${portalLink === undefined ? '' : `\n  portal    ${portalLink}\n            (signs you in as the operator, once, within ten minutes)`}
 
 1. Receive webhooks, in a second terminal in this folder:

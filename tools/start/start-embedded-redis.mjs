@@ -1,10 +1,6 @@
 // @ts-check
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Problem } from '../problem.mjs';
 import { findFreePort, isPortFree } from '../processes/free-port.mjs';
 import { provideRedis } from '../redis/provide-redis.mjs';
 import { KEEP_EVERYTHING, runRedis } from '../redis/run-redis.mjs';
@@ -15,13 +11,11 @@ const USUAL_PORT = 6379;
 /**
  * Runs a Redis of our own on the data folder, and gives the variables by which the programs find it.
  * @param {Pick<import('./start-stack.mjs').StackOptions, 'dataFolder' | 'group' | 'signal'>} options
+ * @param {import('./data-folder-lock.mjs').DataFolderLock} lock of the data folder
  * @returns {Promise<{ REDIS_URL: string }>}
  */
-export async function startEmbeddedRedis({ dataFolder, group, signal }) {
+export async function startEmbeddedRedis({ dataFolder, group, signal }, lock) {
   const program = await provideRedis();
-  const lock = await lockDataFolder(dataFolder);
-  group.onStopped(() => lock.release());
-
   const folder = join(dataFolder, 'redis');
   const isUsual = await isPortFree(USUAL_PORT, '127.0.0.1');
   const port = isUsual ? USUAL_PORT : await findFreePort('127.0.0.1');
@@ -53,136 +47,4 @@ async function noteUrl(dataFolder, url, group) {
   const path = join(dataFolder, 'redis-url');
   await writeFile(path, `${url}\n`);
   group.onStopped(() => rm(path, { force: true }));
-}
-
-/**
- * Redis itself does not notice a second server on its files, and the two would destroy them.
- * @typedef {{ start: number, redis?: number }} Holder process ids: of `npm start`, and of its Redis
- * @typedef {{ noteRedis(pid: number): Promise<void>, release(): Promise<void> }} DataFolderLock
- */
-
-const LEFT_BEHIND_TIMEOUT_MS = 15_000;
-const LOOK_EVERY_MS = 100;
-
-/**
- * Makes this process the only one that runs a Redis on the folder.
- * @param {string} folder
- * @returns {Promise<DataFolderLock>}
- */
-async function lockDataFolder(folder) {
-  const path = join(folder, 'start.lock');
-  const own = { start: process.pid };
-  await mkdir(folder, { recursive: true });
-  while (!(await acquire(path, own))) {
-    const holder = await readHolder(path);
-    if (holder !== undefined) await waitUntilGone(holder, folder);
-    await removeStale(path, holder);
-  }
-  return {
-    noteRedis: async (redis) => await rename(await writeBeside(path, { ...own, redis }), path),
-    release: () => rm(path, { force: true }),
-  };
-}
-
-/**
- * @param {string} path
- * @param {Holder} own
- * @returns {Promise<boolean>} false: it is, or may be, somebody else's
- */
-async function acquire(path, own) {
-  const unfinished = await writeBeside(path, own);
-  try {
-    // Unlike a write, a link appears at once and whole, and only if there is no such file yet.
-    await link(unfinished, path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await rm(unfinished);
-  }
-}
-
-/**
- * @param {string} path
- * @param {Holder} holder
- * @returns {Promise<string>}
- */
-async function writeBeside(path, holder) {
-  const unfinished = `${path}.${process.pid}`;
-  await writeFile(unfinished, JSON.stringify(holder));
-  return unfinished;
-}
-
-/**
- * @param {string} path
- * @param {Holder | undefined} stale
- */
-async function removeStale(path, stale) {
-  const aside = `${path}.${process.pid}.stale`;
-  const wasMoved = await rename(path, aside).then(
-    () => true,
-    () => false,
-  );
-  if (!wasMoved) return;
-  // Another start may have replaced the stale lock since we read it: then this is that one's, and goes back.
-  const moved = await readHolder(aside);
-  if (moved?.start !== stale?.start) await link(aside, path).catch(() => {});
-  await rm(aside);
-}
-
-/**
- * @param {string} path
- * @returns {Promise<Holder | undefined>} undefined: gone, or made unreadable by a power cut
- */
-async function readHolder(path) {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * A start that was killed leaves its Redis behind for a moment (or for good, if its watchdog was killed too).
- * @param {Holder} holder
- * @param {string} folder
- */
-async function waitUntilGone({ start, redis }, folder) {
-  if (isRunning(start, /start\.mjs/)) {
-    throw new Problem(
-      `Another npm start (process ${start}) is using ${folder}.\n` +
-        'Stop that one first, or give this one a folder of its own: DATA_DIR=.data-2 npm start',
-    );
-  }
-  if (redis === undefined || !isRunning(redis, /redis|valkey/)) return;
-
-  say('start', `ending the Redis (process ${redis}) that an earlier npm start left behind`);
-  process.kill(redis, 'SIGTERM');
-  const deadline = Date.now() + LEFT_BEHIND_TIMEOUT_MS;
-  while (isRunning(redis, /redis|valkey/)) {
-    if (Date.now() > deadline)
-      throw new Problem(`Redis (process ${redis}) still uses ${folder}: end it first.`);
-    await sleep(LOOK_EVERY_MS);
-  }
-}
-
-/**
- * By its command line too: after a restart of the machine the id may belong to anything.
- * @param {number} pid
- * @param {RegExp} command
- */
-function isRunning(pid, command) {
-  try {
-    return command.test(commandLine(pid));
-  } catch {
-    return false;
-  }
-}
-
-/** @param {number} pid */
-function commandLine(pid) {
-  if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
 }

@@ -1,11 +1,14 @@
 // @ts-check
+import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, Problem } from '../problem.mjs';
 import { findFreePort, isPortFree } from '../processes/free-port.mjs';
 import { projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
+import { lockDataFolder } from './data-folder-lock.mjs';
 import { isGiven, provideApiKey, provideEncryptionKey, withDefaults } from './environment.mjs';
+import { startEmbeddedPostgres } from './start-embedded-postgres.mjs';
 import { startEmbeddedRedis } from './start-embedded-redis.mjs';
 
 /** @typedef {import('../processes/process-group.mjs').ProcessGroup} ProcessGroup */
@@ -16,29 +19,40 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {string} dataFolder
  * @property {ProcessGroup} group
  * @property {AbortSignal} signal
+ * @property {boolean} [hasHistory] whether there is to be a PostgreSQL for the history
  * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
  */
 
-/** @typedef {{ apiUrl: string, workerUrl: string, apiKey: string, redisUrl: string | undefined }} Stack `redisUrl` if it is ours */
+/**
+ * @typedef {object} Stack
+ * @property {string} apiUrl
+ * @property {string} workerUrl
+ * @property {string} apiKey
+ * @property {string | undefined} redisUrl if it is ours
+ * @property {string | undefined} historyUrl if it is ours
+ */
 
 /** Longer than the time limit of a delivery (15 s), so that those on their way can finish. */
 const GRACE_MS = 25_000;
 
 /**
- * Starts Redis (unless the user has one), the worker and the API, and returns when all are ready.
+ * Starts Redis and, if there is to be a history, PostgreSQL (unless the user has them), the worker and the API, and returns when all are ready.
  * @param {StackOptions} options
  * @returns {Promise<Stack>}
  */
 export async function startStack(options) {
   const { environment, group, signal, dataFolder, isWatching = false } = options;
   const flags = isWatching ? ['--watch', '--watch-preserve-output'] : [];
+  await provideDataFolder(dataFolder);
   const apiKey = await provideApiKey(environment, dataFolder);
-  const redis = isGiven(environment, 'REDIS_URL') ? useGivenRedis() : await startEmbeddedRedis(options);
+  const { redis, history } = await startServers(options);
   const { REDIS_URL: redisUrl } = redis;
+  const { HISTORY_DATABASE_URL: historyUrl } = history;
   const addresses = await chooseAddresses(environment);
   const env = {
     ...withDefaults(environment, {
       ...redis,
+      ...history,
       BOOTSTRAP_API_KEY: apiKey,
       SECRETS_ENCRYPTION_KEY: await provideEncryptionKey(dataFolder),
       // On one machine the receivers to try things out with are on that machine, and have no certificate.
@@ -54,21 +68,50 @@ export async function startStack(options) {
     }),
     ...addresses,
   };
-  // The worker first: what is started last is stopped first, and the API is the door.
-  startProgram(group, 'worker', env, flags);
-  startProgram(group, 'api', env, flags);
-
   const apiUrl = baseUrl(addresses.API_HOST, addresses.API_PORT);
   const workerUrl = baseUrl(addresses.WORKER_HOST, addresses.WORKER_PORT);
+  // The worker first: what is started last is stopped first, and the API is the door.
+  startProgram(group, 'worker', env, flags);
+  // It makes the tables of a new history, which the API would miss.
+  if (historyUrl !== undefined) await waitUntilReady({ name: 'worker', url: workerUrl, signal });
+  startProgram(group, 'api', env, flags);
   await waitUntilReady({ name: 'worker', url: workerUrl, signal });
   await waitUntilReady({ name: 'API', url: apiUrl, signal });
-  return { apiUrl, workerUrl, apiKey, redisUrl };
+  return { apiUrl, workerUrl, apiKey, redisUrl, historyUrl };
 }
 
-/** @returns {{ REDIS_URL?: string }} */
-function useGivenRedis() {
-  say('start', 'using the Redis that REDIS_URL names');
-  return {};
+/** @param {string} folder */
+async function provideDataFolder(folder) {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new Problem(
+      `The folder for data, ${folder}, can't be written to (${messageOf(error)}). DATA_DIR names another one.`,
+    );
+  }
+}
+
+/**
+ * The variables by which the programs find what is ours: Redis, and PostgreSQL if there is to be a history.
+ * @param {StackOptions} options
+ * @returns {Promise<{ redis: { REDIS_URL?: string }, history: { HISTORY_DATABASE_URL?: string } }>}
+ */
+async function startServers(options) {
+  const { environment, dataFolder, group, hasHistory = false } = options;
+  const hasRedis = isGiven(environment, 'REDIS_URL');
+  const hasPostgres = isGiven(environment, 'HISTORY_DATABASE_URL');
+  if (hasRedis) say('start', 'using the Redis that REDIS_URL names');
+  if (hasHistory && hasPostgres) say('start', 'using the PostgreSQL that HISTORY_DATABASE_URL names');
+  const isPostgresOurs = hasHistory && !hasPostgres;
+  if (hasRedis && !isPostgresOurs) return { redis: {}, history: {} };
+
+  const lock = await lockDataFolder(dataFolder);
+  group.onStopped(() => lock.release());
+  return {
+    redis: hasRedis ? {} : await startEmbeddedRedis(options, lock),
+    history: isPostgresOurs ? await startEmbeddedPostgres(options) : {},
+  };
 }
 
 /**

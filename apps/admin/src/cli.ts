@@ -2,6 +2,7 @@ import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import { Option } from 'commander';
 import { z } from 'zod';
+import type { CliConfig } from './config';
 import type { AdminContext } from './context';
 
 /** Where a command's words go: what it is asked for to `out`, what is said about it to `error`. */
@@ -13,6 +14,10 @@ export interface Output {
 /** What every command is given. */
 export interface Cli {
   readonly output: Output;
+  /** The settings. @throws ConfigError with one line for each wrong variable. */
+  readonly config: () => CliConfig;
+  /** Of the database of the history. @throws UsageError when it is not set. */
+  readonly historyUrl: () => string;
   /** Connects for as long as `action` takes. */
   readonly withContext: (action: (context: AdminContext) => Promise<void>) => Promise<void>;
 }
@@ -39,6 +44,15 @@ export async function withAdvice<T>(code: ErrorCode, advice: string, action: Pro
 
 export const jsonOption = () => new Option('--json', 'print JSON, for programs');
 export const jsonSchema = z.boolean().default(false);
+
+const DEFAULT_LIMIT = 50;
+export const limitOption = () =>
+  new Option('--limit <number>', `how many at most (default: ${DEFAULT_LIMIT})`);
+export const limitSchema = z.coerce
+  .number('must be a whole number')
+  .int('must be a whole number')
+  .min(1, 'must be at least 1')
+  .default(DEFAULT_LIMIT);
 
 /** @throws UsageError with one line for each wrong flag. */
 export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {

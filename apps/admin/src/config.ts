@@ -1,11 +1,20 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { historySettings } from '@hookferry/core/database/history-settings';
+import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/egress/egress-settings';
 import { commonSettings, type Environment, readConfig } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;
 
-const schema = z.object({ REDIS_URL, RETENTION, RETENTION_COUNT });
+const schema = z.object({
+  REDIS_URL,
+  RETENTION,
+  RETENTION_COUNT,
+  ...historySettings,
+  SOURCE_ADDRESSES,
+  DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
+});
 
 export type CliConfig = z.infer<typeof schema>;
 

@@ -7,6 +7,7 @@ import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-s
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { Sealer } from '@hookferry/core/endpoints/seal';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { OverList } from '@hookferry/core/events/redis-over-list';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -62,6 +63,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     // It opens no record.
     endpointStore: new EndpointStore(redis, new Sealer([])),
     deliveryStore: new DeliveryStore(redis, retention),
+    overList: config.HISTORY_DATABASE_URL === undefined ? undefined : new OverList(redis),
     admissionStore: new AdmissionStore(redis),
     heldDeliveries: new HeldDeliveries(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION),

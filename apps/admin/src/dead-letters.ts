@@ -17,9 +17,18 @@ import {
 } from '@hookferry/core/replays/manage-dead-letters';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError, withAdvice } from './cli';
+import {
+  type Cli,
+  jsonOption,
+  jsonSchema,
+  limitOption,
+  limitSchema,
+  parseFlags,
+  UsageError,
+  withAdvice,
+} from './cli';
 import type { AdminContext } from './context';
-import { formatJson, formatTable } from './format';
+import { formatJson, formatTable, withoutControls } from './format';
 import { type ReadPage, readPages } from './read-all-pages';
 
 const queueOption = () => new Option('--queue <name>', `only those of: ${deadLetterQueues.join(', ')}`);
@@ -27,15 +36,9 @@ const queueSchema = z.enum(deadLetterQueues, `must be one of ${deadLetterQueues.
 
 const HOW_TO_LIST = 'See: hookferry-admin dead-letters list';
 
-const DEFAULT_LIMIT = 50;
-
 const listFlagsSchema = z.object({
   queue: queueSchema,
-  limit: z.coerce
-    .number('must be a whole number')
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .default(DEFAULT_LIMIT),
+  limit: limitSchema,
   json: jsonSchema,
 });
 const TITLES = ['ID', 'NAME', 'ACCOUNT', 'FAILED', 'REASON'];
@@ -45,7 +48,7 @@ export function addListDeadLetters(deadLetters: Command, { output, withContext }
     .command('list')
     .description('List dead letters, newest first.')
     .addOption(queueOption())
-    .option('--limit <number>', `how many at most (default: ${DEFAULT_LIMIT})`)
+    .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { queue, limit, json } = parseFlags(listFlagsSchema, given);
@@ -64,11 +67,6 @@ export function addListDeadLetters(deadLetters: Command, { output, withContext }
 
 function toRow({ id, name, account_id, failed_at, reason }: ListedDeadLetterView): string[] {
   return [id, name, account_id ?? '', failed_at, reason].map(withoutControls);
-}
-
-// What a producer has pushed must not get at the terminal.
-function withoutControls(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ');
 }
 
 export function addShowDeadLetter(deadLetters: Command, { output, withContext }: Cli): void {

@@ -12,3 +12,8 @@ export function formatTable(titles: readonly string[], rows: readonly (readonly 
     line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP);
   return lines.map((line) => `${format(line).trimEnd()}\n`).join('');
 }
+
+/** What others have written must not get at the terminal. */
+export function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ');
+}

@@ -1,14 +1,21 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { authenticate as authenticateBy } from '@hookferry/core/accounts/authenticate';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { Account, AccountId } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
+import { OverList } from '@hookferry/core/events/redis-over-list';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
 import { noSessions } from '@hookferry/core/testing/no-sessions';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { runCli } from './run-cli';
 
 const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}\n$/;
@@ -179,6 +186,7 @@ describe('accounts', () => {
       id: 'acme',
       name: 'Acme',
       weight: 1,
+      default_signing: 'hmac',
       status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });
@@ -191,6 +199,7 @@ describe('accounts', () => {
     expect(await runJson('accounts create')).toEqual({
       id: expect.stringMatching(/^acct_[0-9a-z]{22}$/),
       weight: 1,
+      default_signing: 'hmac',
       status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });
@@ -407,5 +416,184 @@ describe('webhooks', () => {
     expect(exitCode).toBe(1);
     expect(error).toMatch(/^Redis can't be reached/);
     await silent.close();
+  });
+});
+
+describe('doctor', () => {
+  async function withEcho<T>(answer: (address: string) => string, work: (url: string) => Promise<T>) {
+    const echo = createServer((request, response) => {
+      response.end(answer(request.socket.remoteAddress ?? ''));
+    });
+    await once(echo.listen(0, '127.0.0.1'), 'listening');
+    try {
+      return await work(`http://127.0.0.1:${(echo.address() as AddressInfo).port}/ip`);
+    } finally {
+      echo.close();
+    }
+  }
+  const ask = (ranges: string) => (url: string) =>
+    run(`doctor --echo ${url} --json`, { SOURCE_ADDRESSES: ranges });
+
+  it('says that what the echo sees is in the ranges, without Redis', async () => {
+    const { exitCode, out } = await withEcho(
+      (address) => JSON.stringify({ time: '12:30:45', origin: `::ffff:${address}` }),
+      ask('203.0.113.0/28,127.0.0.0/8'),
+    );
+    expect(JSON.parse(out)).toMatchObject({
+      is_good: true,
+      findings: [
+        { check: 'IPv4', state: 'good', detail: '127.0.0.1 is in 127.0.0.0/8' },
+        { check: 'IPv6', state: 'good' },
+      ],
+    });
+    expect(exitCode).toBe(0);
+  });
+
+  it.each([
+    ['another address', (address: string) => address, '127.0.0.1 is in none of SOURCE_ADDRESSES'],
+    ['none', () => 'hello', 'the echo names no address'],
+    ['several', (address: string) => `${address}, 203.0.113.7`, 'names several addresses'],
+  ])('fails when the echo sees %s', async (_what, answer, detail) => {
+    const { exitCode, out, error } = await withEcho(answer, ask('203.0.113.0/28'));
+    expect(JSON.parse(out).findings[0]).toMatchObject({
+      state: 'bad',
+      detail: expect.stringContaining(detail),
+    });
+    expect({ exitCode, error }).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('refuse deliveries from here'),
+    });
+  });
+
+  it('fails when nothing could be compared', async () => {
+    const { exitCode, out } = await ask('203.0.113.0/28')(`http://127.0.0.1:${await findClosedPort()}/`);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(out).findings).toContainEqual(
+      expect.objectContaining({ state: 'bad', detail: expect.stringContaining('ECONNREFUSED') }),
+    );
+  });
+
+  it('asks by the proxy of the deliveries', async () => {
+    const proxy = await startConnectProxy();
+    const environment = {
+      SOURCE_ADDRESSES: '127.0.0.0/8',
+      DELIVERY_PROXY_URL: `http://127.0.0.1:${proxy.port}`,
+    };
+    const { exitCode, out } = await withEcho(
+      (address) => address,
+      (url) => run(`doctor --echo ${url} --json`, environment),
+    );
+    await proxy.close();
+    expect(JSON.parse(out).findings).toEqual([
+      { check: 'by the proxy', state: 'good', detail: '127.0.0.1 is in 127.0.0.0/8' },
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  it('has to know the ranges', async () => {
+    const { exitCode, error } = await run('doctor --echo http://127.0.0.1/', {});
+    expect({ exitCode, error }).toMatchObject({
+      exitCode: 2,
+      error: expect.stringContaining('SOURCE_ADDRESSES has to be set'),
+    });
+  });
+});
+
+describe('history migrate', () => {
+  it('has to know where the history is', async () => {
+    const { exitCode, error } = await run('history migrate');
+    expect({ exitCode, error }).toMatchObject({
+      exitCode: 2,
+      error: expect.stringContaining('HISTORY_DATABASE_URL'),
+    });
+  });
+
+  it('says why it could not, and repeats no password', async () => {
+    const port = await findClosedPort();
+    const environment = { HISTORY_DATABASE_URL: `postgresql://me:secret@127.0.0.1:${port}/history` };
+    const { exitCode, out, error } = await run('history migrate', environment);
+    expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' });
+    expect(error).toContain('ECONNREFUSED');
+    expect(error).not.toContain('secret');
+  });
+
+  it.each(['mysql://me:secret@127.0.0.1/history', 'secret'])(
+    'refuses an address that is none: %s',
+    async (address) => {
+      const { exitCode, error } = await run('history migrate', { HISTORY_DATABASE_URL: address });
+      expect({ exitCode, error }).toMatchObject({
+        exitCode: 2,
+        error: expect.stringContaining('must be postgresql://'),
+      });
+      expect(error).not.toContain('secret');
+    },
+  );
+
+  if (!hasPostgres)
+    console.warn(`SKIPPED: a command that makes the history's tables, because ${NO_POSTGRES}.`);
+  const describePostgres = hasPostgres ? describe : describe.skip;
+
+  describePostgres('with a PostgreSQL', () => {
+    let postgres: PostgresServer;
+    beforeAll(async () => {
+      postgres = await PostgresServer.start();
+    });
+    afterAll(() => postgres.close());
+
+    it('makes the tables, without Redis, once, and refuses those of a later version', async () => {
+      const environment = { HISTORY_DATABASE_URL: postgres.url };
+      expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
+      expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
+      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 1 }]);
+      await postgres.query('UPDATE webhook_schema SET version = 99');
+      const { exitCode, error } = await run('history migrate', environment);
+      expect(exitCode).toBe(1);
+      expect(error).toContain('later version of this product');
+    });
+  });
+});
+
+describe('what the history has refused', () => {
+  const REASON = '23514: new row for relation "x" violates check constraint "small"';
+
+  async function refuse(count: number): Promise<void> {
+    const overList = new OverList(redis.client);
+    const entries = Array.from({ length: count }, () => ({
+      accountId: 'acme' as AccountId,
+      eventId: uniqueEventId(),
+      endpointId: uniqueEndpointId(),
+    }));
+    await overList.addAll(entries, 0);
+    const claim = await overList.claim(0, count, 1);
+    const since = Date.UTC(2026, 10, 24);
+    for (const entry of claim.entries) await overList.setAside(claim, entry, { since, reason: REASON });
+  }
+
+  it('is listed with its reason, and since when', async () => {
+    await refuse(3);
+    const listed = await runJson('history refused');
+    expect(listed).toHaveLength(3);
+    expect(listed[0]).toEqual({
+      delivery_id: expect.stringMatching(/^evt_\w+\.wh_\w+$/),
+      event_id: expect.stringMatching(/^evt_\w+$/),
+      account_id: 'acme',
+      since: '2026-11-24T00:00:00.000Z',
+      reason: REASON,
+    });
+    const { out, error } = await run('history refused --limit 2');
+    expect(out.trimEnd().split('\n')).toHaveLength(3);
+    expect(out).toContain(listed[0].reason);
+    expect(error).toContain('There are 3');
+  });
+
+  it('is put back, and is told of how much it was', async () => {
+    await refuse(11_000);
+    const { exitCode, out, error } = await run('history retry-refused');
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 11000.\n' });
+    expect(error.match(/Put back \d+ so far\./g)).toHaveLength(2);
+    expect(error).toContain('HISTORY_MOVE_AFTER');
+    expect(await new OverList(redis.client).count()).toBe(11_000);
+    expect(await runJson('history refused')).toEqual([]);
+    expect(await runJson('history retry-refused')).toEqual({ put_back: 0 });
   });
 });

@@ -4,7 +4,7 @@ import { VERSION } from '@hookferry/core/platform/version';
 import { Command, CommanderError } from 'commander';
 import { addCreateAccount, addDeleteAccount, addListAccounts } from './accounts';
 import { type Cli, Failure, type Output, UsageError } from './cli';
-import { readCliConfig } from './config';
+import { type CliConfig, readCliConfig } from './config';
 import { withContext } from './context';
 import { addCopyData } from './data';
 import {
@@ -13,6 +13,8 @@ import {
   addRedriveDeadLetters,
   addShowDeadLetter,
 } from './dead-letters';
+import { addDoctor } from './doctor';
+import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey } from './keys';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
@@ -27,6 +29,8 @@ export async function runCli(
   try {
     await createProgram({
       output,
+      config: () => readCliConfig(environment),
+      historyUrl: () => historyUrlOf(readCliConfig(environment)),
       withContext: (action) => withContext(readCliConfig(environment), action),
     }).parseAsync(args, { from: 'user' });
     return 0;
@@ -38,7 +42,7 @@ export async function runCli(
 const NOTES = `
 It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: that of npm start in this folder,
 while it runs, or redis://127.0.0.1:6379): the Redis of the API.
-Exit codes: 0 done · 1 not possible · 2 the command line or REDIS_URL is wrong`;
+Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong`;
 
 /** Every command. */
 function createProgram(cli: Cli): Command {
@@ -72,7 +76,19 @@ function createProgram(cli: Cli): Command {
 
   const data = program.command('data').description('all that is in Redis');
   addCopyData(data, cli);
+
+  const history = program.command('history').description('what is over, in PostgreSQL');
+  addMigrateHistory(history, cli);
+  addListRefused(history, cli);
+  addRetryRefused(history, cli);
+
+  addDoctor(program, cli);
   return program;
+}
+
+function historyUrlOf({ HISTORY_DATABASE_URL: url }: CliConfig): string {
+  if (url === undefined) throw new UsageError('HISTORY_DATABASE_URL has to be set.');
+  return url;
 }
 
 function report(error: unknown, output: Output): ExitCode {

@@ -28,6 +28,7 @@ import type { ApiConfig } from './config';
 import { openContext } from './context';
 import { HttpServer } from './http/http-server';
 import { Drain } from './http/probes';
+import { checkHistory } from './open-history';
 
 export interface Api {
   readonly emit: Emit;
@@ -105,7 +106,7 @@ export async function composeApi(
     emit,
   });
   warnOfAnyHost(config, emit);
-  await Promise.all([shards.start(), bootstrap.tried]);
+  await Promise.all([shards.start(), bootstrap.tried, checkHistory(context)]);
   registerPromGauges(registry, processGauges, {
     standings: () => context.quota.standings(),
     ping: () => redis.ping(),

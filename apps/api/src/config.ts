@@ -1,5 +1,6 @@
+import { historySettings } from '@hookferry/core/database/history-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
-import { egressSettings, trustProxySchema } from '@hookferry/core/egress/egress-settings';
+import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
 import {
   accountAllowanceSchema,
   allowanceSchema,
@@ -67,6 +68,7 @@ export const apiSettings = z
     ...commonSettings,
     ...egressSettings,
     ...secretsSettings,
+    ...historySettings,
     ...tracingSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
     API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),
@@ -87,6 +89,10 @@ export const apiSettings = z
       .max(100_000)
       .default(500)
       .describe('webhooks that one account may have'),
+    SIGNING_KEY_LEAD: durationSchema
+      .prefault('24h')
+      .describe('how long a new [key](security.md#signing-keys) is published before it signs'),
+    SOURCE_ADDRESSES,
     ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether webhooks may be plain `http:`'),
     MAX_EVENT_BYTES: maxEventBytesSchema,
     RATE_LIMIT: allowanceSchema

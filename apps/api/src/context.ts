@@ -21,12 +21,15 @@ import { OperationalEvents } from '@hookferry/core/endpoints/operational-events'
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
+import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { DeliveryCounter } from '@hookferry/core/history/read-events';
+import { RecentAttempts } from '@hookferry/core/history/count-recent';
+import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -45,6 +48,7 @@ import type { Stoppable } from '@hookferry/core/platform/timers';
 import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
 import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
+import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
@@ -60,6 +64,7 @@ import type { ApiConfig } from './config';
 import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import type { Drain, ProbeOptions } from './http/probes';
+import { openHistory } from './open-history';
 
 /** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
@@ -97,8 +102,12 @@ export function openContext(process: ProcessContext) {
   return { context: { ...process, ...stores, ...useCases }, streams, parts };
 }
 
-function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessContext) {
-  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+function openStores(process: ProcessContext) {
+  const { config, redis, shards, inOrder, clock, emit } = process;
+  // What is over moves: until then none of it is let go of because there is much of it.
+  const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
+  const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
+  const retention = { ageMs: config.RETENTION, count };
   const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
@@ -108,6 +117,7 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
   const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
     quota.note(accountId, standing),
   );
+  const signingKeyStore = new SigningKeyStore(redis, sealer);
   const subscriptions = new Subscriptions(endpointStore);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
@@ -132,6 +142,7 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
     { name: 'event releaser', stop: () => eventReleaser.stop() },
     { name: 'usage recorder', stop: () => usageRecorder.stop() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
+    { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
   ];
   const eventStore = new EventStore(redis, retention, steadyClock, {
     onPruned: letGo,
@@ -140,7 +151,11 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
   });
   const deliveryStore = new DeliveryStore(redis, retention, letGo);
   const heldDeliveries = new HeldDeliveries(redis, shards);
+  const recent = { endpointStore, eventStore, deliveryStore, heldDeliveries };
+  const heavyTurns = new HeavyTurns();
+  const historyParts = openHistory({ ...process, retention, usageRecorder, eventStore, deliveryStore });
   const stores = {
+    ...historyParts,
     retention,
     maxEventBytes: config.MAX_EVENT_BYTES,
     assumptions: new Assumptions(redis, {
@@ -149,11 +164,14 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
       noteStanding: (accountId, standing) => quota.note(accountId, standing),
     }),
     routingTurns: new Turns(),
+    fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
     usageRecorder,
     noteUsage,
     quota,
     endpointStore,
+    signingKeyStore,
+    keyLeadMs: config.SIGNING_KEY_LEAD,
     subscriptions,
     eventQueue,
     deliveryQueue,
@@ -174,7 +192,15 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
     deliveryStore,
-    deliveryCounter: new DeliveryCounter({ eventStore, deliveryStore, heldDeliveries }),
+    recentAttempts: new RecentAttempts({
+      eventStore,
+      deliveryStore,
+      inTurn: (accountId, work) => heavyTurns.run(accountId, work),
+    }),
+    history: new WholeHistory(
+      new Recent(recent, historyParts?.movedStore),
+      historyParts && { source: historyParts.pgHistory, reach: historyParts.movedStore },
+    ),
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     healthStore: new HealthStore(redis, config.RETENTION),
@@ -190,7 +216,7 @@ function openStores({ config, redis, shards, inOrder, clock, emit }: ProcessCont
     longAnswers: new LongAnswers(),
     wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
-    heavyTurns: new HeavyTurns(),
+    heavyTurns,
     urlRules: urlRulesOf(config),
     maxEndpoints: config.MAX_WEBHOOKS,
   };

@@ -91,7 +91,7 @@ export async function composeWorker(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
   const { beginSpan } = tracing ?? {};
-  const { context, servedShards, archiver, recorders, connections } = openContext({
+  const { context, servedShards, historyUpkeep, recorders, connections } = openContext({
     config,
     redis,
     connection,
@@ -106,8 +106,7 @@ export async function composeWorker(
 
   const { releaser, standings, slots } = context;
   // They are few, and all in the first shard.
-  const background = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
-  const consumers = archiver ? [...background, archiver] : background;
+  const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   const reporter = new WorkerReporter({
     workerReports: new WorkerReports(redis, inOrder),
@@ -128,6 +127,7 @@ export async function composeWorker(
     isReady: async () => !isStopping && (await isRedisAnswering()),
   });
 
+  await historyUpkeep?.start();
   const port = await opsServer.start();
   for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
   // Without Redis it tries again until there is one.
@@ -145,6 +145,7 @@ export async function composeWorker(
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
+      { name: 'history', stop: async () => await historyUpkeep?.stop() },
       { name: 'worker report', stop: () => reporter.stop() },
       ...recorders,
       { name: 'change feed', stop: () => changeFeed.stop() },
@@ -166,7 +167,7 @@ const LOADS_KEPT_MS = 1_000;
 /** Show the state of the worker and its Redis whenever metrics are requested. */
 function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
   const { redis, workerId, quota, standings, heldCounts, openBreakers, clock } = context;
-  const { slots, concurrency, archiveStream } = context;
+  const { slots, concurrency, overList, moveAfterMs = 0 } = context;
   registerPromGauges(registry, processGauges, {
     standings: () => quota.standings(),
     ping: () => redis.ping(),
@@ -181,7 +182,11 @@ function showGauges(registry: Registry, context: WorkerContext, shares: AccountS
     countDisabledEndpoints: () => countDisabled(context),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
-    archive: archiveStream,
+    history: overList && {
+      count: () => overList.count(),
+      lateMs: async () => Math.max(clock() - moveAfterMs - ((await overList.oldest()) ?? clock()), 0),
+      countAside: () => overList.countAside(),
+    },
   });
   registerPromSharedGauges(registry, readings);
 }

@@ -1,5 +1,5 @@
+import { historySettings, moverSettings } from '@hookferry/core/database/history-settings';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
-import { databaseUrlSchema } from '@hookferry/core/events/archive/pg-attempt-table';
 import {
   durationOrNeverSchema,
   durationSchema,
@@ -31,6 +31,8 @@ const settings = z.object({
   ...commonSettings,
   ...egressSettings,
   ...secretsSettings,
+  ...historySettings,
+  ...moverSettings,
   ...tracingSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
   WORKER_PORT: portSchema
@@ -82,9 +84,6 @@ const settings = z.object({
       'a worker that does nothing for so long while jobs wait is unhealthy; 60s or twice `DELIVERY_TIMEOUT` unless set',
     ),
   MAX_EVENT_BYTES: maxEventBytesSchema,
-  ARCHIVE_DATABASE_URL: databaseUrlSchema
-    .optional()
-    .describe('a PostgreSQL that every attempt is put into: `postgresql://…`'),
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')

@@ -2,6 +2,7 @@ import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-qu
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import { Releaser } from '@hookferry/core/deliver/flow/releaser';
@@ -17,21 +18,26 @@ import { OperationalEvents } from '@hookferry/core/endpoints/operational-events'
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
+import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
-import { Archiver } from '@hookferry/core/events/archive/archiver';
-import { PgAttemptTable } from '@hookferry/core/events/archive/pg-attempt-table';
-import { ArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
+import { Mover } from '@hookferry/core/history-mover/mover';
+import { ReachRestore } from '@hookferry/core/history-mover/restore-reach';
+import { OverSweep } from '@hookferry/core/history-mover/sweep-over';
+import { HistoryUpkeep } from '@hookferry/core/history-mover/upkeep';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
-import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
+import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
@@ -46,6 +52,7 @@ import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import type { WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
 import { SharedCapacity } from './consumers/bullmq-worker';
+import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
 
@@ -87,10 +94,12 @@ export function openContext(process: ProcessContext) {
   const healthStore = new HealthStore(redis, healthRetentionOf(config));
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const transport = openTransport(process);
-  const archive = openArchive(process);
+  const historyParts = openHistory({ ...process, ...records });
+  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
   const stores = {
     ...process,
     ...records,
+    ...historyParts,
     eventQueue,
     deliveryQueue,
     deadLetters,
@@ -104,12 +113,15 @@ export function openContext(process: ProcessContext) {
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     heldCounts: new HeldCounts(redis, shards),
-    heldDeliveries: new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder),
+    heldDeliveries,
+    history: new WholeHistory(
+      new Recent({ ...records, heldDeliveries }, historyParts?.movedStore),
+      historyParts && { source: historyParts.pgHistory, reach: historyParts.movedStore },
+    ),
     oldestEvents: new OldestEvents(redis, shards),
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
     replayStore: new ReplayStore(redis, config.RETENTION),
     remainsStore: new RemainsStore(redis, shards),
-    archiveStream: archive && new ArchiveStream(redis),
     random: Math.random,
   };
   const admission = openAdmission(stores);
@@ -125,9 +137,11 @@ export function openContext(process: ProcessContext) {
     ...admission,
     healthRecorder,
     transport: transport.send,
+    ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     maxEventBytes: config.MAX_EVENT_BYTES,
     routingTurns: new Turns(),
+    fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
     lockDurationMs: config.JOB_LOCK_DURATION,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
@@ -143,7 +157,6 @@ export function openContext(process: ProcessContext) {
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
-    ...(archive?.parts ?? []),
     { name: 'operational events', stop: () => operationalEvents.stop() },
     { name: 'health recorder', stop: () => healthRecorder.stop() },
     ...usageRecorders,
@@ -151,14 +164,34 @@ export function openContext(process: ProcessContext) {
   const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
   const connections: readonly Stoppable[] = [
     { name: 'transport', stop: () => transport.close() },
+    { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
   ];
-  return { context, servedShards, archiver: archive?.archiver, recorders, connections };
+  return {
+    context,
+    servedShards,
+    historyUpkeep: historyParts && openUpkeep({ ...context, ...historyParts }),
+    recorders,
+    connections,
+  };
+}
+
+function openUpkeep(
+  context: ProcessContext &
+    HistoryParts &
+    ConstructorParameters<typeof Mover>[0] &
+    ConstructorParameters<typeof OverSweep>[0],
+): HistoryUpkeep {
+  const writers = [new Mover(context), new OverSweep(context), new ReachRestore(context)];
+  return new HistoryUpkeep({ ...context, database: context.historyDatabase, writers });
 }
 
 /** Accounts, endpoints, events and deliveries, with the recorder of their usage. */
 function openRecords({ config, redis, clock, emit }: ProcessContext) {
-  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  // What is over moves: until then none of it is let go of because there is much of it.
+  const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
+  const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
+  const retention = { ageMs: config.RETENTION, count };
   const usageStore = new UsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
@@ -168,6 +201,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
   const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
     quota.note(accountId, standing),
   );
+  const signingKeyStore = new SigningKeyStore(redis, sealer);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
     usageRecorder,
@@ -181,6 +215,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
     noteUsage,
     quota,
     endpointStore,
+    signingKeyStore,
     subscriptions: new Subscriptions(endpointStore),
     accountStore: new AccountStore(redis),
     eventStore: new EventStore(redis, retention, steadyClock, {
@@ -242,37 +277,4 @@ function openAdmission(context: AdmissionContext) {
   });
   const releaser = new Releaser({ ...context, concurrency });
   return { deliveryCapacity, slots, concurrency, releaser };
-}
-
-// One statement for all of them: more at once would save little, and block the process while it builds the
-// statement.
-const MAX_ARCHIVE_BATCH = 500;
-const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
-// Several times as long as the archiver waits for new entries.
-const ARCHIVE_SILENCE_MS = 10_000;
-
-/** Open the archiver, if there is an archive. */
-function openArchive({ config, connection, workerId, clock, emit }: ProcessContext) {
-  if (config.ARCHIVE_DATABASE_URL === undefined) return undefined;
-  const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
-  const table = new PgAttemptTable({ url: config.ARCHIVE_DATABASE_URL });
-  const archiver = new Archiver({
-    stream: new ArchiveStream(redis),
-    table,
-    consumer: workerId,
-    batchSize: archiveBatchOf(config),
-    clock,
-    emit,
-  });
-  const parts: readonly Stoppable[] = [
-    { name: 'archive table', stop: () => table.close() },
-    { name: 'archive connection', stop: async () => redis.disconnect() },
-  ];
-  return { archiver, parts };
-}
-
-// An attempt takes as much memory as its kept response.
-function archiveBatchOf({ RESPONSE_BYTES_KEPT }: WorkerConfig): number {
-  const fitting = Math.floor(ARCHIVE_BATCH_BYTES / Math.max(RESPONSE_BYTES_KEPT, 1));
-  return Math.min(MAX_ARCHIVE_BATCH, Math.max(fitting, 1));
 }

@@ -12,6 +12,7 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { fanOutEvents } from '@hookferry/core/publish/fan-out-event';
+import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
@@ -51,6 +52,7 @@ export async function fill(filling: Filling): Promise<void> {
     admissionStore: new AdmissionStore(redis),
     deliveryQueue,
     inOrder: createInOrder(redis),
+    fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
     clock: systemClock,
     emit: () => {},

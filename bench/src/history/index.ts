@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { untilReady } from '../processes/built-service';
@@ -8,19 +8,24 @@ import { MeasuredProcess } from '../processes/measured-process';
 import { percentile, printTable } from '../report';
 import type { SuiteOptions } from '../suite';
 import { type History, loadFanOut, loadHistory, type Sample } from './load-history';
+import { runMovedHistory } from './moved-history';
+import { usedBytes } from './moved-stage';
+import { atIndex, getJson, measure, minuteOf, type PathOf, type Route } from './routes';
 
 const API = join(__dirname, '../../../apps/api/dist/main.js');
+// The scenes about what is in Redis, and the name of all of them.
+const IN_REDIS = ['redis', 'lists', 'account', 'fan-out'];
 const AT_ONCE = 4;
 const COLUMNS = ['', 'p50', 'p99', `p50, ${AT_ONCE} at once`, `p99, ${AT_ONCE} at once`, 'CPU of the API'];
 
-/** How long reading what happened takes when there is much of it, over HTTP. */
-export async function runHistorySuite({
-  redisUrl,
-  short,
-  deliveries,
-  rounds,
-  scene,
-}: SuiteOptions): Promise<void> {
+/** What the history in PostgreSQL costs; the other scenes are about what is in Redis. */
+export async function runHistorySuite(options: SuiteOptions): Promise<void> {
+  if (IN_REDIS.includes(options.scene ?? '')) await runInRedis(options);
+  else await runMovedHistory(options);
+}
+
+/** How long reading what happened takes when there is much of it in Redis, over HTTP. */
+async function runInRedis({ redisUrl, short, deliveries, rounds, scene }: SuiteOptions): Promise<void> {
   const count = deliveries ?? (short ? 20_000 : 1_000_000);
   const requests = rounds ?? (short ? 20 : 1_000);
   const webhooks = short ? 500 : 10_000;
@@ -61,7 +66,7 @@ export async function runHistorySuite({
       'fan-out': { title: `One event to ${webhooks} webhooks`, key: other.key, routesOf: fanOutRoutes },
     };
     for (const [name, { title, key: sceneKey, routesOf }] of Object.entries(scenes)) {
-      if (scene !== undefined && scene !== name) continue;
+      if (scene !== 'redis' && scene !== name) continue;
       const rows = await measureRoutes({ url, key: sceneKey, api, requests, routes: await routesOf() });
       printTable(`${title}, ${requests} requests each, ms`, [COLUMNS, ...rows]);
     }
@@ -89,14 +94,14 @@ function inputOf(url: string, key: string, history: History): RoutesInput {
     ...history,
     cursorAt: async (list, time) => {
       const until = new Date(time + 1).toISOString();
-      const page = await getJson(`${url}${list}?limit=1&until=${until}`, key);
+      const page = await getJson(`${url}${list}?limit=1&until=${until}`, withKey(key));
       return String(page.next_cursor);
     },
   };
 }
 
 async function measureRoutes({ url, key, api, routes, requests }: MeasureRoutesInput): Promise<string[][]> {
-  const get = (path: string) => getJson(url + path, key);
+  const get = (path: string) => getJson(url + path, withKey(key));
   const rows: string[][] = [];
   for (const [label, pathOf] of routes) {
     await measure({ get, pathOf, requests: Math.ceil(requests / 10), atOnce: 1 });
@@ -111,47 +116,6 @@ async function measureRoutes({ url, key, api, routes, requests }: MeasureRoutesI
   return rows;
 }
 
-async function getJson(url: string, key: string): Promise<Record<string, unknown>> {
-  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
-  const body = await response.text();
-  if (response.status !== 200) throw new Error(`${url} was answered with ${response.status}.`);
-  return JSON.parse(body) as Record<string, unknown>;
-}
-
-async function usedBytes(redis: RedisClient): Promise<number> {
-  return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
-}
-
-interface MeasureInput {
-  /** Gives the answer to a GET of this path, and fails if it is not 200. */
-  readonly get: (path: string) => Promise<unknown>;
-  readonly pathOf: PathOf;
-  readonly requests: number;
-  /** Requests under way at the same time. */
-  readonly atOnce: number;
-}
-
-/** How long each request took, in milliseconds. */
-async function measure({ get, pathOf, requests, atOnce }: MeasureInput): Promise<number[]> {
-  const durations: number[] = [];
-  let next = 0;
-  async function askRest(): Promise<void> {
-    while (next < requests) {
-      const path = pathOf(next++);
-      const startedAt = performance.now();
-      await get(path);
-      durations.push(performance.now() - startedAt);
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, askRest));
-  return durations;
-}
-
-/** Which path the i-th request to a route asks for. */
-type PathOf = (i: number) => string;
-
-type Route = readonly [label: string, pathOf: PathOf];
-
 interface RoutesInput extends History {
   /** The page of a list of deliveries that begins at a time: what has come before it is not seen. */
   readonly cursorAt: (list: string, time: number) => Promise<string>;
@@ -159,7 +123,6 @@ interface RoutesInput extends History {
 
 // Not as many as there are samples: each is a request of its own.
 const CURSORS = 50;
-const MINUTE_MS = 60_000;
 
 /** What is asked for, and how it is called in the report. */
 async function listRoutes(input: RoutesInput): Promise<readonly Route[]> {
@@ -235,13 +198,6 @@ function fanOutRoutes(): readonly Route[] {
   ];
 }
 
-function minuteOf(time: number): string {
-  const [since, until] = [time, time + MINUTE_MS].map((ms) => new Date(ms).toISOString());
-  return `since=${since}&until=${until}`;
-}
-
-function atIndex<Item>(items: readonly Item[], i: number): Item {
-  const item = items[i % items.length];
-  if (item === undefined) throw new Error('Nothing was loaded.');
-  return item;
+function withKey(key: string): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${key}` };
 }

@@ -1,12 +1,15 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { Attempt } from '@hookferry/core/domain/attempt';
 import type { DeliveryParts } from '@hookferry/core/domain/delivery';
-import type { EventId } from '@hookferry/core/domain/event';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import type { OverList } from '@hookferry/core/events/redis-over-list';
 import { createNewId } from '@hookferry/core/platform/ids';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { asOne } from '@hookferry/core/platform/redis-script';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -16,6 +19,19 @@ export interface LoadOptions {
   readonly redis: RedisClient;
   readonly accountId: AccountId;
   readonly deliveries: number;
+  /** Those that get them in turn; ten new ones unless given. */
+  readonly endpointIds?: readonly EndpointId[];
+  /** The type and body of each event. */
+  readonly contentOf?: (i: number) => Pick<AcceptedEvent, 'type' | 'body'>;
+  /** One delivery in so many never arrives, after three attempts that were answered with an error page; 0: none. */
+  readonly failingShare?: number;
+  /** The time over which they are spread: the last half of a day unless given. Milliseconds since the Unix epoch. */
+  readonly since?: number;
+  readonly until?: number;
+  /** What else is to be done about each event, before it is over. */
+  readonly onPut?: (event: AcceptedEvent) => Promise<void>;
+  /** Told of all of them when they are on record: what is over moves to the history. */
+  readonly overList?: OverList;
 }
 
 export interface Sample extends DeliveryParts {
@@ -24,12 +40,15 @@ export interface Sample extends DeliveryParts {
 }
 
 export interface History {
-  readonly endpointIds: readonly string[];
+  readonly endpointIds: readonly EndpointId[];
   /** Some of the deliveries and their events, from all of the time. */
   readonly samples: readonly Sample[];
 }
 
 const DAY_MS = 86_400_000;
+// The services' own, so that those of another day are still kept.
+const RETENTION_MS = 14 * DAY_MS;
+const MOST_KEPT = 2_000_000;
 const ENDPOINTS = 10;
 // So few that what is under way is soon gone from memory, and more than one, so that neither side waits for the other.
 const TOGETHER = 100;
@@ -40,38 +59,40 @@ const SAMPLES = 500;
 const FAILING_SHARE = 50;
 const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 
-/** Puts as many deliveries on record, by the service's own stores: an event each, spread over ten endpoints and a day. */
-export async function loadHistory({ redis, accountId, deliveries }: LoadOptions): Promise<History> {
-  const retention = { ageMs: DAY_MS, count: deliveries };
+/** Puts as many deliveries on record, by the service's own stores: an event each. */
+export async function loadHistory(options: LoadOptions): Promise<History> {
+  const { redis, accountId, deliveries, contentOf, overList, failingShare = FAILING_SHARE } = options;
+  const retention = { ageMs: RETENTION_MS, count: Math.max(deliveries, MOST_KEPT) };
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
-  const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
-  const endpointStore = new EndpointStore(redis, testSealer);
-  for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);
-
-  const start = Date.now() - DAY_MS / 2;
-  let now = start;
+  const inOrder = asOne(redis);
+  const endpointIds = options.endpointIds ?? (await createEndpoints(redis, accountId));
+  const { until = Date.now(), since = until - DAY_MS / 2 } = options;
+  let now = since;
   const newId = createNewId(() => now);
   const samples: Sample[] = [];
 
   async function put(i: number): Promise<void> {
-    now = start + Math.floor((i / deliveries) * (DAY_MS / 2));
+    now = since + Math.floor((i / deliveries) * (until - since));
     const id = newId('evt') as EventId;
-    const endpoint = endpoints[i % ENDPOINTS];
-    if (endpoint === undefined) return;
+    const endpointId = endpointIds[i % endpointIds.length];
+    if (endpointId === undefined) return;
     const acceptedAt = now;
-    const parts = { eventId: id, endpointId: endpoint.id };
+    const parts = { eventId: id, endpointId };
     if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push({ ...parts, createdAt: acceptedAt });
-    const event = buildEvent({ id, accountId, acceptedAt });
-    const [first, ...rest] = attemptsOf(i, acceptedAt, event.type);
-    await Promise.all([
-      events.save(event),
-      events.addReceivers(accountId, id, [endpoint.id]),
-      events.enlist(event, 1),
-      log.enlist(id, [endpoint.id], acceptedAt),
-      first && log.append(parts, first),
+    const event = buildEvent({ id, accountId, acceptedAt, ...contentOf?.(i) });
+    const isFailing = failingShare > 0 && i % failingShare === 0;
+    const [first, ...rest] = attemptsOf(isFailing, acceptedAt, event.type);
+    // As one command for all that are put together.
+    await inOrder([
+      (target) => events.save(event, [endpointId], target),
+      (target) => log.enlist(id, [endpointId], acceptedAt, undefined, target),
+      (target) => events.enlist(event, 1, target),
     ]);
+    if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
+    await options.onPut?.(event);
+    if (overList) await inOrder([(target) => overList.add({ accountId, ...parts }, acceptedAt, target)]);
   }
 
   let next = 0;
@@ -87,12 +108,19 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
     }
   }
   await Promise.all(Array.from({ length: LOADERS }, putRest));
-  return { endpointIds: endpoints.map(({ id }) => id), samples };
+  return { endpointIds, samples };
 }
 
-function attemptsOf(i: number, startedAt: number, eventType: string) {
+async function createEndpoints(redis: RedisClient, accountId: AccountId): Promise<readonly EndpointId[]> {
+  const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
+  const endpointStore = new EndpointStore(redis, testSealer);
+  for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);
+  return endpoints.map(({ id }) => id);
+}
+
+function attemptsOf(isFailing: boolean, startedAt: number, eventType: string) {
   const common: Partial<Attempt> = { startedAt, timings: { firstByteMs: 38 }, worker: 'f00d42' };
-  if (i % FAILING_SHARE !== 0) return [{ ...attempted(buildAcceptedAttempt(common)), eventType }];
+  if (!isFailing) return [{ ...attempted(buildAcceptedAttempt(common)), eventType }];
   const attempts = [1, 2, 3].map((number) => buildAttempt({ ...common, number, responseBody: ERROR_PAGE }));
   const facts = attempts.map((attempt) =>
     attempted(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined),

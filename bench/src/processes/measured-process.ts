@@ -156,12 +156,13 @@ function endAll(): void {
 // The kernel counts a process's time in ticks of a hundredth of a second, on every Linux that Node runs on.
 const TICK_MS = 10;
 
-/** User and system time of a process so far, without that of its children, in milliseconds (Linux). */
-function cpuMsOf(pid: number): number {
+/** User and system time of a process so far, in milliseconds (Linux). @param ended whether its children count that have ended. */
+export function cpuMsOf(pid: number, ended?: 'with ended children'): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The program's name, in parentheses, may hold spaces; what follows it does not.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  const ticks = fields.slice(11, ended ? 15 : 13).map(Number);
+  return ticks.reduce((sum, each) => sum + each, 0) * TICK_MS;
 }
 
 /** Processor time that all of the machine has spent so far, and what its host took from it, in milliseconds (Linux). */

@@ -31,6 +31,8 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.events.publish_batch([{"type": "a.b", "data": 1}]), "POST", "/v1/events/batch", {"events": [{"type": "a.b", "data": 1}]}),
     (lambda c: c.events.get("evt_1"), "GET", "/v1/events/evt_1", None),
     (lambda c: list(c.events.list(since="2026-01-01T00:00:00+01:00")), "GET", "/v1/events?since=2026-01-01T00%3A00%3A00%2B01%3A00", None),
+    (lambda c: list(c.events.list(data={"order": {"id": 4711}})), "GET", "/v1/events?data=%7B%22order%22%3A%7B%22id%22%3A4711%7D%7D", None),
+    (lambda c: list(c.deliveries.list(data={})), "GET", "/v1/deliveries?data=%7B%7D", None),
     (lambda c: list(c.deliveries.list()), "GET", "/v1/deliveries", None),
     (lambda c: list(c.deliveries.list("crm", response_status=503)), "GET", "/v1/deliveries?webhook_id=crm&response_status=503", None),
     (lambda c: list(c.deliveries.list_of_event("evt_1")), "GET", "/v1/events/evt_1/deliveries", None),

@@ -12,6 +12,8 @@ class Check {
             byte[] body = Base64.getDecoder().decode(cells[2]);
             System.out.println(cells[0].equals("body")
                 ? WebhookSignature.verifyBody(cells[1], body, cells[3])
+                : cells[0].equals("key")
+                ? WebhookSignature.verifyWithKey(cells[1], body, cells[3], cells[4], cells[5])
                 : WebhookSignature.verifyMessage(cells[1], body, cells[3], cells[4], cells[5]));
         }
     }

@@ -23,6 +23,8 @@ func main() {
 		body, _ := base64.StdEncoding.DecodeString(cells[2])
 		if cells[0] == "body" {
 			fmt.Println(webhooks.VerifyBody(cells[1], body, cells[3]))
+		} else if cells[0] == "key" {
+			fmt.Println(webhooks.VerifyWithKey(cells[1], body, cells[3], cells[4], cells[5]))
 		} else {
 			fmt.Println(webhooks.VerifyMessage(cells[1], body, cells[3], cells[4], cells[5]))
 		}

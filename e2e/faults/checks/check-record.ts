@@ -1,4 +1,13 @@
-import { type AcknowledgedEvent, isAccepted, type Ledger, pairOf, type RecordedDelivery } from '../ledger';
+import {
+  type AcknowledgedEvent,
+  groupByPair,
+  isAccepted,
+  type Ledger,
+  pairOf,
+  type ReceivedRequest,
+  type RecordedDelivery,
+} from '../ledger';
+import { countHits } from './fault-hits';
 import { type Finding, toFindings } from './finding';
 
 const UNENDED = new Set(['pending', 'held']);
@@ -7,20 +16,31 @@ export function isUnended({ status }: RecordedDelivery): boolean {
   return UNENDED.has(status);
 }
 
-/** Whether the API tells what happened: as both ledgers have it, and with an end to everything. */
+/** Whether the API tells what happened: as both ledgers have it, once, and with an end to everything. */
 export function checkRecord({
   acknowledged,
   requests,
   recorded,
-}: Pick<Ledger, 'acknowledged' | 'requests' | 'recorded'>): readonly Finding[] {
+  validationErrors = [],
+}: Pick<Ledger, 'acknowledged' | 'requests' | 'recorded'> &
+  Partial<Pick<Ledger, 'validationErrors'>>): readonly Finding[] {
   const records = new Map(recorded.map((record) => [keyOf(record), record]));
   const unended = recorded.filter(isUnended);
   const ends = endsOf(requests, acknowledged);
   const untold = ends.filter((end) => records.get(keyOf(end))?.status !== 'delivered');
+  const undisturbed = [...groupByPair(requests).values()].filter(
+    (group) => group.some(isAccepted) && countHits(validationErrors, group) === 0,
+  );
+  const miscounted = undisturbed.filter((group) => {
+    const [first] = group;
+    const known = first && records.get(keyOf(first));
+    return known !== undefined && known.attemptCount > lastAttemptOf(group);
+  });
   const uncounted = ends.filter((end) => (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt);
   const accepted = new Set(requests.filter(isAccepted).map(keyOf));
   const imagined = recorded.filter((record) => record.status === 'delivered' && !accepted.has(keyOf(record)));
   return [
+    ...toFindings('listed more than once', findRepeated(recorded.map(keyOf))),
     ...toFindings(
       'without an end in the API',
       unended.map((record) => describeUnended(record, acknowledged, accepted)),
@@ -34,10 +54,29 @@ export function checkRecord({
       uncounted.map((end) => `${pairOf(end)}: ${end.attempt} came`),
     ),
     ...toFindings(
+      'more attempts in the API than came',
+      miscounted.flatMap((group) => group.slice(0, 1)).map(keyOf),
+    ),
+    ...toFindings(
       'delivered in the API, accepted by nobody',
       imagined.map((record) => `${record.eventId} at ${record.endpoint}`),
     ),
   ];
+}
+
+function lastAttemptOf(group: readonly ReceivedRequest[]): number {
+  return Math.max(...group.map(({ attempt }) => attempt));
+}
+
+/** Each text that comes more than once. */
+export function findRepeated(texts: readonly string[]): readonly string[] {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const text of texts) {
+    if (seen.has(text)) repeated.add(text);
+    seen.add(text);
+  }
+  return [...repeated];
 }
 
 function describeUnended(

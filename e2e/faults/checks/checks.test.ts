@@ -1,5 +1,5 @@
 import type { EndpointSpec } from '../endpoints';
-import type { AcknowledgedEvent, InjectedFault, ReceivedRequest, RecordedDelivery } from '../ledger';
+import type { AcknowledgedEvent, InjectedFault, ReceivedRequest, RecordedDelivery, Resend } from '../ledger';
 import { buildRequest } from './build-request';
 import { checkContent } from './check-content';
 import { checkOrder } from './check-order';
@@ -9,6 +9,7 @@ import { findDuplicates } from './find-duplicates';
 import { findLost } from './find-lost';
 import { findTwoJobs } from './find-two-jobs';
 import { createMeasureRecovery } from './measure-recovery';
+import { checkResends } from './resends';
 
 const SPECS: readonly EndpointSpec[] = [
   { name: 'one', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
@@ -97,7 +98,9 @@ describe('two jobs for one delivery', () => {
 });
 
 describe('the content of requests', () => {
-  const published = new Map([['m1', { marker: 'm1', type: 'keyword.quick_win', isSequential: false }]]);
+  const published = new Map([
+    ['m1', { marker: 'm1', type: 'keyword.quick_win', isSequential: false, madeAt: 0 }],
+  ]);
   const checksOf = (...requests: ReceivedRequest[]) =>
     checkContent({ published, requests }, SPECS).map(({ check }) => check);
 
@@ -113,6 +116,37 @@ describe('the content of requests', () => {
     ['one event became two', [buildRequest(), buildRequest({ endpoint: 'all', eventId: 'evt_2' })]],
   ])('is not: %s', (check, requests) => {
     expect(checksOf(...requests)).toEqual([check]);
+  });
+});
+
+describe('a delivery that is to be sent again', () => {
+  const resend: Resend = { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true };
+  const twice = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ attempt: 2, arrivedAt: 6_000 })];
+  const seen = (requests: readonly ReceivedRequest[], resends: readonly Resend[]) => ({
+    requests,
+    resends,
+    validationErrors: [],
+  });
+
+  it('is as promised when it comes once more', () => {
+    const ledger = seen(twice, [resend]);
+    expect(findDuplicates(ledger)).toEqual([]);
+    expect(findTwoJobs(ledger)).toEqual([]);
+    expect(checkResends(ledger)).toEqual([]);
+  });
+
+  it('is not when it comes twice more, or comes again though another one was asked for', () => {
+    const thrice = [...twice, buildRequest({ attempt: 3, arrivedAt: 9_000 })];
+    expect(findDuplicates(seen(thrice, [resend]))).toMatchObject([{ isExplained: false }]);
+    expect(findTwoJobs(seen(thrice, [resend]))).toMatchObject([{ sign: 'attempts after acceptance' }]);
+    const ofAnother = { ...resend, endpoint: 'all' };
+    expect(findDuplicates(seen(twice, [ofAnother]))).toMatchObject([{ isExplained: false }]);
+  });
+
+  it('is not when it comes no more, unless that was never answered', () => {
+    const once = twice.slice(0, 1);
+    expect(checkResends(seen(once, [resend]))).toMatchObject([{ count: 1 }]);
+    expect(checkResends(seen(once, [{ ...resend, isAcknowledged: false }]))).toEqual([]);
   });
 });
 
@@ -179,6 +213,18 @@ describe('the record', () => {
     expect(checksOf([record({ attemptCount: 1 })])).toEqual(['fewer attempts in the API than came']);
   });
 
+  it('does not when there are more attempts than came, unless a fault hit one', () => {
+    expect(checksOf([record({ attemptCount: 3 })])).toEqual(['more attempts in the API than came']);
+    const ledger = { acknowledged: acknowledge('m1'), requests: [buildRequest({ attempt: 2 })] };
+    const recorded = [record({ attemptCount: 3 })];
+    const validationErrors = [fault({ startedAt: 1_000, endedAt: 1_500 })];
+    expect(checkRecord({ ...ledger, recorded, validationErrors })).toEqual([]);
+  });
+
+  it('does not when something is listed twice', () => {
+    expect(checksOf([record(), record()])).toEqual(['listed more than once']);
+  });
+
   it('does not when something is delivered that nobody accepted', () => {
     expect(checksOf([record()], [])).toEqual(['delivered in the API, accepted by nobody']);
   });
@@ -227,7 +273,7 @@ function acknowledge(...markers: string[]): Map<string, AcknowledgedEvent> {
   return new Map(
     markers.map((marker) => [
       marker,
-      { marker, type, isSequential: true, id: `evt_${marker}`, acknowledgedAt: 500 },
+      { marker, type, isSequential: true, madeAt: 0, id: `evt_${marker}`, acknowledgedAt: 500 },
     ]),
   );
 }

@@ -1,5 +1,6 @@
 import { groupByPair, type InjectedFault, isAccepted, type Ledger, type ReceivedRequest } from '../ledger';
 import { countHits } from './fault-hits';
+import { partByResends } from './resends';
 
 export interface Duplicate {
   readonly pair: string;
@@ -8,16 +9,20 @@ export interface Duplicate {
   readonly isExplained: boolean;
 }
 
-/** Every pair of event and endpoint that was accepted more than once. */
+/** Every pair of event and endpoint that was accepted more often than was asked for. */
 export function findDuplicates({
   requests,
   validationErrors,
-}: Pick<Ledger, 'requests' | 'validationErrors'>): readonly Duplicate[] {
+  resends = [],
+}: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly Duplicate[] {
   const duplicates: Duplicate[] = [];
   for (const [pair, group] of groupByPair(requests)) {
-    const accepted = group.filter(isAccepted);
-    if (accepted.length > 1)
-      duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, validationErrors) });
+    if (group.length === 1) continue;
+    for (const part of partByResends(group, resends)) {
+      const accepted = part.filter(isAccepted);
+      if (accepted.length > 1)
+        duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, validationErrors) });
+    }
   }
   return duplicates;
 }

@@ -1,5 +1,6 @@
 import { groupByPair, type InjectedFault, isAccepted, type Ledger, type ReceivedRequest } from '../ledger';
 import { countHits } from './fault-hits';
+import { partByResends } from './resends';
 
 /** A delivery that went on as if there were two of it. */
 export interface TwoJobs {
@@ -12,11 +13,15 @@ export interface TwoJobs {
 export function findTwoJobs({
   requests,
   validationErrors,
-}: Pick<Ledger, 'requests' | 'validationErrors'>): readonly TwoJobs[] {
+  resends = [],
+}: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly TwoJobs[] {
   const found: TwoJobs[] = [];
   for (const [pair, group] of groupByPair(requests)) {
-    const sign = signOf(group, validationErrors);
-    if (sign !== undefined) found.push({ pair, sign, requests: group });
+    if (group.length === 1) continue;
+    for (const part of partByResends(group, resends)) {
+      const sign = signOf(part, validationErrors);
+      if (sign !== undefined) found.push({ pair, sign, requests: part });
+    }
   }
   return found;
 }

@@ -77,6 +77,7 @@ function ledger(change: Partial<Ledger>): Ledger {
     requests: [],
     validationErrors: [],
     recorded: [],
+    resends: [],
     ...change,
   };
 }
@@ -86,7 +87,7 @@ function acknowledge(times: Readonly<Record<string, number>>): Map<string, Ackno
   return new Map(
     Object.entries(times).map(([marker, acknowledgedAt]) => [
       marker,
-      { marker, type, isSequential: false, id: marker, acknowledgedAt },
+      { marker, type, isSequential: false, madeAt: 0, id: marker, acknowledgedAt },
     ]),
   );
 }

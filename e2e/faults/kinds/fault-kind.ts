@@ -21,6 +21,8 @@ export interface FaultKind {
   readonly usualCount: number;
   /** Whether it lasts so long that a mixed run of a few minutes has no time for it. */
   readonly isLong?: boolean;
+  /** Whether it takes a service with a history. */
+  readonly needsHistory?: boolean;
   /** Why it can't be injected on this machine; undefined where it can. */
   readonly obstacle?: () => Promise<string | undefined>;
   /** Breaks something, mends it, and says what was broken; several strikes where one fault breaks several things. */

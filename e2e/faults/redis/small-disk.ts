@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 // More than a run writes, and little enough to be filled at once.
-const SIZE = '768m';
+const USUAL_SIZE = '768m';
 const FILLER = 'filler';
 const CHUNK = Buffer.alloc(4 * 1024 * 1024);
 
@@ -16,11 +16,11 @@ export interface SmallDisk {
   remove(): Promise<void>;
 }
 
-/** A disk of its own for a Redis, that can be full without anybody else noticing; undefined where none can be mounted. */
-export async function mountSmallDisk(): Promise<SmallDisk | undefined> {
+/** A disk of its own for a store, that can be full without anybody else noticing; undefined where none can be mounted. */
+export async function mountSmallDisk(size = USUAL_SIZE): Promise<SmallDisk | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-small-disk-'));
   try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'webhooks-faults', folder]);
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'webhooks-faults', folder]);
   } catch {
     await rmdir(folder);
     return undefined;

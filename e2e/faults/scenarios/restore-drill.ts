@@ -68,7 +68,7 @@ async function loseAndRestore({ service, receivers, publisher }: Scene): Promise
 }
 
 /** The whole data set as of one moment. */
-async function takeBackup({ port, folder }: RedisServer, file: string): Promise<void> {
+export async function takeBackup({ port, folder }: RedisServer, file: string): Promise<void> {
   const client = new Redis(port, '127.0.0.1');
   await client.bgsave();
   await until(async () =>

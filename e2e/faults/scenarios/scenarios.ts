@@ -1,4 +1,6 @@
 import { failOvers } from './fail-over';
+import { historyOutage } from './history-outage';
+import { oldRedis } from './old-redis';
 import { powerCuts } from './power-cut';
 import { restoreDrill } from './restore-drill';
 import type { Scenario } from './scenario';
@@ -6,10 +8,16 @@ import { syncCost } from './sync-cost';
 import { wideFanOut } from './wide-fan-out';
 
 /** What breaks something. */
-export const scenarios: readonly Scenario[] = [wideFanOut, ...failOvers, ...powerCuts, restoreDrill];
+export const scenarios: readonly Scenario[] = [
+  wideFanOut,
+  ...failOvers,
+  ...powerCuts,
+  restoreDrill,
+  oldRedis,
+];
 
 /** What only measures, and has no place in the table. */
-export const measurements: readonly Scenario[] = [syncCost];
+export const measurements: readonly Scenario[] = [syncCost, historyOutage];
 
 export function scenarioNamed(name: string): Scenario | undefined {
   return [...scenarios, ...measurements].find((scenario) => scenario.name === name);

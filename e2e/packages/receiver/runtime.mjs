@@ -1,13 +1,20 @@
 // Verifies on whatever runtime this is; SIGNED has what was signed, as JSON.
 import { verify, WebhookVerificationError } from '@hookferry/receiver';
 import { webhooks } from '@hookferry/receiver/fetch';
+import { publicKeys } from '@hookferry/receiver/public-keys';
 
 /** @throws Error if anything is not as it must be. */
-export async function check({ secret, headers, body }) {
+export async function check({ secret, publicKey, headers, body }) {
   const event = await verify({ secret, headers: new Headers(headers), body: new TextEncoder().encode(body) });
   if (event.data.title !== 'Über uns 🚀') throw new Error(`Another event: ${JSON.stringify(event)}`);
   const fault = await verify({ secret, headers, body: `${body} ` }).catch((error) => error);
   if (!(fault instanceof WebhookVerificationError) || fault.code !== 'no_match') throw fault;
+
+  const keys = publicKeys(publicKey);
+  if ((await verify({ keys, headers, body })).type !== event.type)
+    throw new Error('Another event by its key.');
+  const forged = await verify({ keys, headers, body: `${body} ` }).catch((error) => error);
+  if (!(forged instanceof WebhookVerificationError) || forged.code !== 'no_match') throw forged;
 
   const titles = [];
   const receive = webhooks({

@@ -13,10 +13,12 @@ import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
 import { addLogout } from './commands/logout';
+import { addMetrics } from './commands/metrics';
 import { addPortal } from './commands/portal';
 import { addProfiles } from './commands/profiles';
 import { addReplay } from './commands/replay';
 import { addReplays } from './commands/replays';
+import { addSigningKeys } from './commands/signing-keys';
 import { addTrigger } from './commands/trigger';
 import { addTypes } from './commands/types';
 import { addUsage } from './commands/usage';
@@ -33,8 +35,8 @@ const ENVIRONMENT_HELP = `Environment:
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
-  ...[addListen, addDeliveries, addReplay, addReplays, addExport, addVerify],
-  ...[addKeys, addPortal, addAccounts, addDeadLetters, addUsage, addCompletion],
+  ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
+  ...[addKeys, addSigningKeys, addPortal, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 
 /** The command line as it is declared; an action runs once it is parsed. */

@@ -182,6 +182,30 @@ describe('paginate', () => {
     },
   );
 
+  describe('while the older part of a list is not reachable', () => {
+    const away = { type: 'x', title: 'x', status: 503, detail: 'Away.', code: 'history_unavailable' };
+    const replies = [
+      json(200, { data: [{ id: 'a' }], next_cursor: 'c', has_more: true, history: 'unavailable' }),
+      json(503, { ...away, request_id: 'req_1' }),
+    ] as const;
+
+    it('ends there, and says so, for who wants to know', async () => {
+      const client = await serve({}, ...replies);
+      const onHistoryUnavailable = jest.fn();
+      const seen = [];
+      for await (const { id } of client.paginate('/v1/events', { onHistoryUnavailable })) seen.push(id);
+      expect([seen, onHistoryUnavailable.mock.calls.length]).toEqual([['a'], 1]);
+      expect(server.requests.map(({ url }) => url)).toEqual(['/v1/events']);
+    });
+
+    it('takes no part for the whole of it otherwise', async () => {
+      const client = await serve({ retries: 0 }, ...replies);
+      const list = client.paginate('/v1/events');
+      expect((await list.next()).value).toEqual({ id: 'a' });
+      expect(await failureOf(list.next())).toMatchObject({ code: 'history_unavailable' });
+    });
+  });
+
   it('goes over a list that belongs to something', async () => {
     const client = await serve({}, json(200, { data: [], next_cursor: null, has_more: false }));
     const list = client.paginate('/v1/webhooks/{id}/deliveries', { params: { path: { id: 'crm' } } });

@@ -8,7 +8,7 @@ import {
   silenceMsFor,
 } from './export-deliveries';
 import { type ClientOptions, checkOptions } from './options';
-import { paginate } from './paginate';
+import { type PaginateOptions, paginate } from './paginate';
 import { CHANGES_PATH, type Change, type ChangesQuery, streamChanges } from './stream-changes';
 import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } from './stream-listener';
 
@@ -28,7 +28,7 @@ export interface Client {
   /** The items of all pages of a list; a page is asked for when the loop comes to it. `limit` is the length of a page. */
   paginate<P extends ListPath>(
     path: P,
-    ...init: InitArguments<Init<P, 'get'>>
+    ...init: InitArguments<Init<P, 'get'> & PaginateOptions>
   ): AsyncGenerator<Item<P>, void, undefined>;
   /** Every attempt on record, whole lines only. Where the connection breaks, it goes on after the last line. */
   exportDeliveries(
@@ -70,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
     PUT: callBy('put'),
     PATCH: callBy('patch'),
     DELETE: callBy('delete'),
-    paginate: (path: string, init?: AnyInit) =>
+    paginate: (path: string, init?: AnyInit & PaginateOptions) =>
       paginate(async (page) => await readPage(`GET ${path}`, await sendCall('get', path, false, page)), init),
     exportDeliveries: (query: ExportQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
       readExport((init) => sendCall('get', EXPORT_PATH, true, init), query, signal, {

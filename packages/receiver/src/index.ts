@@ -4,7 +4,7 @@ export type { DedupeStore } from './dedupe-store';
 export type { EventOf, SignedHeaders, WebhookEvent } from './event';
 export type { RequestHeaders } from './headers';
 export { type MemoryStoreOptions, memoryStore } from './memory-store';
-export type { Secrets } from './secrets';
+export type { Secrets, SignatureVerifier, SignedMessage } from './secrets';
 export { type VerificationErrorCode, WebhookVerificationError } from './verification-error';
 export {
   type CheckOptions,

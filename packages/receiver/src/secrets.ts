@@ -1,9 +1,30 @@
 import { WebhookVerificationError } from './verification-error';
 
-/** The webhook's secret as issued (`whsec_…`), or several while they change: one that fits is enough. */
+/** What verifies signatures with public keys: of `publicKeys` or `jwks` in `@hookferry/receiver/public-keys`. */
+export interface SignatureVerifier {
+  verify(signed: SignedMessage): Promise<boolean>;
+}
+
+export interface SignedMessage {
+  /** Of all schemes, as they came. */
+  readonly signatures: readonly string[];
+  readonly message: Uint8Array;
+  /** The key that the request names. */
+  readonly kid: string | undefined;
+}
+
+/**
+ * The webhook's secret as issued (`whsec_…`), or several while they change, or the public keys of its account. One
+ * that fits is enough; a signature of a kind that was not asked for never is.
+ */
 export type Secrets =
-  | { readonly secret: string | undefined; readonly secrets?: undefined }
-  | { readonly secrets: readonly (string | undefined)[]; readonly secret?: undefined };
+  | { readonly secret: string | undefined; readonly secrets?: undefined; readonly keys?: SignatureVerifier }
+  | {
+      readonly secrets: readonly (string | undefined)[];
+      readonly secret?: undefined;
+      readonly keys?: SignatureVerifier;
+    }
+  | { readonly keys: SignatureVerifier; readonly secret?: undefined; readonly secrets?: undefined };
 
 /** The two keys that a secret is. */
 export interface SecretKeys {
@@ -18,7 +39,9 @@ export interface SecretKeys {
  *
  * @throws WebhookVerificationError `missing_secret` or `not_a_secret`.
  */
-export function keysOf({ secret, secrets = [secret] }: Secrets): readonly SecretKeys[] {
+export function keysOf({ secret, secrets = [secret], keys }: Secrets): readonly SecretKeys[] {
+  // Only `v1a` is asked for.
+  if (keys && secrets.length === 1 && secrets[0] === undefined) return [];
   if (!Array.isArray(secrets) || secrets.length === 0)
     throw missingSecret('"secrets" must be a list of one or more');
   return secrets.map(keysOfOne);

@@ -1,7 +1,9 @@
-/** Why a webhook was refused. The first three are mistakes at the receiver, whatever is sent. */
+/** Why a webhook was refused. The first five are mistakes at the receiver, whatever is sent. */
 export type VerificationErrorCode =
   | 'missing_secret'
   | 'not_a_secret'
+  | 'not_a_key'
+  | 'keys_unavailable'
   | 'body_already_parsed'
   | 'missing_header'
   | 'timestamp_skew'
@@ -11,6 +13,8 @@ export type VerificationErrorCode =
 const CONFIGURATION_CODES: readonly VerificationErrorCode[] = [
   'missing_secret',
   'not_a_secret',
+  'not_a_key',
+  'keys_unavailable',
   'body_already_parsed',
 ];
 

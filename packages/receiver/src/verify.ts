@@ -61,6 +61,7 @@ export async function verifySignature(input: VerifyInput): Promise<SignedHeaders
   const body = bytesOf(input.body);
   const signatures = readHeader(input.headers, 'webhook-signature');
   if (signatures !== undefined) return await verifyStandard(keys, body, signatures, input);
+  if (keys.length === 0) throw missingHeader('webhook-signature', 'is missing: let no proxy drop it');
   await verifyService(keys, body, input);
   return {};
 }
@@ -69,7 +70,7 @@ async function verifyStandard(
   keys: readonly SecretKeys[],
   body: Uint8Array,
   signatures: string,
-  { headers, toleranceSeconds = 300, now = Date.now() / 1_000 }: VerifyInput,
+  { headers, keys: publicKeys, toleranceSeconds = 300, now = Date.now() / 1_000 }: VerifyInput,
 ): Promise<SignedHeaders> {
   const id = requireHeader(headers, 'webhook-id');
   const time = requireHeader(headers, 'webhook-timestamp');
@@ -82,6 +83,11 @@ async function verifyStandard(
   for (const { decoded } of keys) {
     const expected = `v1,${toBase64(await hmac(decoded, start, body))}`;
     if (given.some((signature) => isEqual(signature, expected))) return { id, timestamp };
+  }
+  if (publicKeys) {
+    const kid = readHeader(headers, 'webhook-key-id');
+    const message = joinBytes([start, body]);
+    if (await publicKeys.verify({ signatures: given, message, kid })) return { id, timestamp };
   }
   throw noMatch('webhook-signature');
 }
@@ -117,6 +123,6 @@ function requireFresh(skewSeconds: number, toleranceSeconds: number): void {
 function noMatch(header: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'no_match',
-    `No signature in ${header} fits: is this the secret of this very webhook, and the body exactly as it came?`,
+    `No signature in ${header} fits: is this the secret, or key, of this very webhook, and the body exactly as it came?`,
   );
 }

@@ -43,6 +43,16 @@ export class HeavyTurns {
     return await turn;
   }
 
+  /** Do one piece of work. @throws as `take` does. */
+  async run<Result>(accountId: AccountId, work: () => Promise<Result>): Promise<Result> {
+    const turn = new Turn(await this.take(accountId));
+    try {
+      return await work();
+    } finally {
+      turn.end();
+    }
+  }
+
   #beginNext(): void {
     if (this.#isTaken) return;
     for (const [accountId, [begin, ...others]] of this.#waiting) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { z } from 'zod';
-import { pageQuery, presentPage } from './page';
+import { pageQuery, presentHistoryPage, presentPage } from './page';
 
 const cursorSchema = z.strictObject({ createdAt: z.number(), eventId: z.string() });
 const query = pageQuery(cursorSchema);
@@ -37,4 +37,13 @@ it.each(['', '0x10', '1e1', ' 5', '1.5', '0', '-1', '201', 'many'])('takes no %j
 
 it('takes a whole number for a limit', () => {
   expect(query.parse({ limit: '200' }).limit).toBe(200);
+});
+
+it('says that a list ends because its older part is not reachable, and only then', () => {
+  const nextCursor = { any: 'thing' };
+  expect(presentHistoryPage([1], { nextCursor, isCutShort: true })).toEqual({
+    ...presentPage([1], nextCursor),
+    history: 'unavailable',
+  });
+  expect(presentHistoryPage([1], { nextCursor })).toEqual(presentPage([1], nextCursor));
 });

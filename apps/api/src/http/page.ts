@@ -1,5 +1,5 @@
 import { eventIdSchema } from '@hookferry/core/domain/event';
-import { parsedOrUndefined } from '@hookferry/core/platform/json';
+import { depthOf, parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
 
 const DEFAULT_LIMIT = 50;
@@ -54,6 +54,27 @@ export function presentPage(data: readonly unknown[], nextCursor: unknown) {
   };
 }
 
+/** The result of `presentHistoryPage` for such items. */
+export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
+  return pageOf(item, name)
+    .extend({
+      history: z
+        .literal('unavailable')
+        .optional()
+        .describe('The list goes on, but its older part is not reachable at the moment.'),
+    })
+    .meta({ id: name });
+}
+
+/** The form of lists of what happened. */
+export function presentHistoryPage(
+  data: readonly unknown[],
+  { nextCursor, isCutShort }: { readonly nextCursor: unknown; readonly isCutShort?: true },
+) {
+  const page = presentPage(data, nextCursor);
+  return isCutShort ? { ...page, history: 'unavailable' } : page;
+}
+
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** A cursor in a list as clients send it back: opaque to them; inside it has the form of `schema`. */
@@ -94,6 +115,31 @@ export const isInOrder: [(range: SentRange) => boolean, { path: string[]; messag
   ({ since, until }) => since === undefined || until === undefined || since <= until,
   { path: ['until'], message: 'must not be before "since"' },
 ];
+
+const MAX_DATA_BYTES = 1_024;
+const MAX_DATA_DEPTH = 8;
+
+/** The query parameter that limits lists to events whose data contain a JSON object. Gives its text. */
+export const dataQuery = {
+  data: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= MAX_DATA_BYTES, {
+      error: `must be at most ${MAX_DATA_BYTES} bytes long`,
+      abort: true,
+    })
+    .refine(isJsonObject, { error: 'must be a JSON object, such as {"order":{"id":4711}}', abort: true })
+    .refine((text) => depthOf(text) <= MAX_DATA_DEPTH, `must be at most ${MAX_DATA_DEPTH} levels deep`)
+    .meta({
+      description: `Only those of events whose \`data\` contains this JSON object, as \`@>\` of PostgreSQL tells. At most ${MAX_DATA_BYTES} bytes long and ${MAX_DATA_DEPTH} levels deep.`,
+      example: '{"order":{"id":4711}}',
+    })
+    .optional(),
+};
+
+function isJsonObject(text: string): boolean {
+  const value = parsedOrUndefined(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The cursor at the end of a page of a list in the order of events. */
 export const eventCursorSchema = z.object({ createdAt: z.number(), eventId: eventIdSchema });

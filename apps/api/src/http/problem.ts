@@ -36,6 +36,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
   internal_error: { status: 500, title: 'A fault of ours' },
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
+  history_unavailable: { status: 503, title: 'The history is not reachable' },
 };
 
 const errorCodes = Object.keys(PROBLEMS) as ErrorCode[];

@@ -73,7 +73,7 @@ type Parsed<Schema> = Schema extends z.ZodType
       : undefined
     : undefined;
 
-type SuccessStatus = 200 | 201 | 202 | 204;
+type SuccessStatus = 200 | 201 | 202 | 204 | 304;
 
 /** A documented response. Without a schema it has no body. */
 export interface DeclaredResponse {
@@ -105,9 +105,11 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly operationId: string;
   readonly summary: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  readonly path: `/v1/${string}`;
+  readonly path: `/v1/${string}` | `/.well-known/${string}`;
   /** The scope that the API key needs; `any`: any scope; `none`: no key is needed. */
   readonly scope: Scope | 'any' | 'none';
+  /** Of a route without a scope: it needs no code either, shows what is public, and asks nobody for it. */
+  readonly isPublic?: true;
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
   /**

@@ -15,10 +15,12 @@ import {
 
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
+  'signing-keys': 'The key pairs that sign deliveries with Ed25519.',
   stream: 'What changes, as it happens.',
   filters: 'Which events a webhook gets, by their data.',
   listeners: 'Webhooks whose deliveries are taken by whoever connects, such as `hookferry listen`.',
   deliveries: 'What became of them, attempt by attempt.',
+  metrics: 'How many attempts there were over time, and how long they took.',
   replays: 'Sending the events of a time range once more.',
   events: 'Publishing, and what was published.',
   'event-types': 'The catalogue of what can be published.',
@@ -26,6 +28,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
+  'source-addresses': 'Where deliveries come from, for the firewalls of receivers.',
   operations: 'How the service stands as a whole, for its operators.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
@@ -126,13 +129,22 @@ const deliveryHeaders = {
   WebhookSignature: header(
     'webhook-signature',
     'Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one ' +
-      'for each live secret, newest first, separated by a space.',
+      'for each live secret, newest first, separated by a space. Where `signing` of the webhook is `ed25519` or ' +
+      '`both` also `v1a,` and the base64 of an Ed25519 signature over the same.',
     'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   ),
-  ServiceSignature: header(
-    'X-Service-Signature',
-    '`sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued.',
-  ),
+  WebhookKeyId: {
+    ...header('webhook-key-id', 'The `kid` of the key of the `v1a` signature, where there is one.'),
+    required: false,
+  },
+  ServiceSignature: {
+    ...header(
+      'X-Service-Signature',
+      '`sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. Not where ' +
+        '`signing` is `ed25519`.',
+    ),
+    required: false,
+  },
   ServiceAttempt: header('X-Service-Attempt', '1, 2, …', '1'),
   ServiceTest: {
     ...header(

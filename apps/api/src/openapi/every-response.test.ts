@@ -133,6 +133,7 @@ const PROVOKE: Readonly<Record<number, (route: RouteCase) => Promise<Response>>>
       key: (await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key,
       headers: { 'x-account-id': uniqueAccountId() },
     }),
+  304: async (route) => send(route, { headers: { 'if-none-match': '*' } }),
   409: conflict,
   412: async (route) => send(route, { key: await newKey(route), headers: { 'if-match': '"other"' } }),
   413: async (route) =>

@@ -162,7 +162,8 @@ function problemResponses(route: Route): Record<string, Json> {
 /** For errors of any request, such as a failure of the service. */
 export const anyProblem = { description: 'Any other error.', ...problemContent() };
 
-function codesOf({ scope, request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
+function codesOf({ scope, isPublic, request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
+  if (isPublic) return ['invalid_request', ...problems];
   return [
     ...OF_ALL,
     ...(scope === 'none' ? [] : OF_KEY),

@@ -197,6 +197,7 @@ describe('API keys', () => {
         id,
         name: 'Acme',
         weight: 1,
+        default_signing: 'hmac',
         status: 'active',
         created_at: expect.stringMatching(TIME),
       });
@@ -266,6 +267,7 @@ describe('API keys', () => {
       expect(body).toEqual({
         id: 'default',
         weight: 1,
+        default_signing: 'hmac',
         status: 'active',
         created_at: expect.stringMatching(TIME),
       });
@@ -404,6 +406,37 @@ describe('the quota of an account', () => {
     expect(changed.body).toMatchObject({ weight: 2, quota_bytes: 5_000 });
     const { key } = await api.issueKey({ accountId: id });
     expect(await client(key).usage()).toMatchObject({ quota_bytes: 5_000 });
+  });
+
+  it('keeps the history of an account for as long as its operator says, and as that of any when it says so no more', async () => {
+    const operator = client(operatorKey);
+    const id = uniqueAccountId();
+    const created = await operator.send('post', '/v1/accounts').send({ id, history_retention: '30d' });
+    expect([created.status, created.body.history_retention]).toEqual([201, '30d']);
+    const change = async (patch: object) =>
+      (await operator.send('patch', `/v1/accounts/${id}`).send(patch).expect(200)).body;
+    expect(await change({ weight: 2 })).toMatchObject({ weight: 2, history_retention: '30d' });
+    expect(await change({ history_retention: '9600h' })).toMatchObject({ history_retention: '400d' });
+    expect((await operator.send('get', `/v1/accounts/${id}`)).body).toMatchObject({
+      history_retention: '400d',
+    });
+    expect(await change({ history_retention: null })).not.toHaveProperty('history_retention');
+    expect(await change({})).toMatchObject({ weight: 2 });
+  });
+
+  it.each(['36h', '0d', '10001d', '30', 'P30D', ' 30d', 30, {}])(
+    'refuses %p as the retention of a history',
+    async (history_retention) => {
+      const patch = client(operatorKey).send('patch', '/v1/accounts/default').send({ history_retention });
+      const { body } = await patch.expect(422);
+      expect(body.errors).toMatchObject([{ pointer: '/history_retention' }]);
+    },
+  );
+
+  it('has no bytes of a history in the usage where there is none', async () => {
+    const usage = await client(operatorKey).usage();
+    expect(usage).toMatchObject({ redis_bytes: usage.used_bytes });
+    expect(usage).not.toHaveProperty('history_bytes');
   });
 
   it('counts what it refuses, and how many accounts are near their quota', async () => {

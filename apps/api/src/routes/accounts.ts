@@ -1,7 +1,11 @@
-import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import type { PgDatabase } from '@hookferry/core/database/pg-database';
+import { readBytes } from '@hookferry/core/database/pg-usage';
+import { ACCOUNT_ID_PREFIX, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
 import * as erasure from '@hookferry/core/operations/erase-account';
 import * as accounts from '@hookferry/core/operations/manage-accounts';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -41,7 +45,14 @@ const storedBytesSchema = z
 
 const usageSchema = z
   .object({
-    used_bytes: bytes.describe('About as much as it takes up in the store: see "What counts" in the docs.'),
+    used_bytes: bytes.describe('About as much as it takes up in Redis: see "What counts" in the docs.'),
+    redis_bytes: bytes.describe('The same number, beside `history_bytes`.'),
+    history_bytes: bytes
+      .nullable()
+      .optional()
+      .describe(
+        'About as much as it takes up in the history; `null`: that is not reachable; absent: there is no history.',
+      ),
     quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
     bytes: storedBytesSchema,
     events: z.int().describe("In the account's list."),
@@ -50,20 +61,51 @@ const usageSchema = z
   })
   .meta({ id: 'AccountUsage' });
 
-function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<typeof storedBytesSchema> {
-  return { ...others, portal_sessions: sessions };
+interface UsageContext {
+  readonly quota: Pick<AccountQuota, 'look'>;
+  /** Absent: there is no history. */
+  readonly historyDatabase?: PgDatabase | undefined;
 }
 
-/** An account's usage and quota. */
-function presentUsage(usage: AccountUsage): z.infer<typeof usageSchema> {
+/** The usage and quota of each account. */
+async function readUsages(context: UsageContext, accountIds: readonly AccountId[]) {
+  const historyBytes = await readHistoryBytes(context, accountIds);
+  const usages = await Promise.all(accountIds.map((id) => context.quota.look(id)));
+  return usages.map((usage, i) => presentUsage(usage, historyBytes[i]));
+}
+
+/** `null` each while the history is away; `undefined` without one. */
+async function readHistoryBytes(
+  { historyDatabase }: UsageContext,
+  accountIds: readonly AccountId[],
+): Promise<readonly (number | null | undefined)[]> {
+  if (!historyDatabase) return accountIds.map(() => undefined);
+  try {
+    return await readBytes(historyDatabase, accountIds);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'history_unavailable') return accountIds.map(() => null);
+    throw error;
+  }
+}
+
+function presentUsage(
+  usage: AccountUsage,
+  historyBytes: number | null | undefined,
+): z.infer<typeof usageSchema> {
   return {
     used_bytes: usage.usedBytes,
+    redis_bytes: usage.usedBytes,
+    ...(historyBytes === undefined ? {} : { history_bytes: historyBytes }),
     quota_bytes: usage.quotaBytes ?? null,
     bytes: presentBytes(usage.bytes),
     events: usage.events,
     webhooks: usage.webhooks,
     api_keys: usage.apiKeys,
   };
+}
+
+function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<typeof storedBytesSchema> {
+  return { ...others, portal_sessions: sessions };
 }
 
 const querySchema = pageQuery(newestFirstCursorSchema).extend({
@@ -87,13 +129,11 @@ export const listAccounts = defineRoute({
   },
   async handle({ query }, context) {
     const page = await context.accountStore.list(query.limit, query.cursor);
-    const listed = await Promise.all(
-      page.accounts.map(async (account) => {
-        const shown = accounts.presentAccount(account);
-        if (query.include !== 'usage') return shown;
-        return { ...shown, usage: presentUsage(await context.quota.look(account.id)) };
-      }),
-    );
+    const shown = page.accounts.map((account) => accounts.presentAccount(account));
+    if (query.include !== 'usage') return { status: 200, body: presentPage(shown, page.nextCursor) };
+    const ids = page.accounts.map(({ id }) => id);
+    const usages = await readUsages(context, ids);
+    const listed = shown.map((account, i) => ({ ...account, usage: usages[i] }));
     return { status: 200, body: presentPage(listed, page.nextCursor) };
   },
 });
@@ -118,7 +158,7 @@ export const readAccount = defineRoute({
 
 export const updateAccount = defineRoute({
   operationId: 'updateAccount',
-  summary: "Change an account's weight",
+  summary: "Change an account's weight, quota or retention",
   method: 'patch',
   path: '/v1/accounts/:id',
   scope: 'admin',
@@ -171,6 +211,7 @@ export const readAccountUsage = defineRoute({
     200: { description: 'How much it stores.', schema: usageSchema },
   },
   async handle({ apiKey }, context) {
-    return { status: 200, body: presentUsage(await context.quota.look(apiKey.accountId)) };
+    const [usage] = await readUsages(context, [apiKey.accountId]);
+    return { status: 200, body: usage };
   },
 });

@@ -11,8 +11,11 @@ import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
@@ -52,8 +55,9 @@ describe('reading', () => {
   }
 
   /** A delivery to the endpoint, with recorded facts. Gives its id. */
-  async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT) {
-    const event = buildEvent({ accountId: endpoint.accountId, acceptedAt });
+  async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT, data = '{}') {
+    const body = `{"type":"${keywordQuickWin.name}","data":${data}}`;
+    const event = buildEvent({ accountId: endpoint.accountId, acceptedAt, body });
     const parts = { eventId: event.id, endpointId: endpoint.id };
     const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
     await new EventStore(api.redis.client, testRetention).save(event);
@@ -239,11 +243,18 @@ describe('reading', () => {
       ['until=2026-11-21T12:00:00.001Z', ['delivered']],
       ['since=2026-11-21T14:00:00.001%2B02:00&until=2026-11-21T12:00:00.002Z', ['failing']],
       ['status=pending&status_class=5xx', ['failing']],
+      [`data=${encodeURIComponent('{"order":{"id":2.0}}')}`, ['failing', 'delivered']],
+      [`data=${encodeURIComponent('{"order":{"id":2}}')}&status=delivered`, ['delivered']],
+      [`data=${encodeURIComponent('{"order":{"id":"2"}}')}`, []],
     ])('shows with ?%s the matching ones', async (query, expected) => {
       const accepted = buildAcceptedAttempt();
       const deliveries = {
-        delivered: await saved([{ kind: 'attempted', attempt: accepted, nextAttemptAt: undefined }]),
-        failing: await saved([failed], ACCEPTED_AT + 1),
+        delivered: await saved(
+          [{ kind: 'attempted', attempt: accepted, nextAttemptAt: undefined }],
+          ACCEPTED_AT,
+          '{"order":{"id":2}}',
+        ),
+        failing: await saved([failed], ACCEPTED_AT + 1, '{"order":{"id":2,"of":"a"}}'),
         waiting: await saved([], ACCEPTED_AT + 2),
       };
       const names = new Map(Object.entries(deliveries).map(([name, { id }]) => [String(id), name]));
@@ -265,7 +276,7 @@ describe('reading', () => {
       expect(second.body).toMatchObject({ data: [{ id }], has_more: false });
     });
 
-    it.each(['status=gone', 'status_class=600', 'since=yesterday', 'until=2026-11-21'])(
+    it.each(['status=gone', 'status_class=600', 'since=yesterday', 'until=2026-11-21', 'data=[]'])(
       'refuses ?%s',
       async (query) => {
         expect((await get(`${path()}?${query}`)).status).toBe(422);
@@ -420,11 +431,15 @@ describe('the export', () => {
    */
   function contextOf(usedKey: string, findKey: () => Promise<ApiKey | undefined>) {
     const { client } = api.redis;
-    return {
+    const stores = {
       endpointStore: new EndpointStore(client, testSealer),
       eventStore: new EventStore(client, testRetention),
       deliveryStore: new DeliveryStore(client, testRetention),
       heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+    };
+    return {
+      ...stores,
+      history: new WholeHistory(new Recent(stores)),
       longAnswers: new LongAnswers(),
       accountStore: new AccountStore(client),
       ...noSessions,
@@ -464,6 +479,7 @@ describe('the export', () => {
     expect(String(part?.value).split('\n')).toHaveLength(4);
     await second?.next();
     await expect(third?.next()).rejects.toMatchObject({ code: 'rate_limited' });
+    await Promise.all([first?.return?.(), second?.return?.()]);
   });
 
   it('breaks off within seconds when its key is refused, however slowly it is read', async () => {

@@ -7,11 +7,12 @@ import * as history from '@hookferry/core/history/read-deliveries';
 import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import {
+  dataQuery,
   eventCursorSchema,
+  historyPageOf,
   isInOrder,
-  pageOf,
   pageQuery,
-  presentPage,
+  presentHistoryPage,
   timeRangeQuery,
   wholeNumberSchema,
 } from '../http/page';
@@ -49,6 +50,7 @@ const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdS
     event_id: eventIdSchema.optional(),
     event_type: z.string().min(1).optional(),
     ...standingQuery,
+    ...dataQuery,
     ...timeRangeQuery,
   })
   .refine(...isInOrder);
@@ -61,12 +63,13 @@ export const listDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { query: querySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, query }, context) {
     const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
-    const { since, until } = query;
-    const filter = { ...standingFilterOf(query), eventType, since, until };
+    const { data, since, until } = query;
+    const filter = { ...standingFilterOf(query), eventType, data, since, until };
     const page = await history.listDeliveries(
       context,
       apiKey.accountId,
@@ -75,7 +78,7 @@ export const listDeliveries = defineRoute({
       limit,
       cursor,
     );
-    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+    return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
 
@@ -89,8 +92,9 @@ export const listEventDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: eventIdSchema }), query: ofEventQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, context) {
     const { limit, cursor } = query;
     const filter = standingFilterOf(query);
@@ -102,7 +106,7 @@ export const listEventDeliveries = defineRoute({
       limit,
       cursor,
     );
-    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+    return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
 
@@ -110,6 +114,7 @@ const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
   .extend({
     event_type: z.string().min(1).optional(),
     ...standingQuery,
+    ...dataQuery,
     ...timeRangeQuery,
   })
   .refine(...isInOrder);
@@ -122,20 +127,21 @@ export const listWebhookDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: endpointRefSchema }), query: ofWebhookQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, context) {
-    const { limit, cursor, event_type: eventType, since, until } = query;
-    const filter = { ...standingFilterOf(query), eventType, since, until };
-    const page = await history.listDeliveriesOfEndpoint(
+    const { limit, cursor, event_type: eventType, data, since, until } = query;
+    const filter = { ...standingFilterOf(query), eventType, data, since, until };
+    const page = await history.listDeliveries(
       context,
       apiKey.accountId,
-      params.id,
+      { endpoint: params.id },
       filter,
       limit,
       cursor,
     );
-    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+    return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
 
@@ -149,6 +155,7 @@ export const readDelivery = defineRoute({
   responses: {
     200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, params }, context) {
     const delivery = await history.readDelivery(context, apiKey.accountId, params.id);
     return { status: 200, body: presentDeliveryWithAttempts(delivery) };
@@ -170,7 +177,7 @@ export const redeliverDelivery = defineRoute({
   responses: {
     202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
   },
-  problems: ['conflict', 'payload_erased', 'limit_reached'],
+  problems: ['conflict', 'payload_erased', 'limit_reached', 'history_unavailable'],
   async handle({ apiKey, params, newId }, context) {
     const delivery = await redeliver(context, apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };

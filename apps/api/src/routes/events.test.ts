@@ -405,6 +405,53 @@ describe('reading', () => {
       const { body } = await get(`/v1/events?${query}`);
       expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected.map((i) => events[i]?.id));
     });
+
+    it.each([
+      ['{"order":{"id":4711}}', [0]],
+      ['{"order":{"id":4711.0,"tags":["b"]}}', [0]],
+      ['{"order":{"id":9007199254740993}}', [1]],
+      ['{"order":{"id":9007199254740992}}', []],
+      ['{"id":4711}', []],
+      [' { } ', [1, 0]],
+      ['{"order":{"id":"\\u0000"}}', []],
+      [`{"order":${'{"a":'.repeat(6)}{}${'}'.repeat(6)}}`, []],
+    ])('shows with data %s the events whose data contain it', async (data, expected) => {
+      const type = 'order.paid';
+      const bodyOf = (order: string) => `{"type":"${type}","data":{"order":${order}}}`;
+      const events = [
+        await saved({ type, body: bodyOf('{"id":4711,"tags":["a","b"]}') }),
+        await saved({ type, body: bodyOf('{"id":9007199254740993}'), acceptedAt: ACCEPTED_AT + 1 }),
+      ];
+      const { status, body } = await get(`/v1/events?data=${encodeURIComponent(data)}`);
+      expect([status, body.next_cursor]).toEqual([200, null]);
+      expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected.map((i) => events[i]?.id));
+    });
+
+    const EXAMPLE = 'must be a JSON object, such as {"order":{"id":4711}}';
+
+    it.each([
+      ['no JSON', '{order:1}', EXAMPLE],
+      ['nothing', '', EXAMPLE],
+      ['an array', '[{"order":1}]', EXAMPLE],
+      ['a text', '"order"', EXAMPLE],
+      ['null', 'null', EXAMPLE],
+      ['a long object', `{"a":"${'é'.repeat(509)}"}`, 'must be at most 1024 bytes long'],
+      ['a deep object', `${'{"a":'.repeat(8)}[]${'}'.repeat(8)}`, 'must be at most 8 levels deep'],
+    ])('says what is wrong with data that are %s', async (_what, data, detail) => {
+      for (const path of ['events', 'deliveries']) {
+        const { status, body } = await get(`/v1/${path}?data=${encodeURIComponent(data)}`);
+        expect([status, body.code, body.errors]).toEqual([
+          422,
+          'invalid_request',
+          [{ pointer: '?/data', detail }],
+        ]);
+      }
+    });
+
+    it('takes data of 1,024 bytes', async () => {
+      const data = `{"a":"${'é'.repeat(508)}"}`;
+      expect((await get(`/v1/events?data=${encodeURIComponent(data)}`)).status).toBe(200);
+    });
   });
 
   describe('DELETE /v1/events/{id}/payload', () => {

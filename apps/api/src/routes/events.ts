@@ -1,6 +1,7 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import { type AcceptedEvent, EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { catalogue } from '@hookferry/core/event-types/built-in';
+import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import {
@@ -20,7 +21,15 @@ import {
 } from '@hookferry/core/publish/accept-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
-import { eventCursorSchema, isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery } from '../http/page';
+import {
+  dataQuery,
+  eventCursorSchema,
+  historyPageOf,
+  isInOrder,
+  pageQuery,
+  presentHistoryPage,
+  timeRangeQuery,
+} from '../http/page';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
 
@@ -213,6 +222,7 @@ function withinBatch({ pointer, detail }: ValidationError, index: number): Valid
 const querySchema = pageQuery(eventCursorSchema)
   .extend({
     type: z.string().min(1).optional(),
+    ...dataQuery,
     ...timeRangeQuery,
   })
   .refine(...isInOrder);
@@ -240,7 +250,7 @@ const deliveryCountsSchema = z
     exhausted: z.int(),
     aborted: z.int(),
     cancelled: z.int(),
-  } satisfies Record<keyof history.DeliveryCounts, z.ZodType>)
+  } satisfies Record<keyof DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
 
 const eventSchema = eventHeadSchema
@@ -258,11 +268,12 @@ export const listEvents = defineRoute({
   scope: 'deliveries:read',
   request: { query: querySchema },
   responses: {
-    200: { description: 'A page of events.', schema: pageOf(listedEventSchema, 'EventPage') },
+    200: { description: 'A page of events.', schema: historyPageOf(listedEventSchema, 'EventPage') },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, query: { limit, cursor, ...filter } }, context) {
-    const page = await history.listEvents(context, apiKey.accountId, filter, limit, cursor);
-    return { status: 200, body: presentPage(page.found.map(presentListedEvent), page.nextCursor) };
+    const page = await context.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
+    return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };
   },
 });
 
@@ -276,6 +287,7 @@ export const readEvent = defineRoute({
   responses: {
     200: { description: 'The event.', schema: eventSchema },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, params }, context) {
     const event = await history.readEvent(context, apiKey.accountId, params.id);
     return { status: 200, bodyText: presentEvent(event) };
@@ -283,7 +295,7 @@ export const readEvent = defineRoute({
 });
 
 /** An event in a list: without its data. */
-function presentListedEvent(event: history.ListedEvent): z.infer<typeof listedEventSchema> {
+function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchema> {
   return { ...presentHead(event), delivery_count: event.deliveryCount };
 }
 
@@ -293,7 +305,7 @@ function presentEvent({ dataText, deliveries, ...event }: history.PublishedEvent
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
 }
 
-type EventHead = Omit<history.ListedEvent, 'deliveryCount'>;
+type EventHead = Omit<ListedEvent, 'deliveryCount'>;
 
 function presentHead({ id, type, createdAt, erasedAt }: EventHead): z.infer<typeof eventHeadSchema> {
   return {
@@ -315,6 +327,7 @@ export const erasePayload = defineRoute({
   responses: {
     204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, params }, context) {
     await erasure.erasePayload(context, apiKey.accountId, params.id);
     return { status: 204 };

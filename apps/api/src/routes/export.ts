@@ -63,6 +63,7 @@ export const exportDeliveries = defineRoute({
       isLines: true,
     },
   },
+  problems: ['history_unavailable'],
   async handle({ apiKey, query, header, receivedAt }, context) {
     const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
     const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);

@@ -5,12 +5,8 @@ import {
   type Explained,
   payloadFilterSchema,
 } from '@hookferry/core/endpoints/filters/payload-filter';
-import {
-  type Trial,
-  type TrySource,
-  tryFilter as tryOut,
-} from '@hookferry/core/endpoints/filters/try-filter';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { type Trial, type TrySource, tryFilter as tryOut } from '@hookferry/core/history/try-filter';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
@@ -99,6 +95,7 @@ export const tryFilter = defineRoute({
   responses: {
     200: { description: 'What passes, and why or why not.', schema: triedSchema },
   },
+  problems: ['history_unavailable'],
   isHeavy: true,
   async handle({ apiKey, body }, context) {
     const source = sourceOf(body);

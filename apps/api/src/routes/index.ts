@@ -21,6 +21,7 @@ import { erasePayload, listEvents, publishBatch, publishEvent, readEvent } from 
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
+import { readDeliveryMetrics } from './metrics';
 import { listTroubledWebhooks, readOperations } from './operations';
 import {
   createPortalSession,
@@ -29,6 +30,8 @@ import {
   revokePortalSession,
 } from './portal-sessions';
 import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
+import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
+import { readSourceAddresses } from './source-addresses';
 import { streamChanges } from './stream';
 import {
   createWebhook,
@@ -58,6 +61,9 @@ export const routes: readonly Route[] = [
   readWebhookSecret, //     GET    /v1/webhooks/:id/secret
   rotateWebhookSecret, //   POST   /v1/webhooks/:id/rotate-secret
   testWebhook, //           POST   /v1/webhooks/:id/test
+  readJwks, //              GET    /.well-known/webhooks/:account_id/jwks.json
+  listSigningKeys, //       GET    /v1/signing-keys
+  rotateSigningKey, //      POST   /v1/signing-keys/rotate
   tryFilter, //             POST   /v1/filters/try
   createListener, //        POST   /v1/listeners
   streamListener, //        GET    /v1/listeners/:id/stream
@@ -68,6 +74,7 @@ export const routes: readonly Route[] = [
   exportDeliveries, //      GET    /v1/deliveries/export
   readDelivery, //          GET    /v1/deliveries/:id
   redeliverDelivery, //     POST   /v1/deliveries/:id/redeliver
+  readDeliveryMetrics, //   GET    /v1/metrics/deliveries
   createReplay, //          POST   /v1/webhooks/:id/replays
   listReplays, //           GET    /v1/webhooks/:id/replays
   readReplay, //            GET    /v1/replays/:id
@@ -95,6 +102,7 @@ export const routes: readonly Route[] = [
   updateAccount, //         PATCH  /v1/accounts/:id
   eraseAccount, //          DELETE /v1/accounts/:id
   readAccountUsage, //      GET    /v1/account/usage
+  readSourceAddresses, //   GET    /v1/source-addresses
   readOperations, //        GET    /v1/operations
   listTroubledWebhooks, //  GET    /v1/operations/webhooks
   listDeadLetters, //       GET    /v1/dead-letters

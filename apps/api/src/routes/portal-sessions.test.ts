@@ -336,7 +336,13 @@ describe('what a session may do', () => {
     'events:write': undefined,
     'portal:write': undefined,
   };
-  const SECRETIVE = ['createListener', 'streamListener', 'readWebhookSecret', 'rotateWebhookSecret'];
+  const SECRETIVE = [
+    'createListener',
+    'streamListener',
+    'readWebhookSecret',
+    'rotateWebhookSecret',
+    'rotateSigningKey',
+  ];
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');
   const sets = Array.from({ length: 2 ** optional.length }, (_, bits) =>

@@ -59,6 +59,7 @@ describe('POST /v1/webhooks', () => {
       description: 'mine',
       status: 'enabled',
       ordering: 'none',
+      signing: 'hmac',
       secret: expect.stringMatching(SECRET),
       created_at: expect.stringMatching(TIME),
       updated_at: body.created_at,

@@ -2,6 +2,7 @@ import { maySeeSecrets } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import {
   ENDPOINT_ID_PREFIX,
+  type Endpoint,
   type EndpointId,
   endpointIdSchema,
   endpointRefSchema,
@@ -9,6 +10,7 @@ import {
   newestSecret,
 } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/domain/event';
+import { formatPublicKey, signingKeyAt } from '@hookferry/core/domain/signing-key';
 import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
 import { readHealth } from '@hookferry/core/endpoints/health/read-health';
 import {
@@ -26,6 +28,7 @@ import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { versionsOf } from '../http/send-reply';
@@ -38,7 +41,26 @@ export const secretViewSchema = z
   .object({ secret: z.string().meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }) })
   .meta({ id: 'Secret' });
 
-const createdWebhookSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: 'CreatedWebhook' });
+/** Not in the webhook itself, whose ETag does not change with the keys of its account. */
+const publicKeyShape = {
+  public_key: z
+    .string()
+    .meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' })
+    .optional()
+    .describe('What verifies its `v1a` signatures now, where `signing` is `ed25519` or `both`.'),
+};
+
+async function readPublicKey(
+  { signingKeyStore, clock }: Pick<ApiContext, 'signingKeyStore' | 'clock'>,
+  { accountId, signing }: Endpoint,
+) {
+  const signingKeys = signing === 'hmac' ? undefined : await signingKeyStore.find(accountId);
+  return signingKeys && { public_key: formatPublicKey(signingKeyAt(signingKeys, clock())) };
+}
+
+const createdWebhookSchema = webhookSchema
+  .extend({ ...publicKeyShape, ...secretViewSchema.shape })
+  .meta({ id: 'CreatedWebhook' });
 
 export const createWebhook = defineRoute({
   operationId: 'createWebhook',
@@ -69,7 +91,11 @@ export const createWebhook = defineRoute({
     return {
       status: 201,
       headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
-      body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
+      body: {
+        ...presentWebhook(endpoint),
+        ...(await readPublicKey(context, endpoint)),
+        secret: newestSecret(endpoint).secret,
+      },
     };
   },
 });
@@ -112,7 +138,7 @@ export const listWebhooks = defineRoute({
 });
 
 const webhookWithHealthSchema = webhookSchema
-  .extend({ health: healthSchema })
+  .extend({ ...publicKeyShape, health: healthSchema })
   .meta({ id: 'WebhookWithHealth' });
 
 /** A single one, with its health. */
@@ -129,7 +155,9 @@ export const readWebhook = defineRoute({
   async handle({ apiKey, params }, context) {
     const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
     const health = presentHealth(await readHealth(context, endpoint));
-    return { status: 200, headers: tagOf(endpoint), body: { ...presentWebhook(endpoint), health } };
+    const publicKey = await readPublicKey(context, endpoint);
+    const body = { ...presentWebhook(endpoint), ...publicKey, health };
+    return { status: 200, headers: tagOf(endpoint), body };
   },
 });
 

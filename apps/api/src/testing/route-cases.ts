@@ -127,6 +127,23 @@ export const routeCases: readonly RouteCase[] = [
     creates: true,
   },
   {
+    method: 'get',
+    path: '/.well-known/webhooks/:account_id/jwks.json',
+    at: '/.well-known/webhooks/default/jwks.json',
+    scope: 'none',
+    status: 200,
+  },
+  { method: 'get', path: '/v1/signing-keys', scope: 'webhooks:read', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/signing-keys/rotate',
+    scope: 'webhooks:write',
+    mayLackBody: true,
+    body: { immediate: true },
+    status: 200,
+    creates: true,
+  },
+  {
     method: 'post',
     path: '/v1/filters/try',
     scope: 'webhooks:read',
@@ -184,6 +201,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 202,
     creates: true,
   },
+  { method: 'get', path: '/v1/metrics/deliveries', scope: 'deliveries:read', status: 200, takesQuery: true },
   {
     method: 'post',
     path: '/v1/webhooks/:id/replays',
@@ -330,6 +348,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 202,
   },
   { method: 'get', path: '/v1/account/usage', scope: 'any', status: 200 },
+  { method: 'get', path: '/v1/source-addresses', scope: 'none', status: 200 },
   { method: 'get', path: '/v1/operations', scope: 'admin', operatorOnly: true, status: 200 },
   {
     method: 'get',

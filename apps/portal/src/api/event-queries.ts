@@ -8,6 +8,8 @@ export type ListedEvent = components['schemas']['ListedEvent'];
 
 export interface EventFilters {
   readonly type?: string;
+  /** A JSON object that the data contain. */
+  readonly data?: string;
   /** RFC 3339 */
   readonly since?: string;
   readonly until?: string;

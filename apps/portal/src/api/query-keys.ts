@@ -12,6 +12,7 @@ export const queryKeys = {
   allWebhooks: () => ['webhooks', 'all'] as const,
   webhook: (id: string) => ['webhook', id] as const,
   secret: (webhookId: string) => ['secret', webhookId] as const,
+  sourceAddresses: () => ['source-addresses'] as const,
   replays: (webhookId: string) => ['replays', webhookId] as const,
   replay: (id: string) => ['replay', id] as const,
   operations: () => ['operations'] as const,

@@ -1,6 +1,10 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 
-interface Page<Row> {
+interface HistoryPart {
+  readonly history?: 'unavailable';
+}
+
+interface Page<Row> extends HistoryPart {
   readonly data: readonly Row[];
   readonly next_cursor: string | null;
 }
@@ -12,6 +16,8 @@ export interface Pages<Row> {
   readonly error: Error | null;
   readonly refetch: () => void;
   readonly hasMore: boolean;
+  /** It ends here for now: what is older is not reachable. */
+  readonly isCutShort: boolean;
   readonly isReadingOn: boolean;
   readonly readOn: () => void;
 }
@@ -32,9 +38,15 @@ export function usePages<Row>(
     error: query.error,
     refetch: () => void query.refetch(),
     hasMore: query.hasNextPage,
+    isCutShort: isCutShort(query.data),
     isReadingOn: query.isFetchingNextPage,
     readOn: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
     },
   };
+}
+
+/** Whether pages end for now because what is older is not reachable. */
+export function isCutShort(data: { readonly pages: readonly HistoryPart[] } | undefined): boolean {
+  return data?.pages.at(-1)?.history === 'unavailable';
 }

@@ -62,6 +62,8 @@ export function useWebhook(id: string) {
   });
 }
 
+export type CreatedWebhook = components['schemas']['CreatedWebhook'];
+
 export function useCreateWebhook() {
   const api = useApi();
   const queries = useQueryClient();

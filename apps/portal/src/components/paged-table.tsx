@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Pages } from '../api/use-pages';
 import { DataTable, type DataTableProps } from './data-table';
+import { HistoryEnd } from './history-end';
 import { Problem } from './problem';
 import { ReadOn } from './read-on';
 
@@ -12,14 +13,17 @@ export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' |
 
 /** A list of the API as a table. What was read stays when reading on, or anew, fails: the fault is said above it. */
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
-  const { rows, error, refetch, hasMore, isReadingOn, readOn } = pages;
+  const { rows, error, refetch, hasMore, isCutShort, isReadingOn, readOn } = pages;
   const hasNone = rows?.length === 0;
   return (
     <>
       {error && <Problem error={error} onRetry={refetch} />}
       {hasNone && !hasMore && empty}
       {hasNone && hasMore && <ReadOn isBusy={isReadingOn} onReadOn={readOn} />}
-      {!hasNone && (rows || !error) && <DataTable {...table} rows={rows} onEnd={readOn} />}
+      {!hasNone && (rows || !error) && (
+        <DataTable {...table} rows={rows} {...(!isCutShort && { onEnd: readOn })} />
+      )}
+      {isCutShort && !error && <HistoryEnd isBusy={isReadingOn} onRetry={readOn} />}
     </>
   );
 }

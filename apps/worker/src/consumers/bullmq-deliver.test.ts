@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import {
@@ -14,6 +15,7 @@ import {
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
@@ -68,6 +70,8 @@ function openProcess(
     ...admission,
     redis,
     eventStore: new EventStore(redis, testRetention),
+    signingKeyStore: new SigningKeyStore(redis, testSealer),
+    ed25519Signatures: new Ed25519Signatures(),
     placement: new DeliveryPlacement(
       redis,
       { ...shards, formerHomeShardsOf: () => [], isSettled: true },

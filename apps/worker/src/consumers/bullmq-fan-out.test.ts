@@ -1,15 +1,20 @@
 import { EventEmitter, once } from 'node:events';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
-import { queueKeysOf } from '@hookferry/core/domain/keys';
+import type { AcceptedEvent } from '@hookferry/core/domain/event';
+import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import { EVENTS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
+import { isNotedAsQueued } from '@hookferry/core/events/redis-event-store';
+import { digestOf, MovedIds } from '@hookferry/core/events/redis-moved-ids';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { keepMovedId } from '@hookferry/core/testing/keep-moved-id';
 import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
 import { Queue, QueueEvents } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
 import { SharedCapacity } from './bullmq-worker';
@@ -97,6 +102,67 @@ it('lets those who deliver in order know of an event that is put back, until it 
   test.emit('looked');
   await completed;
   expect([await noted(), await oldestEvents.hasOlder(younger)]).toEqual([0, false]);
+});
+
+describe('with a history', () => {
+  const RETENTION_MS = 60_000;
+
+  interface Given {
+    readonly client: Redis;
+    readonly movedIds: MovedIds;
+  }
+
+  /** Takes an event from the queue, and gives how many fan-outs came of it. */
+  async function takeOne(arrange: (event: AcceptedEvent, given: Given) => Promise<unknown>) {
+    const queues = willClose(await openTestQueues());
+    const { url, client, context } = queues;
+    await once(context.redis, 'ready');
+    const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
+    await progress.waitUntilReady();
+    const completed = once(progress, 'completed');
+    const movedIds = new MovedIds(context.redis, RETENTION_MS);
+    const event = buildEvent({ acceptedAt: Date.now() });
+    await arrange(event, { client, movedIds });
+    let fanOuts = 0;
+    const consumer = openConsumer(queues, {
+      oldestEvents: new OldestEvents(context.redis, shards),
+      deadLetters: { keep: async () => [] },
+      openAccounts: { takesEvents: async () => true },
+      movedIds,
+      async inOrder(steps, patienceMs) {
+        if (!patienceMs) fanOuts += 1;
+        return await context.inOrder(steps, patienceMs);
+      },
+    });
+    await willClose(new EventQueue(context.redis, shards)).add(event);
+    consumer.start();
+    await completed;
+    return { fanOuts, stored: await client.get(keys.event(event.accountId, event.id)) };
+  }
+
+  it('notes of a new event that it came by the queue', async () => {
+    const { fanOuts, stored } = await takeOne(async () => {});
+    expect(fanOuts).toBe(1);
+    expect(isNotedAsQueued(stored ?? '')).toBe(true);
+  });
+
+  it.each<[string, (event: AcceptedEvent, given: Given) => Promise<unknown>]>([
+    [
+      'is in its account’s list',
+      async ({ accountId, id, acceptedAt }, { client }) =>
+        await client.zadd(keys.events(accountId), acceptedAt, id),
+    ],
+    [
+      'has moved',
+      async ({ accountId, id: eventId, acceptedAt, body }, { client, movedIds }) => {
+        const movedId = { kind: 'queued', acceptedAt, digest: digestOf(body) } as const;
+        await keepMovedId(client, movedIds, { accountId, eventId, movedId }, acceptedAt);
+      },
+    ],
+  ])('makes no delivery of an event again that %s', async (_where, arrange) => {
+    const { fanOuts } = await takeOne(arrange);
+    expect(fanOuts).toBe(0);
+  });
 });
 
 it('keeps an invalid event that is nested too deeply to be written again, and holds nobody up for it', async () => {

@@ -1,6 +1,8 @@
 import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import type { MovedIds } from '@hookferry/core/events/redis-moved-ids';
 import { AppError } from '@hookferry/core/platform/app-error';
 import {
   type FanOutContext,
@@ -34,6 +36,8 @@ export interface EventWorkerContext
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
+  /** Absent: there is no history that events move to. */
+  readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
   /** Over all shards together. */
   readonly eventCapacity: SharedCapacity;
@@ -104,7 +108,9 @@ async function readOrError(context: EventWorkerContext, job: EventJob): Promise<
   }
 }
 
-async function fanOut(context: EventWorkerContext, { event, source }: ReadEvent): Promise<void> {
+async function fanOut(context: EventWorkerContext, { event: read, source }: ReadEvent): Promise<void> {
+  if (await isSettled(context, read)) return;
+  const event: AcceptedEvent = context.movedIds ? { ...read, isQueued: true } : read;
   const subscriptions = await context.subscriptions.current(event.accountId);
   await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
   // The API has announced its own events.
@@ -117,6 +123,17 @@ async function fanOut(context: EventWorkerContext, { event, source }: ReadEvent)
     type: event.type,
     bytes: Buffer.byteLength(event.body),
   });
+}
+
+// A worker may have ended the fan-out and died before its job has ended, or a producer has pushed the event
+// once more. With a history the deliveries may have moved there since: then they must not be made again.
+async function isSettled(
+  { movedIds, clock }: EventWorkerContext,
+  { accountId, id }: AcceptedEvent,
+): Promise<boolean> {
+  if (!movedIds) return false;
+  const { isListed, moved } = await movedIds.look(accountId, id, clock());
+  return isListed || moved !== undefined;
 }
 
 async function reject(

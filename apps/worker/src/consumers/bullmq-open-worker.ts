@@ -37,7 +37,7 @@ const MAX_STALLS = 1_000_000;
 const MAX_STARTS = 300_000;
 // An idle worker asks this often although nothing has woken it. A second later it takes a silent connection
 // for dead.
-const ASK_AFTER_S = 10;
+const ASK_AFTER_S = 12;
 // Until a job that failed runs again: after an error of this code, or a reply that Redis should not give.
 const UNFORESEEN_DELAY_MS = 5_000;
 // BullMQ waits this long before it repeats a command that a broken connection has stopped.

@@ -1,6 +1,7 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { JOB_VERSION, versionOfJob } from '@hookferry/core/queue/bullmq-event-queue';
@@ -61,8 +62,8 @@ export async function countStartsAnew(
 const SOON_MS = 1_000;
 
 /**
- * Do a job's work. When Redis could not accept all of it, put the job back for a second, whatever the job's
- * own options say about attempts.
+ * Do a job's work. When Redis or the history could not do its part, put the job back for a while, whatever the
+ * job's own options say about attempts.
  *
  * @throws UnrecoverableError when the work does: no later run would succeed. DelayedError when the job is put
  *   back.
@@ -78,9 +79,13 @@ export async function orTryAgainSoon<Result>(
   } catch (error) {
     if (error instanceof UnrecoverableError || error instanceof DelayedError) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
-    const delayMs = isUnreadableSecret(error) ? UNREADABLE_SECRET_DELAY_MS : SOON_MS;
-    return await delayJob(job, token, delayMs);
+    return await delayJob(job, token, delayAfter(error));
   }
+}
+
+function delayAfter(error: unknown): number {
+  if (isUnreadableSecret(error)) return UNREADABLE_SECRET_DELAY_MS;
+  return (error instanceof AppError ? error.retryAfterMs : undefined) ?? SOON_MS;
 }
 
 const FIRST_DELAY_MS = 1_000;

@@ -312,6 +312,16 @@ describe('bullmq keeping worker', () => {
       expect(await queue.getJobCounts('wait', 'prioritized')).toEqual({ wait: 0, prioritized: 0 });
     });
 
+    it('is one fetch each time that it ends by itself', async () => {
+      const { redis } = await arrange();
+      const scripts = jest.spyOn(redis, 'evalsha');
+      const { worker } = openWorker(redis, { drainDelay: 0.02, concurrency: 1 });
+      void worker.run();
+      while (worker.fetches < 5) await immediate();
+      // BullMQ's own scripts are not among them: this is what the first fetch asks beside itself.
+      expect(scripts).toHaveBeenCalledTimes(1);
+    });
+
     it('ends when a delayed job is due', async () => {
       const { redis, queue } = await arrange();
       const { worker, taken, untilTaken } = openWorker(redis, UNTIL_WOKEN);

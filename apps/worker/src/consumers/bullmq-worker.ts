@@ -1,4 +1,5 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
+import { steadyClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { defineScript } from '@hookferry/core/platform/redis-script';
 import { answerWithin } from '@hookferry/core/platform/timers';
@@ -45,7 +46,7 @@ const lostSchema = z.array(z.string());
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
 
-// Longer than the ten seconds that BullMQ waits for a wake-up, and the second after which it replaces a
+// Longer than a worker waits for a wake-up (`drainDelay`), and the second after which BullMQ replaces a
 // connection.
 const WOKEN_WITHIN_MS = 15_000;
 
@@ -81,6 +82,8 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   /** How many jobs are running. */
   #running = 0;
   #steps = 0;
+  /** Whether its next fetch comes of `drainDelay` alone. */
+  #asksUnwoken = false;
   /** Jobs that were given back, with the token of their fetch: BullMQ may still hand them over. */
   readonly #givenBack = new Set<string>();
 
@@ -175,7 +178,9 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
    * fetches: three round trips for a job that comes alone.
    */
   protected async takeJob(token: string, name?: string): Promise<Job<Data, Result> | undefined> {
-    const rest = this.#restWhenDrained();
+    // If nothing has woken it most likely nothing waits, and the empty fetch tells.
+    const rest = this.#asksUnwoken ? undefined : this.#restWhenDrained();
+    this.#asksUnwoken = false;
     const job = await super.moveToActive(token, name);
     const nextDueAt = await rest;
     if (job !== undefined && nextDueAt !== undefined) this.rest(nextDueAt);
@@ -260,8 +265,13 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   #neverWaitInVain(): void {
     const loop = this.#mainLoop;
     const waitForJob = loop.waitForJob.bind(this);
-    loop.waitForJob = async (blockUntil) =>
-      (await answerWithin(WOKEN_WITHIN_MS, waitForJob(blockUntil))) ?? 0;
+    const drainDelayMs = (this.opts.drainDelay ?? Number.POSITIVE_INFINITY) * 1_000;
+    loop.waitForJob = async (blockUntil) => {
+      const beganAt = steadyClock();
+      const next = (await answerWithin(WOKEN_WITHIN_MS, waitForJob(blockUntil))) ?? 0;
+      this.#asksUnwoken = steadyClock() - beganAt >= drainDelayMs;
+      return next;
+    };
   }
 
   get #mainLoop(): MainLoop {

@@ -7,6 +7,8 @@ from .client import Client
 from .connection_failed import ConnectionFailed
 from .deduplication import Claim, DeduplicationStore, MemoryStore
 from .event import Event
+from .jwks import Jwks
+from .public_keys import PublicKeys, SignatureVerifier
 from .request_headers import RequestHeaders
 from .router import Router
 from .signature import verify_signature
@@ -24,9 +26,12 @@ __all__ = [
     "ConnectionFailed",
     "DeduplicationStore",
     "Event",
+    "Jwks",
     "MemoryStore",
+    "PublicKeys",
     "RequestHeaders",
     "Router",
+    "SignatureVerifier",
     "VerificationCode",
     "WebhookVerificationError",
     "WsgiApp",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Any, Iterator, Mapping, Optional
 
 from .api_requests import ApiRequests, segment
 from .export import export_attempts
-from .json_object import JsonObject, without_absent
+from .json_object import JsonObject, searched, without_absent
 from .pages import iterate
 
 
@@ -24,6 +24,7 @@ class Deliveries:
         response_status: Optional[int] = None,
         outcome: Optional[str] = None,
         event_type: Optional[str] = None,
+        data: Optional[Mapping[str, Any]] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         limit: Optional[int] = None,
@@ -31,7 +32,7 @@ class Deliveries:
         """The account's deliveries, or those to a webhook, without the attempts, page by page of `limit` (1 to 200).
 
         status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`. status_class: `2xx`, …, `none`.
-        outcome: of the last attempt, such as `delivered` or `http_5xx`.
+        outcome: of the last attempt, such as `delivered` or `http_5xx`. data: only of events whose data contain this.
         """
         query = without_absent(
             webhook_id=webhook_id,
@@ -41,6 +42,7 @@ class Deliveries:
             response_status=response_status,
             outcome=outcome,
             event_type=event_type,
+            data=searched(data),
             since=since,
             until=until,
             limit=limit,

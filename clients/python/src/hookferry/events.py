@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, List, Mapping, Optional, Sequence
 
 from .api_requests import ApiRequests, segment
-from .json_object import JsonObject, without_absent
+from .json_object import JsonObject, searched, without_absent
 from .pages import iterate
 
 
@@ -51,10 +51,14 @@ class Events:
         self,
         *,
         type: Optional[str] = None,
+        data: Optional[Mapping[str, Any]] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Iterator[JsonObject]:
-        """All events, without their data, page by page of `limit` (1 to 200). since, until: RFC 3339."""
-        query = without_absent(type=type, since=since, until=until, limit=limit)
+        """All events, without their data, page by page of `limit` (1 to 200). since, until: RFC 3339.
+
+        data: only those whose data contain this.
+        """
+        query = without_absent(type=type, data=searched(data), since=since, until=until, limit=limit)
         return iterate(self._requests, "/v1/events", query)

@@ -12,6 +12,7 @@ IDEMPOTENCY_KEY_ROUTES = (
     "/v1/events",
     "/v1/events/batch",
     "/v1/portal-sessions",
+    "/v1/signing-keys/rotate",
     "/v1/webhooks",
     "/v1/webhooks/{id}/replays",
     "/v1/webhooks/{id}/rotate-secret",

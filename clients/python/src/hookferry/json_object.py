@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Union
+import json
+from typing import Any, Dict, Mapping, Optional, Union
 
 JsonObject = Dict[str, Any]
 Query = Mapping[str, Union[str, int, float, bool, None]]
@@ -11,3 +12,8 @@ Query = Mapping[str, Union[str, int, float, bool, None]]
 def without_absent(**members: Any) -> JsonObject:
     """The members that were given: None means left out."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+def searched(data: Optional[Mapping[str, Any]]) -> Optional[str]:
+    """The query parameter of lists that are searched for data."""
+    return None if data is None else json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -11,10 +11,10 @@ from .deduplication import DeduplicationStore
 from .event import Event
 from .event_handlers import EventHandlers, Handler, is_async
 from .event_handling import DEFAULT_LEASE_SECONDS, EventHandling
+from .public_keys import SignatureVerifier
 from .raw_body import RawBody
 from .request_headers import RequestHeaders
-from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader
-from .signing_keys import read_signing_keys
+from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader, read_asked_keys
 from .verification import verify
 from .verification_error import WebhookVerificationError
 
@@ -26,7 +26,7 @@ _LOG = logging.getLogger("hookferry")
 class Router:
     """Verifies requests, and has each event handled by the function for its type.
 
-    secret, secrets, tolerance, service_header: as for `verify`. Raises WebhookVerificationError at once for a secret
+    secret, secrets, tolerance, service_header, public_keys: as for `verify`. Raises WebhookVerificationError at once for a secret
         that is none, so that no receiver starts without one.
     deduplicate: a store of the ids that were handled; without one an event that comes twice is handled twice.
     lease_seconds: after so long a claim is taken to be one of a process that died. Handlers must be quicker.
@@ -41,8 +41,10 @@ class Router:
         service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
         deduplicate: Optional[DeduplicationStore] = None,
         lease_seconds: float = DEFAULT_LEASE_SECONDS,
+        public_keys: Optional[SignatureVerifier] = None,
     ) -> None:
-        read_signing_keys(secret, secrets)
+        read_asked_keys(secret, secrets, public_keys)
+        self._public_keys = public_keys
         self._secret = secret
         self._secrets = secrets
         self._tolerance = tolerance
@@ -74,7 +76,9 @@ class Router:
 
     async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
         """Like `receive`; functions that are not `async` run in a thread."""
-        event = self._verify(body, headers)
+        # A key set may have to be fetched.
+        in_thread = self._public_keys is not None
+        event = await asyncio.to_thread(self._verify, body, headers) if in_thread else self._verify(body, headers)
         if isinstance(event, Answer):
             return event
         handler = self._handlers.find(event.type)
@@ -93,6 +97,7 @@ class Router:
                 self._secrets,
                 tolerance=self._tolerance,
                 service_header=self._service_header,
+                public_keys=self._public_keys,
             )
         except WebhookVerificationError as error:
             if error.is_configuration_error:

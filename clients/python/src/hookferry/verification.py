@@ -6,6 +6,7 @@ import json
 from typing import Mapping, Optional, Sequence
 
 from .event import Event
+from .public_keys import SignatureVerifier
 from .raw_body import RawBody, raw_bytes
 from .request_headers import RequestHeaders, with_lower_names
 from .signature import (
@@ -26,6 +27,7 @@ def verify(
     tolerance: int = DEFAULT_TOLERANCE_SECONDS,
     now: Optional[float] = None,
     service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
+    public_keys: Optional[SignatureVerifier] = None,
 ) -> Event:
     """The event that a request brings, once its signature is good.
 
@@ -36,10 +38,11 @@ def verify(
     now: the present in Unix seconds; the system clock if left out.
     service_header: name and prefix of the signature that counts where `webhook-signature` is not there. It covers the
         body alone, so replays are not noticed. None: accept Standard Webhooks only.
+    public_keys: `PublicKeys` or `Jwks`, to verify `v1a` signatures; without a secret beside it those alone.
 
     Raises WebhookVerificationError; its `code` says why.
     """
-    verify_signature(body, headers, secret, secrets, tolerance, now, service_header)
+    verify_signature(body, headers, secret, secrets, tolerance, now, service_header, public_keys)
     return _read_event(raw_bytes(body), with_lower_names(headers))
 
 

@@ -7,6 +7,8 @@ from typing import Literal, Optional
 VerificationCode = Literal[
     "missing_secret",
     "not_a_secret",
+    "not_a_key",
+    "keys_unavailable",
     "body_already_parsed",
     "missing_header",
     "timestamp_skew",
@@ -14,7 +16,9 @@ VerificationCode = Literal[
     "invalid_payload",
 ]
 
-_CONFIGURATION_CODES = frozenset({"missing_secret", "not_a_secret", "body_already_parsed"})
+_CONFIGURATION_CODES = frozenset(
+    {"missing_secret", "not_a_secret", "not_a_key", "keys_unavailable", "body_already_parsed"}
+)
 
 
 class WebhookVerificationError(Exception):

@@ -21,7 +21,8 @@ class Webhooks:
         """The new webhook, with its `secret`.
 
         events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
-        `ordering`, `rate_limit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `tls`, `status`, `description`.
+        `ordering`, `rate_limit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`, `status`,
+        `description`.
         """
         if isinstance(events, str):
             raise ValueError(f'events must be a list, such as ["{events}"].')

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { endpointSettings } from '@hookferry/core/domain/endpoint-settings';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Cli, connect } from '../cli';
 import { UsageError } from '../failures/usage-error';
 import { parseCount, parseId, parsePositive } from '../input/parse-flags';
@@ -12,15 +13,23 @@ import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
 interface AccountFlags {
   readonly name?: string;
   readonly weight?: number;
-  /** `null`: as much as any account. */
-  readonly quotaBytes?: number | null;
+  /** `none`: as much as any account. */
+  readonly quotaBytes?: number | typeof NONE;
+  /** `none`: as that of any account. */
+  readonly historyRetention?: string;
+  readonly defaultSigning?: Account['default_signing'];
 }
+
+// Not `null`: the parser of the command line takes that for a value that is missing.
+const NONE = 'none';
 
 const COLUMNS: readonly Column<Account>[] = [
   ['id', ({ id }) => id],
   ['name', ({ name }) => name],
   ['weight', ({ weight }) => weight],
   ['quota bytes', ({ quota_bytes }) => quota_bytes],
+  ['history', ({ history_retention }) => history_retention],
+  ['default signing', ({ default_signing }) => default_signing],
   ['status', ({ status }) => status, paintStatus],
   ['created', ({ created_at }) => created_at],
 ];
@@ -54,7 +63,7 @@ function addChanges(accounts: Command, cli: Cli): void {
   addExample(addLimits(create), 'hookferry accounts create acme --name "Acme Ltd"');
   const update = accounts
     .command('update')
-    .description("Change an account's share and quota.")
+    .description("Change an account's share, quota and retention.")
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: AccountFlags) => updateAccount(id, flags, cli));
   addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
@@ -69,11 +78,18 @@ function addChanges(accounts: Command, cli: Cli): void {
 function addLimits(command: Command): Command {
   return command
     .option('--weight <n>', 'its share where accounts take turns, 1 to 100', parsePositive)
-    .option('--quota-bytes <n>', 'how much it may store; 0: no limit; none: as much as any', parseQuota);
+    .option('--quota-bytes <n>', 'how much it may store; 0: no limit; none: as much as any', parseQuota)
+    .option('--history-retention <time>', 'how long its history is kept, such as 30d; none: as long as any')
+    .addOption(
+      new Option(
+        '--default-signing <kind>',
+        'how requests of new endpoints are signed: hmac, ed25519 (a key pair), or both',
+      ).choices(endpointSettings.signing.choices),
+    );
 }
 
-function parseQuota(text: string): number | null {
-  if (text === 'none') return null;
+function parseQuota(text: string): number | typeof NONE {
+  if (text === NONE) return NONE;
   if (/^\d+$/.test(text)) return parseCount(text);
   throw new InvalidArgumentError('It must be a number of bytes, or "none".');
 }
@@ -87,25 +103,37 @@ async function listAccounts(flags: PagingFlags, cli: Cli): Promise<void> {
   });
 }
 
-async function createAccount(id: string | undefined, { name, weight, quotaBytes }: AccountFlags, cli: Cli) {
+async function createAccount(id: string | undefined, flags: AccountFlags, cli: Cli) {
+  const { name, weight, quotaBytes, historyRetention, defaultSigning } = flags;
   const client = await connect(cli);
   const body = {
     ...(id === undefined ? {} : { id }),
     ...(name === undefined ? {} : { name }),
     ...(weight === undefined ? {} : { weight }),
-    ...(quotaBytes === undefined || quotaBytes === null ? {} : { quota_bytes: quotaBytes }),
+    ...(typeof quotaBytes === 'number' && { quota_bytes: quotaBytes }),
+    ...(historyRetention !== undefined &&
+      historyRetention !== NONE && { history_retention: historyRetention }),
+    ...(defaultSigning === undefined ? {} : { default_signing: defaultSigning }),
   };
   cli.output.document(await client.POST('/v1/accounts', { body }), COLUMNS);
 }
 
-async function updateAccount(id: string, { weight, quotaBytes }: AccountFlags, cli: Cli): Promise<void> {
-  if (weight === undefined && quotaBytes === undefined) {
-    throw new UsageError('It is not said what to change.', 'Pass --weight or --quota-bytes.');
+async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise<void> {
+  const { weight, quotaBytes, historyRetention, defaultSigning } = flags;
+  if ([weight, quotaBytes, historyRetention, defaultSigning].every((value) => value === undefined)) {
+    throw new UsageError(
+      'It is not said what to change.',
+      'Pass --weight, --quota-bytes, --history-retention or --default-signing.',
+    );
   }
   const client = await connect(cli);
   const body = {
     ...(weight === undefined ? {} : { weight }),
-    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
+    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes === NONE ? null : quotaBytes }),
+    ...(historyRetention === undefined
+      ? {}
+      : { history_retention: historyRetention === NONE ? null : historyRetention }),
+    ...(defaultSigning === undefined ? {} : { default_signing: defaultSigning }),
   };
   const account = await client.PATCH('/v1/accounts/{id}', { params: { path: { id } }, body });
   cli.output.document(account, COLUMNS);

@@ -4,6 +4,7 @@ import { UsageError } from '../failures/usage-error';
 import { parseId, parseList } from '../input/parse-flags';
 import { parseTime } from '../input/parse-time';
 import { type Data, readData } from '../input/read-data';
+import { readSearched } from '../input/read-searched';
 import { addExample } from './example';
 import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
 import { publishEvent } from './publish-event';
@@ -18,6 +19,7 @@ interface PublishFlags {
 
 interface ListFlags extends PagingFlags {
   readonly type?: string;
+  readonly data?: string;
   readonly since?: string;
   readonly until?: string;
 }
@@ -66,25 +68,39 @@ function addList(events: Command, cli: Cli): void {
     .command('list')
     .description('List events, without their data, the newest first.')
     .option('--type <type>', 'only those of this type')
+    .option(
+      '--data <json>',
+      "only those whose data contain this JSON object: itself, @FILE, or '-' for stdin",
+    )
     .option('--since <time>', 'accepted from then on: a time, or how long ago (2h)', parseEachTime)
     .option('--until <time>', 'accepted before then', parseEachTime)
     .action((flags: ListFlags) => listEvents(flags, cli));
-  addExample(addPaging(list), 'hookferry events list --type brief.created --since 2h');
+  addExample(
+    addPaging(list),
+    'hookferry events list --type brief.created --since 2h',
+    `hookferry events list --data '{"order":{"id":4711}}'`,
+  );
 }
 
 const parseEachTime = (text: string) => parseTime(text);
 
 async function listEvents(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const { type, since, until } = flags;
+  const { type, data, since, until } = flags;
   const query = {
     limit: pageSize(flags),
     ...(type && { type }),
+    ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),
     ...(since && { since }),
     ...(until && { until }),
   };
+  let isCutShort = false;
+  const onHistoryUnavailable = () => {
+    isCutShort = true;
+  };
   await printPages(cli, flags, {
-    items: client.paginate('/v1/events', { params: { query } }),
+    items: client.paginate('/v1/events', { params: { query }, onHistoryUnavailable }),
+    isCutShort: () => isCutShort,
     columns: [
       ['id', ({ id }) => id],
       ['type', (event) => event.type],

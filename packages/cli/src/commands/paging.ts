@@ -27,13 +27,15 @@ export interface Listing<Item> {
   readonly items: AsyncIterable<Item>;
   readonly columns: readonly Column<Item>[];
   readonly ifNone: string;
+  /** Whether the list ended because its older part is not reachable. */
+  readonly isCutShort?: () => boolean;
 }
 
 /** Prints as many as are wanted, and says if there are more. */
 export async function printPages<Item>(
   { output }: Cli,
   { limit, all }: PagingFlags,
-  { items, columns, ifNone }: Listing<Item>,
+  { items, columns, ifNone, isCutShort = () => false }: Listing<Item>,
 ): Promise<void> {
   const shown: Item[] = [];
   const most = all ? Number.POSITIVE_INFINITY : limit;
@@ -45,4 +47,8 @@ export async function printPages<Item>(
   }
   output.list(shown, columns, ifNone);
   if (hasMore) output.note(`There are more than these ${shown.length}: --limit N, or --all.`);
+  else if (isCutShort())
+    output.note(
+      'The list ends here: the history, which has what is older, is not reachable. Repeat it in a while.',
+    );
 }

@@ -15,6 +15,7 @@ async function showUsage(cli: Cli): Promise<void> {
   const usage = await (await connect(cli)).GET('/v1/account/usage');
   cli.output.document(usage, [
     ['used', ({ used_bytes }) => formatBytes(used_bytes)],
+    ['history', ({ history_bytes }) => historyOf(history_bytes)],
     ['quota', ({ quota_bytes }) => (quota_bytes === null ? 'none' : formatBytes(quota_bytes))],
     ['events', ({ events, bytes }) => `${events}, ${formatBytes(bytes.events)}`],
     ['deliveries', ({ bytes }) => formatBytes(bytes.deliveries)],
@@ -24,4 +25,9 @@ async function showUsage(cli: Cli): Promise<void> {
     ['endpoints', ({ webhooks }) => webhooks],
     ['API keys', ({ api_keys }) => api_keys],
   ]);
+}
+
+function historyOf(bytes: number | null | undefined): string {
+  if (bytes === undefined) return 'none';
+  return bytes === null ? 'not reachable' : formatBytes(bytes);
 }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { verifySignature, WebhookVerificationError } from '@hookferry/receiver';
+import { jwks, publicKeys } from '@hookferry/receiver/public-keys';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { CheckFailed } from '../failures/check-failed';
 import { UsageError } from '../failures/usage-error';
 import { parsePositive } from '../input/parse-flags';
 import { parseRequest } from '../input/parse-request';
+import type { Prompt } from '../input/prompt';
 import { addExample } from './example';
 
 const DEFAULT_TOLERANCE_SECONDS = 300;
@@ -13,6 +15,8 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
 interface VerifyFlags {
   readonly delivery: string;
   readonly secretStdin?: boolean;
+  readonly publicKey?: string;
+  readonly jwks?: string;
   readonly tolerance: number;
   readonly anyAge?: boolean;
 }
@@ -25,6 +29,8 @@ export function addVerify(program: Command, cli: Cli): void {
     )
     .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
     .option('--secret-stdin', "read the endpoint's secret from stdin instead of asking for it")
+    .option('--public-key <whpk>', 'verify by this public key of the endpoint, and not by its secret')
+    .option('--jwks <url>', 'verify by the keys that are published there (https:)')
     .option('--tolerance <seconds>', 'how old it may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
     .option('--any-age', 'it may be as old as it likes')
     .action((flags: VerifyFlags) => verifyDelivery(flags, cli));
@@ -36,19 +42,37 @@ export function addVerify(program: Command, cli: Cli): void {
 
 async function verifyDelivery(flags: VerifyFlags, { output, prompt }: Cli): Promise<void> {
   const request = parseRequest(await read(flags.delivery));
-  const secret = flags.secretStdin
-    ? (await prompt.readInput('--secret-stdin')).trim()
-    : await prompt.askHidden('Secret (not shown):', 'Pass the secret by stdin: --secret-stdin < FILE');
   const toleranceSeconds = flags.anyAge ? Number.MAX_SAFE_INTEGER : flags.tolerance;
+  const keys = keysOf(flags);
   try {
-    await verifySignature({ ...request, secret, toleranceSeconds });
+    const asked = keys ?? { secret: await askSecret(flags, prompt) };
+    await verifySignature({ ...request, ...asked, toleranceSeconds });
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error;
     const { code, message } = error;
     if (output.isJson) output.result({ is_genuine: false, code, detail: message }, '');
     throw new CheckFailed(`${code}: ${message}`);
   }
-  output.result({ is_genuine: true }, 'Genuine: the signature fits the secret and the body.');
+  output.result(
+    { is_genuine: true },
+    `Genuine: the signature fits the ${keys ? 'key' : 'secret'} and the body.`,
+  );
+}
+
+function keysOf({ publicKey, jwks: url, secretStdin }: VerifyFlags) {
+  const given = [publicKey, url, secretStdin].filter((one) => one !== undefined);
+  if (given.length > 1)
+    throw new UsageError(
+      'Several things to verify by.',
+      'Pass one of --secret-stdin, --public-key and --jwks.',
+    );
+  if (publicKey !== undefined) return { keys: publicKeys(publicKey) };
+  return url === undefined ? undefined : { keys: jwks(url) };
+}
+
+async function askSecret({ secretStdin }: VerifyFlags, prompt: Prompt): Promise<string> {
+  if (secretStdin) return (await prompt.readInput('--secret-stdin')).trim();
+  return await prompt.askHidden('Secret (not shown):', 'Pass the secret by stdin: --secret-stdin < FILE');
 }
 
 const WAYS = 'Name the saved request: --delivery FILE, or --delivery @FILE';

@@ -20,8 +20,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   request_timeout: 'Repeat it.',
 };
 
+const HISTORY_ADVICE = 'Repeat it in a while. What is recent can be read meanwhile: leave out what is older.';
+
 /** What to do about an answer of the API, as a sentence. */
 export function adviceFor({ code, status }: Pick<WebhooksApiError, 'code' | 'status'>): string {
+  if (code === 'history_unavailable') return HISTORY_ADVICE;
   if (status >= 500) return 'Repeat it in a while. If it stays so, give the request id to the operator.';
   return ADVICE[code] ?? 'The page on errors in the documentation explains the code.';
 }

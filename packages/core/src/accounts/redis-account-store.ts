@@ -1,5 +1,5 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { type Account, type AccountId, accountSchema } from '../domain/account';
+import { type Account, type AccountId, accountSchema, type DefaultSigning } from '../domain/account';
 import { keys, queueKeysOf } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
@@ -15,6 +15,16 @@ export interface AccountPage {
 export interface AccountChange {
   readonly weight: number | undefined;
   readonly quotaBytes: number | null | undefined;
+  readonly historyDays?: number | null | undefined;
+  readonly defaultSigning?: DefaultSigning | undefined;
+}
+
+/** What decides about an account's events. */
+export interface AccountStanding {
+  /** Whether it is being erased, or was erased and its id is still taken. */
+  readonly isErased: boolean;
+  /** `undefined`: there is no such account, or it has no retention of its own. */
+  readonly historyDays: number | undefined;
 }
 
 const CACHED_ACCOUNTS = 10_000;
@@ -106,13 +116,14 @@ export class AccountStore {
     await this.#run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
   }
 
-  /** Whether it is being erased, or was erased and its id is still taken. */
-  async isErased(id: AccountId): Promise<boolean> {
+  async findStanding(id: AccountId): Promise<AccountStanding> {
     const [raw, takenUntil] = await Promise.all([
       this.redis.hget(keys.accounts, id),
       this.redis.zscore(keys.erasedAccounts, id),
     ]);
-    return raw === null ? takenUntil !== null : this.#cache.get(id, raw).erasingSince !== undefined;
+    if (raw === null) return { isErased: takenUntil !== null, historyDays: undefined };
+    const { erasingSince, historyDays } = this.#cache.get(id, raw);
+    return { isErased: erasingSince !== undefined, historyDays };
   }
 
   async find(id: AccountId): Promise<Account | undefined> {
@@ -143,13 +154,15 @@ export class AccountStore {
 throwStorageErrors(AccountStore);
 
 function changedBy(
-  { quotaBytes: before, ...account }: Account,
-  { weight, quotaBytes = before }: AccountChange,
+  { quotaBytes: quotaBefore, historyDays: daysBefore, ...account }: Account,
+  { weight, quotaBytes = quotaBefore, historyDays = daysBefore, defaultSigning }: AccountChange,
 ): Account {
   return {
     ...account,
     ...(weight === undefined ? {} : { weight }),
     ...(quotaBytes === undefined || quotaBytes === null ? {} : { quotaBytes }),
+    ...(historyDays === undefined || historyDays === null ? {} : { historyDays }),
+    ...(defaultSigning === undefined ? {} : { defaultSigning }),
   };
 }
 

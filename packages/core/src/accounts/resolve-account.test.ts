@@ -96,9 +96,9 @@ describe('takes events', () => {
     let asked = 0;
     const openAccounts = new OpenAccounts(
       {
-        async isErased() {
+        async findStanding() {
           asked += 1;
-          return isErased;
+          return { isErased, historyDays: undefined };
         },
       },
       () => now,

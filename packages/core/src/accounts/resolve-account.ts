@@ -74,25 +74,43 @@ const REMEMBERED_ACCOUNTS = 1_000;
 // Far less than the time that an erasure waits for earlier work.
 const REMEMBERED_FOR_MS = 1_000;
 
+/** An account whose events are taken. */
+export interface OpenAccount {
+  /** For how many days the history keeps what moves there. `undefined`: as long as for any account. */
+  readonly historyDays: number | undefined;
+}
+
+interface RememberedAccount extends OpenAccount {
+  readonly since: number;
+}
+
 /**
- * Whether an account's events are taken off the queue: not those of an account that is being erased, or was
- * erased recently. The result is cached for a second. Events of an account that never existed are taken: it
- * has no endpoint to send them to.
+ * The accounts whose events are taken off the queue: not one that is being erased, or was erased recently.
+ * The result is cached for a second. Events of an account that never existed are taken: it has no endpoint to
+ * send them to.
  */
 export class OpenAccounts {
-  readonly #knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);
+  readonly #known = createLru<AccountId, RememberedAccount>(REMEMBERED_ACCOUNTS);
 
   /** @param now milliseconds by a clock that never jumps, such as `steadyClock`. */
   constructor(
-    private readonly accountStore: Pick<AccountStore, 'isErased'>,
+    private readonly accountStore: Pick<AccountStore, 'findStanding'>,
     private readonly now: () => number,
   ) {}
 
+  /** `undefined`: its events are not taken. */
+  async find(accountId: AccountId): Promise<OpenAccount | undefined> {
+    const since = this.now();
+    const known = this.#known.get(accountId);
+    if (known && since - known.since < REMEMBERED_FOR_MS) return known;
+    const { isErased, historyDays } = await this.accountStore.findStanding(accountId);
+    if (isErased) return undefined;
+    const account = { historyDays, since };
+    this.#known.set(accountId, account);
+    return account;
+  }
+
   async takesEvents(accountId: AccountId): Promise<boolean> {
-    const askedAt = this.now();
-    if (askedAt - (this.#knownSince.get(accountId) ?? -Infinity) < REMEMBERED_FOR_MS) return true;
-    const takes = !(await this.accountStore.isErased(accountId));
-    if (takes) this.#knownSince.set(accountId, askedAt);
-    return takes;
+    return (await this.find(accountId)) !== undefined;
   }
 }

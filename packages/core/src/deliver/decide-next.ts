@@ -1,4 +1,3 @@
-import type { DeliveryStatus } from '../domain/delivery-log';
 import type { Clock } from '../platform/clock';
 import type { ReadyDelivery } from './load-delivery';
 import type { SentAttempt } from './send-attempt';
@@ -10,20 +9,6 @@ export type Decision =
   | { readonly kind: 'aborted' }
   /** It was requested once more and failed. It had been delivered before. */
   | { readonly kind: 'stays_delivered' };
-
-/** The delivery's status after the decision. */
-export function statusAfter({ kind }: Decision): DeliveryStatus {
-  switch (kind) {
-    case 'retry':
-      return 'pending';
-    case 'stays_delivered':
-      return 'delivered';
-    case 'delivered':
-    case 'aborted':
-    case 'exhausted':
-      return kind;
-  }
-}
 
 export interface DecideContext {
   /** For endpoints without a schedule of their own. */

@@ -10,13 +10,7 @@ import { type AfterAttemptContext, afterAttempt } from './after-attempt';
 import { type DecideContext, type Decision, decideNext } from './decide-next';
 import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
-import {
-  type ArchiveLaterContext,
-  archiveLater,
-  type RecordAttemptContext,
-  type RecordedAttempt,
-  recordAttempt,
-} from './record-attempt';
+import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 
 type StepsContext = LoadDeliveryContext &
@@ -25,7 +19,6 @@ type StepsContext = LoadDeliveryContext &
   SendAttemptContext &
   DecideContext &
   RecordAttemptContext &
-  ArchiveLaterContext &
   AfterAttemptContext;
 
 export type DeliverContext = StepsContext & {
@@ -85,11 +78,7 @@ export async function deliver(
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
   const untilItIs = { abortSignal, isFinal: isNotStorage };
   const recorded = await persistFor(context, run, () => recordAttempt(context, input), untilItIs);
-  await Promise.all([
-    conclude(context, ready, sent, decision, recorded, abortSignal),
-    // The job waits for it, so that unarchived attempts do not pile up in memory; nothing else waits.
-    archiveLater(context, recorded.unarchived, abortSignal),
-  ]);
+  await conclude(context, ready, sent, decision, recorded, abortSignal);
   const { nextAttemptAt } = recorded;
   if (nextAttemptAt === undefined) return DONE;
   return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };

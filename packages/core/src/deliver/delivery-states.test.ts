@@ -14,9 +14,11 @@ import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import { DeliveryCounter } from '../history/count-deliveries';
 import type { Delivery, ShownStatus } from '../history/delivery-standings';
-import { listDeliveriesOfEndpoint, listDeliveriesOfEvent, readDelivery } from '../history/read-deliveries';
-import { DeliveryCounter } from '../history/read-events';
+import { listDeliveries, listDeliveriesOfEvent, readDelivery } from '../history/read-deliveries';
+import { Recent } from '../history/redis-recent';
+import { WholeHistory } from '../history/whole-history';
 import { systemClock } from '../platform/clock';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -61,6 +63,7 @@ async function arrange() {
   await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   const context = {
     ...stores,
+    history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(redis.client),
     clock: systemClock,
   };
@@ -82,7 +85,7 @@ async function arrange() {
     async readEverywhere() {
       const [alone, ofEndpoint, ofEvent, counts] = await Promise.all([
         readDelivery(context, event.accountId, deliveryIdOf(parts)),
-        listDeliveriesOfEndpoint(context, event.accountId, endpoint.id, {}, 10),
+        listDeliveries(context, event.accountId, { endpoint: endpoint.id }, {}, 10),
         listDeliveriesOfEvent(context, event.accountId, event.id, {}, 10),
         deliveryCounter.countOf(event.accountId, event.id),
       ]);

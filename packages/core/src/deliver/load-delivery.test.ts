@@ -1,4 +1,5 @@
 import type { DeliveryFact } from '../domain/delivery-log';
+import { keys } from '../domain/keys';
 import { EventStore } from '../events/redis-event-store';
 import { DeliveryScene, NOW, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -25,6 +26,60 @@ describe('further attempts', () => {
 
     moveClock(4_000);
     expect(await deliver()).toEqual({ kind: 'done' });
+  });
+});
+
+describe('the key of the account', () => {
+  it('is not looked for where only the secret signs', async () => {
+    const { deliver, requests, endpoint } = await scene.arrange({ results: [responded(204)] });
+    await deliver();
+    expect(requests[0]?.headers['webhook-signature']).toMatch(/^v1,\S+$/);
+    // What looks for a key makes one.
+    expect(await scene.redis.client.exists(keys.signingKeys(endpoint.accountId))).toBe(0);
+  });
+
+  it('is read for each attempt, so that a new one signs at once in all workers', async () => {
+    const endpoint = buildEndpoint({ signing: 'ed25519' });
+    const results = [responded(500), responded(500), responded(204)];
+    const { deliver, requests, moveClock } = await scene.arrange({ results, endpoint });
+    await deliver();
+    moveClock(SCHEDULE[0]);
+    await deliver();
+    // As after a leak.
+    await scene.redis.client.del(keys.signingKeys(endpoint.accountId));
+    moveClock(SCHEDULE[1]);
+    await deliver();
+    const [first, second, third] = requests.map(({ headers }) => headers['webhook-key-id']);
+    expect(first).toMatch(/^[\w-]{43}$/);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+});
+
+describe('with a history, notes that a delivery is over', () => {
+  const noted: unknown[] = [];
+  const overList = { add: async (...args: unknown[]) => void noted.push(args) };
+  beforeEach(() => void noted.splice(0));
+
+  it('when it is cancelled', async () => {
+    const { deliver, run } = await scene.arrange({ endpoint: 'deleted', overList });
+    await deliver();
+    expect(noted).toEqual([[run, NOW]]);
+  });
+
+  it('when its job runs once more, in case the worker died just after its record', async () => {
+    const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+    const { deliver, run, requests } = await scene.arrange({ log: [fact], overList });
+    await deliver();
+    expect(requests).toEqual([]);
+    expect(noted).toEqual([[run, NOW]]);
+  });
+
+  it('but not of one whose account is erased', async () => {
+    const { deliver, readRecord } = await scene.arrange({ endpoint: 'deleted', event: 'expired', overList });
+    await deliver();
+    expect(await readRecord()).toMatchObject({ isOpen: true });
+    expect(noted).toEqual([]);
   });
 });
 

@@ -7,11 +7,17 @@ import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import {
+  type FindSignerContext,
+  findSigner,
+  type Signer,
+} from '../endpoints/signing-keys/manage-signing-keys';
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
+import type { OverList } from '../events/redis-over-list';
 import type { Releaser } from './flow/releaser';
 
-export interface LoadDeliveryContext extends AnnounceEndContext {
+export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext {
   readonly eventStore: Pick<EventStore, 'find' | 'decode'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<
@@ -19,6 +25,8 @@ export interface LoadDeliveryContext extends AnnounceEndContext {
     'readWithBreaker' | 'decodeWithBreaker' | 'append' | 'appendIfUnchanged'
   >;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  /** Absent: there is no history that a delivery moves to. */
+  readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
 
@@ -28,6 +36,8 @@ export interface ReadyDelivery {
   readonly run: DeliveryRun;
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
+  /** Its account's key; absent where only its secret signs. */
+  readonly signer?: Signer | undefined;
   readonly breaker: BreakerState;
   readonly logLength: LogLength;
   /** How many attempts have decided the delivery's status so far. */
@@ -65,6 +75,8 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
       run,
       event,
       endpoint,
+      // Nothing is asked for the usual endpoint.
+      signer: endpoint.signing === 'hmac' ? undefined : await findSigner(context, run.accountId),
       breaker,
       logLength: length,
       ...nextAttemptOf(state, event),
@@ -72,6 +84,7 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
   }
   // Not open: the worker died after recording the end, or the event was fanned out twice.
   if (state.isOpen) await cancel(context, run, endpoint, event);
+  if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
   return { kind: 'over' };
 }

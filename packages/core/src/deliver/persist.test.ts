@@ -1,7 +1,6 @@
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Signal } from '../domain/signal';
-import type { ArchiveRecord } from '../events/archive/redis-archive-stream';
 import { DeliveryScene, responded } from '../testing/arrange-delivery';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type PersistOptions, persistFor } from './persist';
@@ -72,35 +71,6 @@ describe('persistFor', () => {
     setImmediate(() => stop.abort());
     await persisted;
     expect(calls()).toBe(2);
-  });
-});
-
-describe('a recorded attempt that could not be handed on to the archive', () => {
-  it('is handed on once that can be, and all that follows from it does not wait for that', async () => {
-    const archived: ArchiveRecord[] = [];
-    let refusals = 0;
-    let isAway = true;
-    const { deliver, run, signals, requests, raised } = await scene.arrange({
-      results: [responded(410)],
-      archiveStream: {
-        async add(record) {
-          if (isAway) refusals += 1;
-          if (isAway) throw new Error('OOM');
-          archived.push(record);
-        },
-      },
-    });
-    const delivered = deliver();
-    await signals.first('delivery.attempted');
-    await signals.first('delivery.follow_up_failed');
-    while (raised.events.length === 0) await scene.redis.client.ping();
-    expect(raised.events.map((event) => event.type)).toContain('webhook.disabled');
-    expect(archived).toEqual([]);
-    expect(refusals).toBeGreaterThanOrEqual(2);
-    isAway = false;
-    expect(await delivered).toMatchObject({ kind: 'retry' });
-    expect(archived).toMatchObject([{ eventId: run.eventId, fact: { attempt: { number: 1 } } }]);
-    expect(requests).toHaveLength(1);
   });
 });
 

@@ -9,6 +9,7 @@ import type { NewSpan, TraceContext } from '../domain/trace';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import {
+  type KeySignature,
   prepareRequest,
   type RequestStyle,
   signBody,
@@ -94,6 +95,7 @@ describe('prepare request', () => {
     readonly style?: RequestStyle;
     readonly body?: string;
     readonly endpoint?: Partial<Endpoint>;
+    readonly signed?: KeySignature;
   }
 
   function prepare(change: Change = {}) {
@@ -106,6 +108,7 @@ describe('prepare request', () => {
       isTest: change.isTest ?? false,
       trace: change.trace,
       now: change.now ?? NOW,
+      signed: change.signed,
     };
     const { secret } = newestSecret(endpoint);
     return { endpoint, secret, event, request: prepareRequest(input, change.style ?? style) };
@@ -189,6 +192,51 @@ describe('prepare request', () => {
       expect(request.headers['x-acme-signature']).toMatch(/^[0-9a-f]{64}$/);
       expect(await verifyPlain({ ...request, secret }, 'x-acme-signature', '')).toHaveProperty('type');
       expect(request.headers).not.toHaveProperty('x-service-signature');
+    });
+
+    describe('with a key', () => {
+      const signed = { kid: 'kid_1', signature: 'v1a,c2lnbmVk', at: NOW };
+      const signaturesOf = ({ request }: ReturnType<typeof prepare>) => request.headers['webhook-signature'];
+
+      it('sends what was signed by it, and nothing that only the secret verifies', () => {
+        const { request } = prepare({ endpoint: { signing: 'ed25519' }, signed });
+        expect(request.headers).toEqual({
+          'content-type': 'application/json',
+          'user-agent': 'hooks/1.2',
+          'webhook-id': expect.any(String),
+          'webhook-timestamp': '1700000000',
+          'webhook-signature': 'v1a,c2lnbmVk',
+          'webhook-key-id': 'kid_1',
+          'x-service-attempt': '1',
+        });
+      });
+
+      it('sends both, the one by the secret first, and the plain one as ever', async () => {
+        const both = prepare({ endpoint: { signing: 'both' }, signed });
+        expect(signaturesOf(both)).toMatch(/^v1,[A-Za-z0-9+/]{43}= v1a,c2lnbmVk$/);
+        expect(both.request.headers['webhook-key-id']).toBe('kid_1');
+        const { secret, request } = both;
+        expect(await verifyPlain({ ...request, secret })).toHaveProperty('type');
+        expect(await verify({ ...request, secret, now: 1_700_000_000 })).toHaveProperty('type');
+      });
+
+      it('sends nothing of it where only the secret signs', () => {
+        const { request } = prepare({ signed });
+        expect(request.headers['webhook-signature']).not.toContain('v1a');
+        expect(request.headers).not.toHaveProperty('webhook-key-id');
+      });
+
+      it.each(['ed25519', 'both'] as const)('sends nothing unsigned (%s)', (signing) => {
+        expect(() => prepare({ endpoint: { signing } })).toThrow(TypeError);
+      });
+
+      it("lets no header of the endpoint's own stand in for the plain signature", () => {
+        const headers = { 'x-acme-signature': 'forged', authorization: 'Bearer t' };
+        const own = { ...style, signatureHeader: { name: 'X-Acme-Signature', prefix: '' } };
+        const { request } = prepare({ endpoint: { signing: 'ed25519', headers }, signed, style: own });
+        expect(request.headers).not.toHaveProperty('x-acme-signature');
+        expect(request.headers.authorization).toBe('Bearer t');
+      });
     });
 
     it("adds the endpoint's own headers, and lets none of them replace ours", async () => {

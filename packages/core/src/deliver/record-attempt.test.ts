@@ -5,13 +5,14 @@ import type { AttemptedFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import type { SendResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
-import { readAttemptRow } from '../events/archive/pg-attempt-table';
-import { ArchiveStream } from '../events/archive/redis-archive-stream';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { OverList } from '../events/redis-over-list';
 import { connectRedis } from '../platform/redis-connect';
 import { asOne, oneByOne } from '../platform/redis-script';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -23,7 +24,6 @@ import type { ReadyDelivery } from './load-delivery';
 import { recordAttempt } from './record-attempt';
 
 let scene: DeliveryScene;
-// What goes to the archive is in one stream of the whole Redis.
 beforeEach(async () => {
   scene = await DeliveryScene.open();
 });
@@ -32,7 +32,7 @@ afterEach(() => scene.close());
 /**
  * As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch.
  */
-function arrange({ isArchived = true } = {}) {
+function arrange({ hasHistory = false } = {}) {
   const connection = {
     url: scene.redis.url,
     role: 'working',
@@ -54,11 +54,15 @@ function arrange({ isArchived = true } = {}) {
   };
   const deliveryStore = new DeliveryStore(client, testRetention);
   const health: EndedAttempt[] = [];
+  const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
+  scene.willClose(deliveryQueue);
+  const overList = new OverList(client);
   const context = {
     attemptStore: new AttemptStore(client, testRetention),
     deliveryStore,
     inOrder: asOne(client),
-    archiveStream: isArchived ? new ArchiveStream(client) : undefined,
+    overList: hasHistory ? overList : undefined,
+    deliveryQueue,
     healthRecorder: {
       record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),
     },
@@ -102,6 +106,9 @@ function arrange({ isArchived = true } = {}) {
     event,
     client,
     health,
+    deliveryStore,
+    deliveryQueue,
+    readOver: async () => (await overList.claim(Number.POSITIVE_INFINITY, 10, NOW)).entries,
     prepare,
     recordOf,
     record: async (change: Partial<Attempt>, decision: Decision) =>
@@ -127,74 +134,96 @@ it("records the event's type once, from the first attempt on", async () => {
   expect(log?.split(event.type)).toHaveLength(2);
 });
 
-it.each<[Decision, object]>([
-  [
-    { kind: 'retry', delayMs: 5_000 },
-    { status: 'pending', next_attempt_at: '2023-11-14T22:14:25.000Z' },
-  ],
-  [{ kind: 'exhausted' }, { status: 'exhausted', next_attempt_at: null }],
-  [{ kind: 'aborted' }, { status: 'aborted', next_attempt_at: null }],
-  [{ kind: 'stays_delivered' }, { status: 'delivered', next_attempt_at: null }],
-])(
-  'hands on a failed attempt to the archive, with what became of its delivery: %j',
-  async (decision, expected) => {
-    const { record, run, event } = arrange();
-    await record({ responseBody: 'oh' }, decision);
-    const [[, fields] = ['', []]] = await scene.redis.client.xrange(keys.attemptsToArchive, '-', '+');
-    expect(readAttemptRow(fields)).toMatchObject({
-      account_id: run.accountId,
-      event_id: run.eventId,
-      webhook_id: run.endpointId,
-      type: event.type,
-      number: 1,
-      outcome: 'http_5xx',
-      response_body: 'oh',
-      ...expected,
-    });
-  },
-);
-
-it('has an attempt on its way to the archive before it is recorded', async () => {
-  const { record, client } = arrange();
-  // From here on the server knows the script.
-  await record({}, RETRY);
-  const commands: string[] = [];
-  const { sendCommand } = client;
-  client.sendCommand = function noted(this: typeof client, ...given: Parameters<typeof sendCommand>) {
-    commands.push(given[0].name);
-    return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
-  };
-  await record({}, RETRY);
-  await record(ACCEPTED, { kind: 'delivered' });
-  const writes = commands.filter((command) => ['xadd', 'evalsha', 'eval'].includes(command));
-  expect(writes).toEqual(['xadd', 'evalsha', 'xadd', 'evalsha']);
-});
-
-it('hands on nothing when there is no archive', async () => {
-  const { record } = arrange({ isArchived: false });
-  await record(ACCEPTED, { kind: 'delivered' });
-  expect(await scene.redis.client.exists(keys.attemptsToArchive)).toBe(0);
-});
-
-it('records an attempt that could not be handed on, and says what the archive still has to get', async () => {
-  const { record, run, client } = arrange();
-  await client.set(keys.attemptsToArchive, 'no stream');
-  const attempt = buildAttempt();
-  const recorded = await record({}, RETRY);
-  expect(recorded).toMatchObject({
-    nextAttemptAt: NOW + 5_000,
-    unarchived: { eventId: run.eventId, endpointId: run.endpointId, status: 'pending', fact: { attempt } },
-  });
-  expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toBeNull();
-});
-
-it('rejects when the record can not be written, also when the attempt could not be handed on either', async () => {
+it('rejects when the record can not be written, and counts nothing', async () => {
   const { prepare, recordOf, run, client, health } = arrange();
   const ready = await prepare();
-  await client.set(keys.attemptsToArchive, 'no stream');
   await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
   await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
   expect(health).toEqual([]);
+});
+
+describe('with a history', () => {
+  async function arrangeListed() {
+    const arranged = arrange({ hasHistory: true });
+    await arranged.deliveryStore.enlist(
+      arranged.run.eventId,
+      [arranged.run.endpointId],
+      arranged.event.acceptedAt,
+    );
+    return arranged;
+  }
+
+  it.each<Decision>([
+    { kind: 'delivered' },
+    { kind: 'exhausted' },
+    { kind: 'aborted' },
+    { kind: 'stays_delivered' },
+  ])('notes a delivery that is over along with its record: %j', async (decision) => {
+    const { record, run, readOver } = await arrangeListed();
+    const { accountId, eventId, endpointId } = run;
+    await record({}, decision);
+    expect(await readOver()).toEqual([{ accountId, eventId, endpointId, overAt: NOW }]);
+  });
+
+  it('notes nothing while another attempt follows', async () => {
+    const { record, readOver } = await arrangeListed();
+    await record({}, RETRY);
+    expect(await readOver()).toEqual([]);
+  });
+
+  it('notes nothing of an attempt that another worker has overtaken', async () => {
+    const { prepare, record, recordOf, readOver } = await arrangeListed();
+    const ready = await prepare();
+    await record(THEIRS, RETRY);
+    await recordOf(ready, ACCEPTED, { kind: 'delivered' });
+    expect(await readOver()).toEqual([]);
+  });
+
+  it('notes nothing if the end can not be recorded', async () => {
+    const { prepare, recordOf, run, client, readOver } = await arrangeListed();
+    const ready = await prepare();
+    await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
+    await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
+    expect(await readOver()).toEqual([]);
+  });
+
+  /** As when it has moved: nothing of it is left. */
+  async function move({ client, run }: Awaited<ReturnType<typeof arrangeListed>>) {
+    await client.zrem(keys.deliveries(run.endpointId), run.eventId);
+    await client.del(keys.delivery(run.endpointId, run.eventId));
+  }
+
+  it.each<[string, number]>([
+    ['a first attempt', 0],
+    ['a later one', 1],
+  ])('does not begin a delivery anew that has moved meanwhile, by %s', async (_which, before) => {
+    const arranged = await arrangeListed();
+    const { prepare, record, recordOf, run, client, readOver } = arranged;
+    for (let i = 0; i < before; i += 1) await record({}, RETRY);
+    const ready = await prepare();
+    await record(ACCEPTED, { kind: 'delivered' });
+    await move(arranged);
+    await readOver();
+    const recorded = await recordOf(ready, {}, RETRY);
+    expect(recorded).toEqual({ effect: undefined, nextAttemptAt: undefined });
+    expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(0);
+  });
+
+  it('records a first attempt whose delivery is in no list, if its job is there', async () => {
+    const { record, run, deliveryQueue, read, readOver } = arrange({ hasHistory: true });
+    await deliveryQueue.addAll([run]);
+    const { effect } = await record(ACCEPTED, { kind: 'delivered' });
+    expect(effect).toBeDefined();
+    expect(await read()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(await readOver()).toMatchObject([{ eventId: run.eventId }]);
+  });
+});
+
+it('notes nothing of ends without a history', async () => {
+  const { record, run, client } = arrange();
+  await record(ACCEPTED, { kind: 'delivered' });
+  expect(await client.exists(keys.over)).toBe(0);
+  expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(1);
 });
 
 describe('an attempt whose job can not be ended', () => {
@@ -257,13 +286,12 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     expect(await read()).toMatchObject({ status: 'pending', isOpen: true, decidingAttempts: 1 });
   });
 
-  it('counts for the health of its endpoint, and is archived', async () => {
+  it('counts for the health of its endpoint', async () => {
     const { prepare, recordOf, health } = arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, RETRY);
     await recordOf(mine, ACCEPTED, { kind: 'delivered' });
     expect(health).toMatchObject([{ delivered: false }, { delivered: true }]);
-    expect(await scene.redis.client.xlen(keys.attemptsToArchive)).toBe(2);
   });
 
   it('does not make another one late that knew of the one before', async () => {

@@ -1,27 +1,29 @@
 import type { Attempt } from '../domain/attempt';
-import type { JobEnd } from '../domain/delivery';
+import type { DeliveryParts, DeliveryRun, JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { tellsOfFailing } from '../endpoints/operational-events';
-import type { ArchiveRecord, ArchiveStream } from '../events/archive/redis-archive-stream';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
+import type { OverList } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
-import type { InOrder } from '../platform/redis-script';
-import { type Decision, statusAfter } from './decide-next';
+import type { InOrder, Step } from '../platform/redis-script';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { Decision } from './decide-next';
 import type { AttemptEffect, AttemptRecord, AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
-import { type PersistContext, persistFor } from './persist';
 
 const SHORT_RESPONSE = 100;
+const NO_STEPS: readonly Step[] = [];
 
 export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** On the Redis of these. */
   readonly inOrder: InOrder;
-  /** Absent: attempts are not archived. */
-  readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
+  /** Absent: there is no history that a delivery moves to. */
+  readonly overList?: Pick<OverList, 'add'> | undefined;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   /** Absent: nobody counts usage. */
   readonly noteUsage?: NoteUsage | undefined;
@@ -45,8 +47,6 @@ export interface RecordedAttempt {
   readonly effect: AttemptEffect | undefined;
   /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
   readonly nextAttemptAt: number | undefined;
-  /** The record that could not be handed to the archive yet. */
-  readonly unarchived: ArchiveRecord | undefined;
 }
 
 /**
@@ -64,20 +64,13 @@ export async function recordAttempt(
     nextAttemptAt: decision.kind === 'retry' ? context.clock() + decision.delayMs : undefined,
     isAborted: decision.kind === 'aborted',
   } as const;
-  const archived = archiveRecordOf(ready, decision, fact);
-  // Sent before the log's line, over the same connection: a recorded attempt is sure to be archived, even
-  // when the process dies in between.
-  const [handedOn, recorded] = await Promise.allSettled([
-    context.archiveStream?.add(archived),
-    recordOrAddLate(context, input, fact, ready.logLength),
-  ]);
-  if (recorded.status === 'rejected') throw recorded.reason;
+  const recorded = await recordOrAddLate(context, input, fact, ready.logLength);
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
   context.healthRecorder.record(ready.run.endpointId, ended);
   // A delivery that is accepted at once was counted with its event.
   if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
-  return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
+  return recorded;
 }
 
 async function recordOrAddLate(
@@ -85,7 +78,8 @@ async function recordOrAddLate(
   input: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
-): Promise<Omit<RecordedAttempt, 'unarchived'>> {
+  mustBeListed = context.overList !== undefined,
+): Promise<RecordedAttempt> {
   const { attemptStore, deliveryStore, inOrder, clock } = context;
   const { ready, attempt, decision, attemptKey } = input;
   const { run, event, breaker } = ready;
@@ -98,6 +92,7 @@ async function recordOrAddLate(
     attemptKey,
     hasEnded: decision.kind !== 'retry',
     tellsOfFailing: tellsOfFailing(event.type, attempt),
+    mustBeListed,
     now: clock(),
   };
   let effect = undefined as AttemptEffect | undefined;
@@ -106,6 +101,7 @@ async function recordOrAddLate(
       async (target) => {
         effect = await attemptStore.record(record, target);
       },
+      ...stepsToHistory(context, run, record),
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
   } catch (error) {
@@ -114,11 +110,12 @@ async function recordOrAddLate(
   }
   if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+  if (length === 0 && (await hasMoved(context, run))) return { effect: undefined, nextAttemptAt: undefined };
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // No other worker has decided the status: its responses were erased, for example, or a late attempt was
   // recorded.
   if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
-    return await recordOrAddLate(context, input, numbered, length);
+    return await recordOrAddLate(context, input, numbered, length, false);
   }
   const { nextAttemptAt } = state;
   const late = { ...numbered, nextAttemptAt, isLate: true };
@@ -126,36 +123,30 @@ async function recordOrAddLate(
   return await recordOrAddLate(context, input, fact, length);
 }
 
-function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
-  if (decision.kind !== 'retry') return { kind: 'done' };
-  return { kind: 'delayed', delayMs: decision.delayMs, failure: outcome };
-}
-
-export interface ArchiveLaterContext extends PersistContext {
-  readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
+// Before the job ends: a run that is repeated finds the delivery over, and puts it there.
+function stepsToHistory(
+  { overList }: RecordAttemptContext,
+  run: DeliveryRun,
+  { hasEnded, now }: AttemptRecord,
+): readonly Step[] {
+  if (!overList || !hasEnded) return NO_STEPS;
+  return [(target) => overList.add(run, now, target)];
 }
 
 /**
- * Hand on to the archive an attempt that it could not get at the time of its record: Redis was full for a
- * moment, for example, or in a Cluster the stream's node is away. The attempt is not repeated, so nothing
- * else would do it. An attempt that gets there twice is in the archive once.
+ * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
+ * that was not tried yet has no log either, but a job.
  */
-export async function archiveLater(
-  context: ArchiveLaterContext,
-  record: ArchiveRecord | undefined,
-  abortSignal: AbortSignal,
-): Promise<void> {
-  const { archiveStream } = context;
-  if (!record || !archiveStream) return;
-  await persistFor(context, record, () => archiveStream.add(record), { abortSignal });
+async function hasMoved(
+  { overList, deliveryQueue }: RecordAttemptContext,
+  delivery: DeliveryParts,
+): Promise<boolean> {
+  return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
-function archiveRecordOf(
-  { run: { accountId, eventId, endpointId }, event: { type, acceptedAt } }: ReadyDelivery,
-  decision: Decision,
-  fact: AttemptedFact,
-): ArchiveRecord {
-  return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
+function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
+  if (decision.kind !== 'retry') return { kind: 'done' };
+  return { kind: 'delayed', delayMs: decision.delayMs, failure: outcome };
 }
 
 // A word or two, as in many responses, is within the count of a delivery.

@@ -4,9 +4,17 @@ import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
-import type { DeliveryRequest, SendResult, SentResult, Transport } from '../domain/transport';
+import type {
+  DeliveryHeaders,
+  DeliveryRequest,
+  SendResult,
+  SentResult,
+  Transport,
+} from '../domain/transport';
+import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
+import type { Ed25519Signatures, StandardMessage } from './ed25519-signatures';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
 
@@ -14,6 +22,7 @@ export interface SendAttemptContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
+  readonly ed25519Signatures: Pick<Ed25519Signatures, 'sign'>;
   /** Names this process in records. */
   readonly workerId: string;
   /** Absent: traces are not wanted. */
@@ -74,12 +83,14 @@ async function send(
   ready: ReadyDelivery,
   abortSignal: AbortSignal,
 ): Promise<SendOutcome> {
+  const signed = ready.signer && (await signWithKey(context, ready, ready.signer));
   const startedAt = context.clock();
   // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
   const { event, endpoint, attemptNumber: attempt, isTest } = ready;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
-  const input = { event, endpoint, attempt, isTest, trace: span?.context, now: startedAt };
+  const now = signed?.at ?? startedAt;
+  const input = { event, endpoint, attempt, isTest, trace: span?.context, now, signed };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return result;
@@ -91,6 +102,29 @@ async function send(
     retryAfter: result.kind === 'responded' ? result.retryAfter : undefined,
     span,
   };
+}
+
+/** A signature by the account's key. */
+export interface KeySignature {
+  readonly kid: string;
+  /** `v1a,` and base64. */
+  readonly signature: string;
+  /** The time that it covers. Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+async function signWithKey(
+  { ed25519Signatures, clock }: SendAttemptContext,
+  { event: { id, body } }: ReadyDelivery,
+  signer: Signer,
+): Promise<KeySignature> {
+  const at = clock();
+  const signature = await ed25519Signatures.sign(signer, { id, timestamp: toTimestamp(at), body });
+  return { kid: signer.kid, signature, at };
+}
+
+function toTimestamp(now: number): number {
+  return Math.floor(now / 1_000);
 }
 
 function toAttempt(
@@ -218,49 +252,75 @@ export interface RequestInput {
   readonly trace?: TraceContext | undefined;
   /** The present, in milliseconds since the Unix epoch. */
   readonly now: number;
+  /** Made at that time, for an endpoint that asks for it. */
+  readonly signed?: KeySignature | undefined;
 }
 
 /** The signed request of one attempt. Each attempt is signed again, since the signature includes the time. */
-export function prepareRequest(
-  { event, endpoint, attempt, isTest, trace, now }: RequestInput,
-  style: RequestStyle,
-): DeliveryRequest {
-  const timestamp = Math.floor(now / 1_000);
-  const secrets = liveSecrets(endpoint, now).map(({ secret }) => secret);
-  // For the header that has room for a single signature.
-  const { secret: newest } = newestSecret(endpoint);
+export function prepareRequest(input: RequestInput, style: RequestStyle): DeliveryRequest {
+  const { event, endpoint } = input;
   return {
     url: endpoint.url,
     body: event.body,
-    // The product's own headers come last: an endpoint's headers can add to them, never replace them.
-    headers: {
-      ...endpoint.headers,
-      'content-type': 'application/json',
-      'user-agent': style.userAgent,
-      [style.signatureHeader.name.toLowerCase()]: signBody(newest, event.body, style.signatureHeader.prefix),
-      'webhook-id': event.id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
-      'x-service-attempt': String(attempt),
-      ...(isTest ? { 'x-service-test': 'true' } : {}),
-      ...(style.tellsTrace && trace ? { traceparent: formatTraceparent(trace) } : {}),
-    },
+    headers: headersOf(input, style),
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
     ...(endpoint.listener === undefined ? {} : { listener: endpoint.id }),
   };
 }
 
-const SECRET_PREFIX = 'whsec_';
-
-export interface StandardMessage {
-  /** The event's id, sent as `webhook-id`; the same on every attempt. */
-  readonly id: string;
-  /** When this attempt was signed, in whole seconds since the Unix epoch, sent as `webhook-timestamp`. */
-  readonly timestamp: number;
-  /** The text that is sent, in UTF-8. */
-  readonly body: string;
+/** The product's own headers win: an endpoint's headers can add to them, never replace them. */
+function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<string, string>> {
+  const { event, endpoint } = input;
+  const ours: Record<string, string> = deliveryHeaders(input, style);
+  const headers = endpoint.headers === undefined ? ours : { ...endpoint.headers, ...ours };
+  const { name, prefix } = style.signatureHeader;
+  const lowerName = name.toLowerCase();
+  // The header has room for a single signature.
+  if (endpoint.signing !== 'ed25519') {
+    headers[lowerName] = signBody(newestSecret(endpoint).secret, event.body, prefix);
+  } else if (lowerName in headers) {
+    // No header of the endpoint's own must be taken for it.
+    delete headers[lowerName];
+  }
+  return headers;
 }
+
+function deliveryHeaders(
+  { event, endpoint, attempt, isTest, trace, now, signed }: RequestInput,
+  { userAgent, tellsTrace }: RequestStyle,
+): DeliveryHeaders {
+  const message = { id: event.id, timestamp: toTimestamp(now), body: event.body };
+  const headers: DeliveryHeaders = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'webhook-id': message.id,
+    'webhook-timestamp': String(message.timestamp),
+    'webhook-signature': signaturesOf(endpoint, message, now, signed),
+    'x-service-attempt': String(attempt),
+  };
+  if (signed && endpoint.signing !== 'hmac') headers['webhook-key-id'] = signed.kid;
+  if (isTest) headers['x-service-test'] = 'true';
+  if (tellsTrace && trace) headers.traceparent = formatTraceparent(trace);
+  return headers;
+}
+
+/** By the endpoint's secrets, by its account's key, or by both. */
+function signaturesOf(
+  endpoint: Endpoint,
+  message: StandardMessage,
+  now: number,
+  signed: KeySignature | undefined,
+): string {
+  const secrets = () => liveSecrets(endpoint, now).map(({ secret }) => secret);
+  if (endpoint.signing === 'hmac') return signMessage(secrets(), message);
+  if (!signed) throw new TypeError("The endpoint asks for a signature by its account's key: pass one.");
+  return endpoint.signing === 'ed25519'
+    ? signed.signature
+    : `${signMessage(secrets(), message)} ${signed.signature}`;
+}
+
+const SECRET_PREFIX = 'whsec_';
 
 /**
  * The value of `X-Service-Signature`: the prefix and the lower-case hex of HMAC-SHA256 over the raw body.

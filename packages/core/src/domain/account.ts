@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
+import { sentSettings } from './setting-schemas';
 
 export const accountIdSchema = z
   .string()
@@ -19,6 +20,10 @@ export const accountWeightSchema = z.int().min(1).max(100);
 /** In bytes; 0: as much as there is room for. */
 export const accountQuotaSchema = z.int().min(0);
 
+/** How the requests of an account's new webhooks are signed, unless they say it themselves. */
+export const defaultSigningSchema = sentSettings.signing;
+export type DefaultSigning = z.infer<typeof defaultSigningSchema>;
+
 /** An account as it is stored. No other account can see what belongs to it. */
 export const accountSchema = z.object({
   id: accountIdSchema,
@@ -27,6 +32,10 @@ export const accountSchema = z.object({
   weight: accountWeightSchema.optional(),
   /** How many bytes it may store; absent: the default quota. */
   quotaBytes: accountQuotaSchema.optional(),
+  /** For how many days the history keeps what moves there; absent: as long as for any. */
+  historyDays: z.int().min(1).optional(),
+  /** Absent: `hmac`. */
+  defaultSigning: defaultSigningSchema.optional(),
   /** Tells the request that created it from any other. Old accounts lack it. */
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */

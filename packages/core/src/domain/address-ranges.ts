@@ -133,6 +133,14 @@ export function isSingle({ network, prefixBits }: AddressRange): boolean {
   return prefixBits === bitsOf(network);
 }
 
+/** Whether the range is written by its first address: no bit is set beyond its prefix. */
+export function isNetwork({ network, prefixBits }: AddressRange): boolean {
+  return network.toByteArray().every((byte, index) => {
+    const bits = Math.min(Math.max(prefixBits - index * 8, 0), 8);
+    return (byte & (0xff >> bits)) === 0;
+  });
+}
+
 function bitsOf(address: Address): number {
   return address.kind() === 'ipv4' ? 32 : 128;
 }

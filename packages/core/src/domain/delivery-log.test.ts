@@ -1,5 +1,15 @@
+import * as fc from 'fast-check';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
-import { type DeliveryFact, encodeFact, NOTHING_HAPPENED, readLog, readSummary } from './delivery-log';
+import { deliveryLog } from '../testing/delivery-logs';
+import {
+  type DeliveryFact,
+  encodeFact,
+  NOTHING_HAPPENED,
+  newestTimeOf,
+  readLog,
+  readSummary,
+  stepsOf,
+} from './delivery-log';
 
 const RETRY_AT = 1_700_000_005_000;
 
@@ -222,4 +232,17 @@ describe('a request', () => {
     expect(stateAfter(...log)).toEqual({ status: 'pending', nextAttemptAt: undefined, attempts: [1, 2] });
     expect(roundAfter(...log, failed(3, RETRY_AT))).toEqual({ trigger: 'schedule', attempts: 3 });
   });
+});
+
+it('tells the newest time of a log without parsing it, whatever receivers have answered', () => {
+  fc.assert(
+    fc.property(deliveryLog('a.b'), (log) => {
+      const times = stepsOf(log).map(({ line }) => ('t' in line ? line.t : 0));
+      expect(newestTimeOf(log)).toBe(Math.max(0, ...times));
+    }),
+  );
+  const attempt = buildAttempt({ responseBody: '{"t":9999999999999}', responseHeaders: { t: '9' } });
+  expect(newestTimeOf(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: RETRY_AT }))).toBe(
+    attempt.startedAt,
+  );
 });

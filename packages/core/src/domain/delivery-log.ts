@@ -101,6 +101,36 @@ export function readLog(log: string): DeliveryState {
   return { ...summary, attempts: attemptLines.map(toAttempt), decidingAttempts, requestIds, round };
 }
 
+/** A line of a log, with the state after it. */
+export interface LogStep {
+  readonly text: string;
+  readonly line: Line;
+  readonly summary: DeliverySummary;
+}
+
+// In a text of JSON a backslash stands before this quote. Only attempts and requests have the member.
+const TIMES = /"t":(\d+)/g;
+
+/** No attempt of a log began later. Found without parsing it. Milliseconds since the Unix epoch; 0: nothing happened. */
+export function newestTimeOf(log: string): number {
+  let newest = 0;
+  for (const [, time] of log.matchAll(TIMES)) newest = Math.max(newest, Number(time));
+  return newest;
+}
+
+/** The lines of a log that can be read, one by one. */
+export function stepsOf(log: string): readonly LogStep[] {
+  const steps: LogStep[] = [];
+  let summary = NEW;
+  for (const text of log.split('\n')) {
+    const line = text === '' ? undefined : readLine(text);
+    if (line === undefined) continue;
+    summary = summaryAfter(summary, line);
+    steps.push({ text, line, summary });
+  }
+  return steps;
+}
+
 /** As `readLog`, for hundreds of logs at once: without the details of single attempts. */
 export function readSummary(log: string): DeliverySummary {
   return linesOf(log).reduce(summaryAfter, NEW);
@@ -283,7 +313,7 @@ function isLine(value: unknown): value is Line {
 const knownTriggers: ReadonlySet<unknown> = new Set(triggers);
 const failures: ReadonlySet<unknown> = new Set(attemptOutcomes.filter((outcome) => outcome !== 'delivered'));
 
-function isAttempt(line: Line): line is AttemptLine {
+export function isAttempt(line: Line): line is AttemptLine {
   return 'n' in line;
 }
 

@@ -77,6 +77,19 @@ export const endpointSettings = {
     fact: { label: 'Retries' },
     flag: { argument: '<delays>', help: 'such as 5s,1m,1h' },
   },
+  signing: {
+    kind: 'choice',
+    choices: ['hmac', 'ed25519', 'both'],
+    description:
+      'How its requests are signed: `hmac` with its secret, `ed25519` with the private key of its account, `both`.',
+    field: {
+      label: 'Signatures',
+      hint: 'By the secret, which the receiver has as well, or by a key pair of which the receiver has the public half.',
+      options: { hmac: 'By its secret (HMAC)', ed25519: 'By a key pair (Ed25519)', both: 'By both' },
+    },
+    fact: { label: 'Signatures' },
+    flag: { argument: '<kind>', help: 'hmac, ed25519 (a key pair), or both' },
+  },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 interface SettingTexts {

@@ -38,6 +38,8 @@ export interface AcceptedEvent {
    * type.
    */
   readonly endpointIds?: readonly EndpointId[];
+  /** It is noted that a worker fans it out, which may do so once more. */
+  readonly isQueued?: true;
   /** The parent of the spans of its processing; absent where traces were not wanted. */
   readonly trace?: TraceContext;
 }

@@ -26,6 +26,7 @@ import type { EventId } from './event';
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
+ * | `signing-keys:{account}` | string | the key pairs that sign the account's deliveries with Ed25519 | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | until removed |
  * | `subscriptions:{account}` | hash | endpoint id → the part of its record that selects its events; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
@@ -62,8 +63,14 @@ import type { EventId } from './event';
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
- * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
- * | `attempts-not-archived:{archive}` | stream | attempts that the archive's table refused, and why | for ever |
+ * | `over:{history}` | sorted set | account/event.endpoint of deliveries that are over, account/event. of events without any, by when that was, with a history only | until they have moved there |
+ * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
+ * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
+ * | `reach:{account}` | string | when the newest event was accepted of which something has moved to the history | until the account is erased |
+ * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
+ * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
+ * | `set-aside:{history}` | hash | entries of `over:{history}` that the history has refused → since when, and why | until they are put back |
+ * | `history-sweep:{history}` | string | which worker looks for what is over and in no list of it | a minute |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
  * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
@@ -96,6 +103,7 @@ export const keys = {
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  signingKeys: (account: AccountId) => `signing-keys:{${account}}`,
   subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   usage: (account: AccountId) => `usage:{${account}}`,
   usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
@@ -133,8 +141,15 @@ export const keys = {
   changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
   writeCheck: 'write-check:{bull}',
-  attemptsToArchive: 'attempts-to-archive:{archive}',
-  attemptsNotArchived: 'attempts-not-archived:{archive}',
+  over: 'over:{history}',
+  setAside: 'set-aside:{history}',
+  historySweep: 'history-sweep:{history}',
+  moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
+  reach: (account: AccountId) => `reach:{${account}}`,
+  attemptReach: (account: AccountId) => `attempt-reach:{${account}}`,
+  pinnedEvent: (account: AccountId, event: EventId) => `pinned:{${account}/${event}}`,
+  pinned: (endpoint: EndpointId, event: EventId) => `pinned:{${endpoint}}:${event}`,
+  movedIds: (account: AccountId, part: number) => `moved-ids:{${account}}:${part}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** The prefix of the keys of an endpoint's deliveries. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

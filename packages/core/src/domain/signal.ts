@@ -28,6 +28,12 @@ export type ConnectionRefusal = (typeof connectionRefusals)[number];
 export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_over'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
+/** A search by what events contain, or anything else. */
+export const historyReadKinds = ['list', 'search'] as const;
+export type HistoryReadKind = (typeof historyReadKinds)[number];
+export const historyReadResults = ['answered', 'failed'] as const;
+export type HistoryReadResult = (typeof historyReadResults)[number];
+
 /** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
 
@@ -69,6 +75,7 @@ interface Signals {
   'event.queued': { accountId: AccountId; eventId: EventId; type: string; durationMs: number; span?: Span };
   /** Its account is being erased, or was. */
   'event.dropped': { jobId: string; accountId: AccountId };
+  'signing_key.rotated': { accountId: AccountId; kid: string; immediate: boolean };
   'account.erasing': { accountId: AccountId };
   'account.erased': { accountId: AccountId; durationMs: number };
   'event.payload_erased': { accountId: AccountId; eventId: EventId };
@@ -201,6 +208,8 @@ interface Signals {
       | 'look at endpoint'
       | 'look at shards'
       | 'bring jobs to their shards'
+      | 'find what is over'
+      | 'tell how far what has moved reaches'
       | 'put due deliveries back'
       | 'connect listener'
       | 'disconnect listener'
@@ -226,14 +235,23 @@ interface Signals {
   };
   /** A request of an account was refused, because it stores as much as it may. */
   'quota.exceeded': { accountId: AccountId; door: Door };
-  'attempts.archived': { count: number };
-  /**
-   * The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go
-   * on.
-   */
-  'archive.failed': { error: unknown };
-  /** The archive's table did not accept an attempt, which was put aside. */
-  'archive.refused': { entryId: string; reason: string };
+  /** Deliveries that are over, and events without any, have moved from Redis to the history. */
+  'history.moved': { count: number; durationMs: number };
+  /** A page, or another answer, was read from the history, or could not be. */
+  'history.read': { kind: HistoryReadKind; result: HistoryReadResult; durationMs: number };
+  /** PostgreSQL, or Redis, can't be reached or can't serve. What is over stays in Redis and is tried again. */
+  'history.failed': { error: unknown };
+  /** A day of the history is older than it is kept. */
+  'history.day_dropped': { table: string };
+  /** The history did not accept something that is over. It stays in Redis, and is not tried again. */
+  'history.refused': {
+    accountId: AccountId;
+    eventId: EventId;
+    /** Absent: an event without deliveries. */
+    deliveryId?: DeliveryId;
+    code: string;
+    reason: string;
+  };
   'redis.error': RedisErrorSignal;
   /** A library wrote this to the console. */
   'library.warned': { text: string };
@@ -273,6 +291,7 @@ const signalLevels: {
   'event.accepted': 'debug',
   'event.queued': 'debug',
   'event.dropped': 'warn',
+  'signing_key.rotated': 'info',
   'account.erasing': 'info',
   'account.erased': 'info',
   'event.payload_erased': 'info',
@@ -310,9 +329,11 @@ const signalLevels: {
   'shards.disagree': 'warn',
   'shards.unserved': 'warn',
   'quota.exceeded': 'debug',
-  'attempts.archived': 'debug',
-  'archive.failed': 'warn',
-  'archive.refused': 'warn',
+  'history.moved': 'debug',
+  'history.read': 'debug',
+  'history.failed': 'warn',
+  'history.day_dropped': 'info',
+  'history.refused': 'warn',
   'redis.error': 'warn',
   'library.warned': 'warn',
   'redis.back': 'info',

@@ -10,6 +10,23 @@ export interface TlsMaterial {
   readonly key?: string | undefined;
 }
 
+/**
+ * The headers of ours that a delivery may carry, beside that of the body's signature, whose name operators
+ * choose, those that its endpoint was given, and those of HTTP itself. The compiler refuses any other one.
+ */
+export const DELIVERY_HEADERS = [
+  'content-type',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'webhook-key-id',
+  'x-service-attempt',
+  'x-service-test',
+  'traceparent',
+] as const;
+export type DeliveryHeaders = Partial<Record<(typeof DELIVERY_HEADERS)[number], string>>;
+
 /** A request that is ready to go. */
 export interface DeliveryRequest {
   readonly url: string;

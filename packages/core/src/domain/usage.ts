@@ -14,6 +14,8 @@ export const EVENT_BYTES = 600;
  * log.
  */
 export const DELIVERY_BYTES = 500;
+/** This many of a log's bytes are counted with its delivery. */
+export const COUNTED_LOG_BYTES = 200;
 /**
  * For an attempt that failed, beside the receiver's response. Also for a request to send a delivery again.
  */

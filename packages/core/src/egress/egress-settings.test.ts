@@ -1,4 +1,4 @@
-import { cidrListSchema, proxyUrlSchema, trustProxySchema } from './egress-settings';
+import { cidrListSchema, proxyUrlSchema, sourceAddressesSchema, trustProxySchema } from './egress-settings';
 
 describe('egress settings', () => {
   describe('cidrListSchema', () => {
@@ -45,6 +45,28 @@ describe('egress settings', () => {
       const { error } = cidrListSchema.safeParse('10.0.0.0/8,private,::1/128,10/8');
       expect(error?.issues.map(({ path }) => path)).toEqual([[1], [3]]);
     });
+  });
+});
+
+describe('source addresses', () => {
+  it.each([
+    ['203.0.113.0/28', ['203.0.113.0/28']],
+    [' 203.0.113.7/32 , 2001:db8::/33', ['203.0.113.7/32', '2001:db8::/33']],
+    ['128.0.0.0/1,2001:db8:0:8000::/49', ['128.0.0.0/1', '2001:db8:0:8000::/49']],
+  ])('reads %j', (text, ranges) => {
+    expect(sourceAddressesSchema.parse(text)).toEqual(ranges);
+  });
+
+  it.each([
+    ['203.0.113.7', 'is not a range'],
+    ['', 'is not a range'],
+    ['203.0.113.7/28', "has bits beyond its prefix: write the range's first address"],
+    ['2001:db8::1/127', "has bits beyond its prefix: write the range's first address"],
+    ['0.0.0.0/0', 'is every address there is: name those that deliveries come from'],
+    ['::/0', 'is every address there is: name those that deliveries come from'],
+  ])('refuses %j, and says why', (text, why) => {
+    const [issue] = sourceAddressesSchema.safeParse(text).error?.issues ?? [];
+    expect(issue?.message).toContain(`"${text}" ${why}`);
   });
 });
 

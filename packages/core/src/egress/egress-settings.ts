@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseRange } from '../domain/address-ranges';
+import { isNetwork, parseKnownRange, parseRange } from '../domain/address-ranges';
 import { hostOf } from '../domain/target-url';
 
 const cidrSchema = z.string().refine((text) => parseRange(text) !== undefined, {
@@ -13,8 +13,28 @@ export const cidrListSchema = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(cidrSchema));
 
-const HOPS = /^[1-9]\d?$/;
 const EVERYBODY = /\/0+$/;
+
+/**
+ * The ranges that deliveries come from, for the firewalls of receivers. Each is written as a firewall wants
+ * it: with no bits beyond its prefix. A range of every address would tell receivers to let everybody in.
+ */
+export const sourceAddressesSchema = cidrListSchema.pipe(
+  z.array(
+    z
+      .string()
+      .refine((range) => !EVERYBODY.test(range), {
+        error: ({ input }) =>
+          `"${String(input)}" is every address there is: name those that deliveries come from`,
+      })
+      .refine((range) => isNetwork(parseKnownRange(range)), {
+        error: ({ input }) =>
+          `"${String(input)}" has bits beyond its prefix: write the range's first address`,
+      }),
+  ),
+);
+
+const HOPS = /^[1-9]\d?$/;
 
 /**
  * Which proxies may state a client's address: `off` for none (0 inside), the number of proxies in front of
@@ -41,6 +61,12 @@ export const egressSettings = {
     .default([])
     .describe('addresses to refuse beside those; wins over the exceptions'),
 };
+
+export const SOURCE_ADDRESSES = sourceAddressesSchema
+  .default([])
+  .describe(
+    'the ranges that deliveries come from, such as `203.0.113.0/28`, for the firewalls of receivers: told at `GET /v1/source-addresses` and in the portal',
+  );
 
 /** The forward proxy for deliveries. */
 export interface EgressProxy {

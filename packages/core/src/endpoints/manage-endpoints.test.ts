@@ -42,6 +42,7 @@ import {
 } from './manage-endpoints';
 import { EndpointStore } from './redis-endpoint-store';
 import { newSecret } from './rotate-secret';
+import { SigningKeyStore } from './signing-keys/redis-signing-key-store';
 import { summarizeCertificate } from './tls/certificate';
 
 const queueKeys = queueKeysOf('bull');
@@ -77,6 +78,7 @@ async function build(clock: Clock = () => NOW) {
   await accountStore.create({ id: accountId, createdAt: NOW });
   const context = {
     endpointStore,
+    signingKeyStore: new SigningKeyStore(redis.client, testSealer),
     accountStore,
     deliveryStore,
     healthStore,
@@ -126,6 +128,7 @@ describe('create', () => {
       description: 'mine',
       status: 'enabled',
       ordering: 'none',
+      signing: 'hmac',
       enabledAt: NOW,
       secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,

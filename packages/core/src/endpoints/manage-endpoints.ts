@@ -30,6 +30,7 @@ import { type OperationalEvents, webhookDisabledEvent } from './operational-even
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './redis-subscriptions';
 import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
+import { type EnsureKeyContext, ensureSigningKeys } from './signing-keys/manage-signing-keys';
 
 interface EndpointRecords {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
@@ -37,7 +38,7 @@ interface EndpointRecords {
   readonly emit: Emit;
 }
 
-export interface CreateEndpointContext extends KnownFiltersContext {
+export interface CreateEndpointContext extends KnownFiltersContext, EnsureKeyContext {
   readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'takeBack'>;
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly newId: NewId;
@@ -61,10 +62,12 @@ export async function createEndpoint(
   input: NewEndpoint & Pick<Endpoint, 'listener'>,
   id = context.newId(ENDPOINT_ID_PREFIX) as EndpointId,
 ): Promise<Endpoint> {
-  const { endpointStore, accountStore, maxEndpoints, clock, emit } = context;
+  const { endpointStore, signingKeyStore, accountStore, maxEndpoints, clock, emit } = context;
   await requireKnownFilters(context, input.events);
   const now = clock();
   const { secret = newSecret(), status, ...rest } = input;
+  const signing = input.signing ?? (await defaultSigningOf(context, accountId, input));
+  if (signing !== 'hmac') await ensureSigningKeys(context, accountId);
   const disabledReason = input.listener ? 'disconnected' : 'client';
   const endpoint = mergeEndpoint(
     {
@@ -72,6 +75,7 @@ export async function createEndpoint(
       accountId,
       enabledAt: now,
       ...(status === 'disabled' ? { status, disabledReason } : {}),
+      signing,
       secrets: [{ secret, createdAt: now }],
       createdAt: now,
       updatedAt: now,
@@ -84,11 +88,22 @@ export async function createEndpoint(
   // this endpoint. During a slow request the account may be long gone.
   if (!isThere(await accountStore.find(accountId))) {
     await endpointStore.takeBack(accountId, id);
+    await signingKeyStore.remove(accountId);
     throw accountNotFound();
   }
   if (!isNew) return mustExist(await endpointStore.find(accountId, id));
   emit({ name: 'endpoint.created', accountId, endpointId: id });
   return endpoint;
+}
+
+/** A listener has no choice: `hookferry listen` verifies by the secret. */
+async function defaultSigningOf(
+  { accountStore }: Pick<CreateEndpointContext, 'accountStore'>,
+  accountId: AccountId,
+  { listener }: Pick<Endpoint, 'listener'>,
+): Promise<Endpoint['signing']> {
+  const account = listener ? undefined : await accountStore.find(accountId);
+  return account?.defaultSigning ?? 'hmac';
 }
 
 export interface ReadEndpointContext {
@@ -105,7 +120,11 @@ export async function readEndpoint(
   return mustExist(id && (await endpointStore.find(accountId, id)));
 }
 
-export interface UpdateEndpointContext extends EndpointRecords, KnownFiltersContext, LimitsContext {}
+export interface UpdateEndpointContext
+  extends EndpointRecords,
+    KnownFiltersContext,
+    LimitsContext,
+    EnsureKeyContext {}
 
 /** The conditions of a change. */
 export interface UpdateBounds {
@@ -129,6 +148,7 @@ export async function updateEndpoint(
   bounds: UpdateBounds = {},
 ): Promise<Endpoint> {
   if (patch.events) await requireKnownFilters(context, patch.events);
+  if (patch.signing && patch.signing !== 'hmac') await ensureSigningKeys(context, accountId);
   let before: Endpoint | undefined;
   const after = await change(context, accountId, ref, (endpoint) => {
     before = endpoint;

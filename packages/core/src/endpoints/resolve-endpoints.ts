@@ -20,11 +20,14 @@ export async function lookUpEndpoints(
   accountId: AccountId,
   refs: readonly EndpointRef[],
 ): Promise<ResolvedEndpoints> {
+  if (refs.length === 0) return resolveNone;
   const distinct = [...new Set(refs)];
-  const ids = distinct.length === 0 ? [] : await endpointStore.findIds(accountId, distinct);
+  const ids = await endpointStore.findIds(accountId, distinct);
   const idOf = new Map(distinct.map((ref, index) => [ref, ids[index]]));
   return (named) => resolve(named, idOf);
 }
+
+const resolveNone: ResolvedEndpoints = () => [];
 
 function resolve(
   refs: readonly EndpointRef[],

@@ -68,12 +68,19 @@ const APPEND = defineScript(`
   redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
-// KEYS: the log. ARGV: the expected text ('' for none), the new text, how long to keep a new one.
+// KEYS: the log, the list. ARGV: the expected text ('' for none), the new text, how long to keep a new one, the
+// event ('': a log may be made for a delivery that is in no list).
 const REPLACE_IF_UNCHANGED = defineScript(`
   local log = redis.call('GET', KEYS[1])
+  if not log and ARGV[4] ~= '' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 1 end
   if (log or '') ~= ARGV[1] then return 0 end
   if log then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
   return 1`);
+
+// KEYS: the log, the list. ARGV: the event. Gives the log and the time in the list, each '' if there is none. In
+// one step: a delivery may move to the history, and come back, at any moment.
+const SEE = defineScript(`
+  return {redis.call('GET', KEYS[1]) or '', redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''}`);
 
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery
@@ -115,6 +122,25 @@ export class DeliveryStore {
     return readDelivery(await this.redis.get(keys.delivery(endpointId, eventId)));
   }
 
+  /** The logs of deliveries, in their order: '' if there is none. */
+  async readLogs(deliveries: readonly DeliveryParts[]): Promise<readonly string[]> {
+    const places = new Map<EndpointId, number[]>();
+    for (const [i, { endpointId }] of deliveries.entries()) {
+      const known = places.get(endpointId);
+      if (known) known.push(i);
+      else places.set(endpointId, [i]);
+    }
+    const logs = deliveries.map(() => '');
+    const reading = [...places].map(async ([endpointId, some]) => {
+      // An endpoint's logs have its hash tag.
+      const names = some.map((i) => keys.delivery(endpointId, (deliveries[i] as DeliveryParts).eventId));
+      const found = await this.redis.mget(names);
+      for (const [j, i] of some.entries()) logs[i] = found[j] ?? '';
+    });
+    await Promise.all(reading);
+    return logs;
+  }
+
   /** Put an event into the lists of its endpoints. Idempotent. */
   async enlist(
     eventId: EventId,
@@ -144,6 +170,12 @@ export class DeliveryStore {
     return (await this.redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
   }
 
+  /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */
+  async readIfAny(parts: DeliveryParts): Promise<DeliveryState | undefined> {
+    const [log, createdAt] = await this.#see(parts);
+    return log === '' && createdAt === '' ? undefined : readLog(log);
+  }
+
   async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
     const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
     await APPEND(this.redis, [keys.delivery(endpointId, eventId)], [...lines, this.retention.ageMs]);
@@ -161,22 +193,28 @@ export class DeliveryStore {
     );
   }
 
-  /** Remove the receiver's responses, and keep later ones out of the log. Idempotent. */
-  async eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
-    const key = keys.delivery(endpointId, eventId);
+  /**
+   * Remove the receiver's responses, and keep later ones out of the log. Idempotent.
+   *
+   * @param mayHaveMoved a delivery without a log and in no list is in the history: it stays without.
+   */
+  async eraseAnswersOf(
+    { endpointId, eventId }: DeliveryParts,
+    erasedAt: number,
+    { mayHaveMoved = false } = {},
+  ): Promise<void> {
+    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
     for (let isDone = false; !isDone; ) {
-      const log = (await this.redis.get(key)) ?? '';
-      const args = [log, eraseAnswers(log, erasedAt), this.retention.ageMs];
-      isDone = (await REPLACE_IF_UNCHANGED(this.redis, [key], args)) === 1;
+      const log = (await this.redis.get(keys.delivery(endpointId, eventId))) ?? '';
+      const args = [log, eraseAnswers(log, erasedAt), this.retention.ageMs, mayHaveMoved ? eventId : ''];
+      isDone = (await REPLACE_IF_UNCHANGED(this.redis, deliveryKeys, args)) === 1;
     }
   }
 
-  async find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    const [createdAt, log] = await Promise.all([
-      this.redis.zscore(keys.deliveries(endpointId), eventId),
-      this.redis.get(keys.delivery(endpointId, eventId)),
-    ]);
-    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
+  async find(parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    const [log, createdAt] = await this.#see(parts);
+    if (createdAt === '') return undefined;
+    return { eventId: parts.eventId, createdAt: Number(createdAt), ...readLog(log) };
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
@@ -216,6 +254,11 @@ export class DeliveryStore {
   /** Forget an endpoint's list. The logs expire. */
   async removeAll(endpointId: EndpointId): Promise<void> {
     await this.redis.unlink(keys.deliveries(endpointId));
+  }
+
+  async #see({ endpointId, eventId }: DeliveryParts): Promise<readonly [log: string, createdAt: string]> {
+    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
+    return (await SEE(this.redis, deliveryKeys, [eventId])) as [string, string];
   }
 
   async #readSome(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {

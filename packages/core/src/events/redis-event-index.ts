@@ -57,11 +57,15 @@ const NO_LOG_GONE = -1;
 // its log.
 const ADD = defineScript(
   `
-  local index, fields, sums, entries = KEYS[1], tonumber(ARGV[6]), {0, 0}, 0
-  for i = 7 + fields, #ARGV, 2 + fields do
-    entries = entries + 1
-    if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
-      for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
+  local index, fields, sums = KEYS[1], tonumber(ARGV[6]), {0, 0}
+  local entries = (#ARGV - 6 - fields) / (2 + fields)
+  if fields == 0 then
+    redis.call('ZADD', index, 'NX', unpack(ARGV, 7))
+  else
+    for i = 7 + fields, #ARGV, 2 + fields do
+      if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
+        for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
+      end
     end
   end
   at_end('expire ' .. index, function() redis.call('PEXPIRE', index, ARGV[3]) end)

@@ -5,7 +5,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
-import { DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
+import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
@@ -27,9 +27,6 @@ const LET_GO_EVERY_MS = 10_000;
 const AT_ONCE = 100;
 /** Beyond this number, some hundred bytes each, bodies are left to RETENTION. */
 const MOST_WAITING = 200_000;
-/** This many of a log's bytes are counted with its delivery. */
-const COUNTED_LOG_BYTES = 200;
-
 interface Waiting extends LetGo {
   readonly createdAt: number;
 }

@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent, EventHead, EventId, StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
@@ -28,6 +29,11 @@ export interface ReceiverPage {
 export interface OpenedEvent {
   readonly head: EventHead;
   readonly receivers: ReceiverPage;
+}
+
+export interface CountedHead {
+  readonly head: EventHead;
+  readonly deliveryCount: number;
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
@@ -65,7 +71,7 @@ const ERASE = defineScript(`
 
 // If another event was stored under this id before, that one stays and is sent. Receivers are stored by their
 // ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
-// if it is to be stored. ARGV: how long to keep them, the event, the endpoints. Gives whether it was stored.
+// if it is to be stored. ARGV: how long to keep them, the event, the endpoints.
 const SAVE = defineScript(`
   if #ARGV > 2 then
     local scored = {}
@@ -76,7 +82,7 @@ const SAVE = defineScript(`
     redis.call('ZADD', KEYS[1], unpack(scored))
     redis.call('PEXPIRE', KEYS[1], ARGV[1])
   end
-  return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
+  if KEYS[2] then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') end`);
 
 // One command, for lists that read many events. KEYS: event, receivers. ARGV: the only type that matters (''
 // for any), the receiver to begin at, how many. Gives the head and, for an event of that type, its receivers.
@@ -84,6 +90,12 @@ const OPEN = defineScript(`
   local start = redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})
   if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
   return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
+
+// KEYS: event, receivers, moved. In one step: an event may move to the history, and come back, at any moment.
+const READ_COUNTED = defineScript(`
+  local count = redis.call('ZCARD', KEYS[2])
+  for _, moved in ipairs(redis.call('HVALS', KEYS[3])) do count = count + tonumber(moved) end
+  return {redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), count}`);
 
 export interface EventStoreListeners {
   /** Called with the events that an account's list has pruned. */
@@ -94,8 +106,8 @@ export interface EventStoreListeners {
 
 /**
  * Keeps each event's body once, whatever the number of its endpoints. Layout: the time of acceptance, a
- * space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it
- * is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. Beside
+ * space, the type, a space and an @ if it is aimed at certain endpoints, a space and an & if it is noted that
+ * a worker fans it out, a space, a ^ and a traceparent if it is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. Beside
  * it: its receivers, and for each account a list of its events.
  */
 export class EventStore {
@@ -120,11 +132,8 @@ export class EventStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const { accountId, id } = event;
-    const key = keys.event(accountId, id);
-    const readAt = this.now();
     const args = [this.retention.ageMs, encode(event), ...endpointIds];
-    const saved = await SAVE(target, [keys.receivers(accountId, id), key], args);
-    if (saved === 1) this.#cache.set(key, { event, readAt });
+    await SAVE(target, [keys.receivers(accountId, id), keys.event(accountId, id)], args);
   }
 
   /** Put an event into its account's list, and count it for the account, with its deliveries. Idempotent. */
@@ -166,7 +175,7 @@ export class EventStore {
   /** The same from the stored text. @param readAt when its read began: milliseconds of a clock that never jumps. */
   decode(accountId: AccountId, id: EventId, text: string | null, readAt: number): StoredEvent | undefined {
     if (text === null) return undefined;
-    const event = decode(accountId, id, text);
+    const event = decodeStored(accountId, id, text);
     if (event.body !== undefined) this.#cache.set(keys.event(accountId, id), { event, readAt });
     return event;
   }
@@ -222,6 +231,17 @@ export class EventStore {
   /** The number of its receivers. */
   async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
     return await this.redis.zcard(keys.receivers(accountId, id));
+  }
+
+  /** The head, and the number of its receivers with those whose deliveries have moved to the history. */
+  async findCounted(accountId: AccountId, id: EventId): Promise<CountedHead | undefined> {
+    const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id), keys.moved(accountId, id)];
+    const [start, deliveryCount] = (await READ_COUNTED(this.redis, eventKeys, [])) as [string, number];
+    return start === '' ? undefined : { head: decodeHead(start), deliveryCount };
+  }
+
+  async isReceiver(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await this.redis.zscore(keys.receivers(accountId, eventId), endpointId)) !== null;
   }
 
   /** The account's events in a span of time, oldest first. Some may be gone already. */
@@ -281,20 +301,35 @@ interface EnlistedTogether {
 }
 
 const AIMED = '@';
+const QUEUED = '&';
 const TRACED = '^';
 const ERASED = '!';
 
-function encode({ acceptedAt, type, body, endpointIds, trace }: AcceptedEvent): string {
+function encode({ acceptedAt, type, body, endpointIds, isQueued, trace }: AcceptedEvent): string {
   const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
+  const queued = isQueued ? ` ${QUEUED}` : '';
   const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
-  return `${head}${traced}\n${body}`;
+  return `${head}${queued}${traced}\n${body}`;
+}
+
+/** Whether a stored event notes that a worker fans it out. */
+export function isNotedAsQueued(stored: string): boolean {
+  return stored.slice(0, stored.indexOf('\n')).split(' ').includes(QUEUED);
 }
 
 function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
   return `${acceptedAt} ${type}${isAimed ? ` ${AIMED}` : ''}`;
 }
 
-function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent {
+/** The stored form of an event by its head. @param body '' once it was erased. */
+export function encodeStored(head: EventHead, body: string): string {
+  const { trace, erasedAt } = head;
+  const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
+  const erased = erasedAt === undefined ? '' : ` ${ERASED}${erasedAt}`;
+  return `${encodeHead(head)}${traced}${erased}\n${body}`;
+}
+
+export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
   const { type, acceptedAt, erasedAt, trace } = decodeHead(stored);
   const known = { id, accountId, type, acceptedAt, ...(trace === undefined ? {} : { trace }) };
   return erasedAt === undefined
@@ -302,7 +337,8 @@ function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent 
     : { ...known, erasedAt };
 }
 
-function decodeHead(stored: string): EventHead {
+/** @param stored an event, or its beginning. */
+export function decodeHead(stored: string): EventHead {
   const [acceptedAt, type = '', ...marks] = stored.slice(0, stored.indexOf('\n')).split(' ');
   const erased = marks.find((mark) => mark.startsWith(ERASED));
   const traced = marks.find((mark) => mark.startsWith(TRACED));

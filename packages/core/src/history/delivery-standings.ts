@@ -9,9 +9,23 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { isUnreadableSecret } from '../endpoints/seal';
 import type { DeliveryStore, ListedDelivery } from '../events/redis-delivery-store';
+import type { EventMark } from '../events/redis-event-index';
 import type { Clock } from '../platform/clock';
 import type { TimeRange } from '../platform/redis-timeline';
-import type { DeliveryEntry, EmptyEntry, ListEntry } from './list-entries';
+
+/** An entry of the list of an account's deliveries. */
+export interface DeliveryEntry extends EventMark {
+  readonly endpointId: EndpointId;
+  /** The event's type, where it is known. */
+  readonly type: string | undefined;
+}
+
+/** An event without deliveries to list, or without more of them: reading it takes time too. */
+export interface EmptyEntry extends EventMark {
+  readonly endpointId?: undefined;
+}
+
+export type ListEntry = DeliveryEntry | EmptyEntry;
 
 /** A delivery's status as clients see it. `held`: pending, and waiting at its endpoint's gate. */
 export const shownStatuses = ['pending', 'held', ...endStatuses] as const;
@@ -65,7 +79,9 @@ export async function readStandings<Empty extends EmptyEntry>(
       const ofEndpoint = await standingsOf(context, endpointId, listed);
       for (const [i, entry] of some.entries()) {
         const standing = ofEndpoint[i];
-        if (standing) standings.set(entry, { ...standing, type: entry.type ?? standing.type });
+        if (!standing) continue;
+        const isTyped = standing.type !== undefined || entry.type === undefined;
+        standings.set(entry, isTyped ? standing : { ...standing, type: entry.type });
       }
     }),
   );
@@ -142,6 +158,8 @@ export interface RecordFilter {
 /** The filter of a list of deliveries. */
 export interface DeliveryFilter extends RecordFilter, TimeRange {
   readonly eventType?: string | undefined;
+  /** The JSON text of an object that the event's data contains. */
+  readonly data?: string | undefined;
 }
 
 /** Whether a delivery's own record matches a filter. */

@@ -1,47 +1,29 @@
-import { type AccountId } from '../domain/account';
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { EventMark } from '../events/redis-event-index';
+import type { EventMark, MarkPage } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { Batch } from '../platform/batches';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
+import type { DeliveryEntry, ListEntry } from './delivery-standings';
+import { type ListMark, type ListSpan, markOf, newestFirst, type WalkedDelivery } from './history-source';
 
-/**
- * An entry of the list of an account's deliveries. The list is ordered by the acceptance of the events, the
- * newest first. Of one event, deliveries to the endpoints registered last come first.
- */
-export interface DeliveryEntry extends EventMark {
-  readonly endpointId: EndpointId;
-  /** The event's type, where it is known. */
-  readonly type: string | undefined;
-}
+export type EntryBatch = Batch<ListEntry, ListMark>;
 
-/** An event without deliveries to list, or without more of them: reading it takes time too. */
-export interface EmptyEntry extends EventMark {
-  readonly endpointId?: undefined;
-}
-
-export type ListEntry = DeliveryEntry | EmptyEntry;
-
-/** The cursor at the end of a page of an account's deliveries. */
-export interface AccountCursor extends EventMark {
-  /** Absent: after all of the event's deliveries. */
-  readonly endpointId?: EndpointId | undefined;
-}
-
-export type EntryBatch = Batch<ListEntry, AccountCursor>;
-
-export interface EntryFilter extends TimeRange {
+/** The entries to read: of an account's events in a span of time, of one type or of any. */
+export interface EntryQuery extends TimeRange {
+  readonly accountId: AccountId;
   readonly eventType?: string | undefined;
 }
 
 export interface ReadEntriesContext {
-  readonly eventStore: Pick<EventStore, 'list' | 'open'>;
+  readonly eventStore: Pick<EventStore, 'list' | 'listFrom' | 'open'>;
 }
 
 // Each takes a command. After an event with thousands of receivers, the next events are opened in vain.
 const OPENED_TOGETHER = 25;
+const OPENED_IN_A_WALK = 100;
 
 /**
  * Read an account's deliveries from its list of events and the receivers of each: no list of all of them
@@ -49,23 +31,102 @@ const OPENED_TOGETHER = 25;
  */
 export async function readEntries(
   context: ReadEntriesContext,
-  accountId: AccountId,
-  filter: EntryFilter,
-  limit: number,
-  after?: AccountCursor,
+  query: EntryQuery,
+  { limit, after }: ListSpan,
 ): Promise<EntryBatch> {
-  if (after?.endpointId !== undefined) {
-    const { entries } = await openEvent(context, accountId, after, filter, limit, after.endpointId);
-    return batchOf(entries, true);
-  }
+  if (after?.endpointId !== undefined) return await readRest(context, query, after, after.endpointId, limit);
+  const { accountId, since, until } = query;
   const size = Math.min(limit, OPENED_TOGETHER);
-  const { marks, nextCursor } = await context.eventStore.list(accountId, size, after, filter);
-  const events = await Promise.all(marks.map((mark) => openEvent(context, accountId, mark, filter, size)));
+  const page = await context.eventStore.list(accountId, size, after, { since, until });
+  const { entries, nextCursor } = await openAll(context, query, page, size);
+  return batchOf(entries.slice(0, limit), entries.length > limit || nextCursor !== undefined);
+}
+
+/** The same, oldest first. It gives all that it has opened. */
+export async function walkEntries(
+  context: ReadEntriesContext,
+  query: EntryQuery,
+  { limit, after }: ListSpan,
+): Promise<EntryBatch> {
+  if (after?.endpointId !== undefined) return await readRest(context, query, after, after.endpointId, limit);
+  const { accountId, since, until } = query;
+  const page = await readOn(
+    (size, from) => context.eventStore.listFrom(accountId, { since, until }, size, from),
+    { limit: Math.min(limit, OPENED_IN_A_WALK), after },
+  );
+  return await openAll(context, query, page, OPENED_TOGETHER);
+}
+
+async function readRest(
+  context: ReadEntriesContext,
+  query: EntryQuery,
+  event: EventMark,
+  before: EndpointId,
+  limit: number,
+): Promise<EntryBatch> {
+  const { entries } = await openEvent(context, query, event, limit, before);
+  return batchOf(entries, true);
+}
+
+/** Open events, and go no further than the first of which more receivers than these are left. */
+async function openAll(
+  context: ReadEntriesContext,
+  query: EntryQuery,
+  { marks, nextCursor }: MarkPage,
+  receivers: number,
+): Promise<EntryBatch> {
+  const events = await Promise.all(marks.map((mark) => openEvent(context, query, mark, receivers)));
   const broken = events.findIndex(({ hasMore }) => hasMore);
   const whole = broken < 0 ? events : events.slice(0, broken + 1);
-  const entries = whole.flatMap((event) => event.entries);
-  const hasMore = entries.length > limit || broken >= 0 || nextCursor !== undefined;
-  return batchOf(entries.slice(0, limit), hasMore);
+  return batchOf(
+    whole.flatMap(({ entries }) => entries),
+    broken >= 0 || nextCursor !== undefined,
+  );
+}
+
+/** Read a part of a list that is given as marks. A full part may be the last one. */
+export async function readOn(
+  listFrom: (limit: number, after: Mark | undefined) => Promise<readonly Mark[]>,
+  { limit, after }: ListSpan,
+): Promise<MarkPage> {
+  const found = await listFrom(limit, after && { id: after.eventId, at: after.createdAt });
+  const marks = found.map(({ id, at }) => ({ eventId: id as EventId, createdAt: at }));
+  return { marks, nextCursor: marks.length < limit ? undefined : marks.at(-1) };
+}
+
+/** Read an event's deliveries from its receivers. */
+export async function readReceivers(
+  { eventStore }: Pick<ReadEntriesContext, 'eventStore'>,
+  { accountId, eventType, since = -Infinity, until = Infinity }: EntryQuery,
+  eventId: EventId,
+  { limit, after }: ListSpan,
+): Promise<EntryBatch> {
+  const opened = await eventStore.open(accountId, eventId, limit, {
+    type: eventType,
+    before: after?.endpointId,
+  });
+  if (!opened || opened.head.acceptedAt < since || until <= opened.head.acceptedAt) return batchOf([], false);
+  const { head, receivers } = opened;
+  const entries = receivers.members.map((id) => entryOf(id, eventId, head.acceptedAt, head.type));
+  return batchOf(entries, receivers.nextCursor !== undefined);
+}
+
+// All ids have the same length, so only the endpoint itself comes in front.
+const BEHIND_ENDPOINT = '~';
+
+/** Read an event's delivery to one endpoint. */
+export async function readReceiver(
+  context: Pick<ReadEntriesContext, 'eventStore'>,
+  query: EntryQuery,
+  eventId: EventId,
+  endpointId: EndpointId,
+): Promise<EntryBatch> {
+  const after = { eventId, createdAt: 0, endpointId: (endpointId + BEHIND_ENDPOINT) as EndpointId };
+  const { entries } = await readReceivers(context, query, eventId, { limit: 1, after });
+  return batchOf(
+    entries.filter((entry) => entry.endpointId === endpointId),
+    false,
+  );
 }
 
 interface OpenedEvent {
@@ -76,9 +137,8 @@ interface OpenedEvent {
 
 async function openEvent(
   { eventStore }: ReadEntriesContext,
-  accountId: AccountId,
+  { accountId, eventType: type }: EntryQuery,
   { eventId, createdAt }: EventMark,
-  { eventType: type }: EntryFilter,
   limit: number,
   before?: EndpointId,
 ): Promise<OpenedEvent> {
@@ -87,22 +147,20 @@ async function openEvent(
     return { entries: [{ eventId, createdAt }], hasMore: false };
   }
   const { head, receivers } = opened;
-  const entries = receivers.members.map((endpointId) => ({
-    eventId,
-    createdAt,
-    endpointId,
-    type: head.type,
-  }));
+  const entries = receivers.members.map((id) => entryOf(id, eventId, createdAt, head.type));
   return { entries, hasMore: receivers.nextCursor !== undefined };
 }
 
 function batchOf(entries: readonly ListEntry[], hasMore: boolean): EntryBatch {
   const last = entries.at(-1);
-  return { entries, nextCursor: hasMore && last ? cursorOf(last) : undefined };
+  return { entries, nextCursor: hasMore && last ? markOf(last) : undefined };
 }
 
-export function cursorOf({ eventId, createdAt, endpointId }: ListEntry): AccountCursor {
-  return endpointId === undefined ? { eventId, createdAt } : { eventId, createdAt, endpointId };
+/** An entry that is a delivery of a known type. */
+export function walkedOf(entry: ListEntry): WalkedDelivery | undefined {
+  if (entry.endpointId === undefined || entry.type === undefined) return undefined;
+  const { eventId, createdAt, endpointId, type } = entry;
+  return { eventId, createdAt, endpointId, type };
 }
 
 /** The held deliveries, by endpoint. */
@@ -152,8 +210,7 @@ export async function readHeldEntries(
   context: Pick<HeldEntriesContext, 'heldDeliveries'>,
   holding: readonly EndpointId[],
   range: TimeRange,
-  limit: number,
-  after?: AccountCursor,
+  { limit, after }: ListSpan,
 ): Promise<EntryBatch> {
   const share = Math.max(Math.ceil((2 * limit) / Math.max(holding.length, 1)), LEAST_OF_EACH);
   const parts = await Promise.all(
@@ -170,8 +227,8 @@ export async function readHeldEntries(
   return batchOf(sure.slice(0, limit), limitedBy !== undefined || limit < sure.length);
 }
 
-function entryOf(endpointId: EndpointId, eventId: EventId, createdAt: number): DeliveryEntry {
-  return { endpointId, eventId, createdAt, type: undefined };
+function entryOf(endpointId: EndpointId, eventId: EventId, createdAt: number, type?: string): DeliveryEntry {
+  return { endpointId, eventId, createdAt, type };
 }
 
 // Sorts behind every continuation of an event's id, so that the event itself still comes.
@@ -181,19 +238,8 @@ const BEHIND = '~';
  * In each endpoint's own list, entries behind a cursor stay behind it. The event itself may be still to come
  * there.
  */
-function markAfter(endpointId: EndpointId, after: AccountCursor | undefined): Mark | undefined {
+function markAfter(endpointId: EndpointId, after: ListMark | undefined): Mark | undefined {
   if (after === undefined) return undefined;
   const isToCome = after.endpointId !== undefined && endpointId < after.endpointId;
   return { id: isToCome ? after.eventId + BEHIND : after.eventId, at: after.createdAt };
-}
-
-function newestFirst(a: DeliveryEntry, b: DeliveryEntry): number {
-  return (
-    b.createdAt - a.createdAt || descending(a.eventId, b.eventId) || descending(a.endpointId, b.endpointId)
-  );
-}
-
-function descending(a: string, b: string): number {
-  if (a === b) return 0;
-  return a > b ? -1 : 1;
 }

@@ -18,8 +18,10 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { DeliveryFilter, HoldExplanation } from './delivery-standings';
-import type { AccountCursor } from './list-entries';
-import { type ListScope, listDeliveries, listDeliveriesOfEndpoint, readDelivery } from './read-deliveries';
+import type { ListMark } from './history-source';
+import { type ListScope, listDeliveries, readDelivery } from './read-deliveries';
+import { Recent } from './redis-recent';
+import { WholeHistory } from './whole-history';
 
 const NOW = 1_700_000_000_000;
 const BUSY: HoldExplanation = { reason: 'busy', until: undefined };
@@ -30,14 +32,17 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const openStores = () => ({
-  endpointStore: new EndpointStore(redis.client, testSealer),
-  eventStore: new EventStore(redis.client, testRetention),
-  deliveryStore: new DeliveryStore(redis.client, testRetention),
-  heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
-  admissionStore: new AdmissionStore(redis.client),
-  clock: systemClock,
-});
+function openStores() {
+  const stores = {
+    endpointStore: new EndpointStore(redis.client, testSealer),
+    eventStore: new EventStore(redis.client, testRetention),
+    deliveryStore: new DeliveryStore(redis.client, testRetention),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
+    admissionStore: new AdmissionStore(redis.client),
+    clock: systemClock,
+  };
+  return { ...stores, history: new WholeHistory(new Recent(stores)) };
+}
 
 type Ending = 'delivered' | 'exhausted' | 'pending' | 'held';
 
@@ -51,7 +56,7 @@ async function arrange({ endpoints: count = 3 } = {}) {
     await stores.endpointStore.create(endpoint);
     endpointIds.push(endpoint.id);
   }
-  const list = (scope: ListScope, filter: DeliveryFilter, limit: number, before?: AccountCursor) =>
+  const list = (scope: ListScope, filter: DeliveryFilter, limit: number, before?: ListMark) =>
     listDeliveries(stores, accountId, scope, filter, limit, before);
 
   /** In the order in which lists have them: of one event those to the endpoints registered last first. */
@@ -90,7 +95,7 @@ async function arrange({ endpoints: count = 3 } = {}) {
     afterEach: () => Promise<unknown> = async () => {},
   ): Promise<readonly string[]> {
     const ids: string[] = [];
-    let before: AccountCursor | undefined;
+    let before: ListMark | undefined;
     do {
       const page = await list(scope, filter, limit, before);
       expect(page.deliveries.length).toBeLessThanOrEqual(limit);
@@ -300,7 +305,7 @@ async function arrangeArrived() {
     delivery,
     attempts: [attempt],
     listOfEndpoint: (accountId: AccountId, ref: EndpointRef, filter: DeliveryFilter, limit: number) =>
-      listDeliveriesOfEndpoint(stores, accountId, ref, filter, limit),
+      listDeliveries(stores, accountId, { endpoint: ref }, filter, limit),
     read: (accountId: AccountId, id: string) => readDelivery(stores, accountId, id),
   };
 }

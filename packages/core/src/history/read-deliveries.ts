@@ -1,13 +1,11 @@
-import { type AccountId } from '../domain/account';
+import type { AccountId } from '../domain/account';
 import { parseDeliveryId } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
-import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';
-import type { EventStore } from '../events/redis-event-store';
 import { AppError } from '../platform/app-error';
-import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
+import type { TimeRange } from '../platform/redis-timeline';
 import {
   type CompleteDeliveriesContext,
   completeDeliveries,
@@ -15,29 +13,15 @@ import {
   type DeliveryFilter,
   type DeliveryWithAttempts,
   type HeldStatus,
-  matchesFilter,
-  readStandings,
-  type Standing,
+  type RecordFilter,
   shownStatusOf,
-  standingsOf,
-  type TypedStanding,
 } from './delivery-standings';
-import {
-  type AccountCursor,
-  cursorOf,
-  type DeliveryEntry,
-  type EmptyEntry,
-  findHolding,
-  type HeldIndexes,
-  readEntries,
-  readHeldEntries,
-} from './list-entries';
+import type { DeliveryQuery, ListMark } from './history-source';
+import type { HistoryPage, WholeHistory } from './whole-history';
 
 export interface ListDeliveriesContext extends CompleteDeliveriesContext {
-  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'listIds'>;
-  readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'listReceivers' | 'open'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'list' | 'readListed'>;
-  readonly heldDeliveries: HeldStatus & HeldIndexes;
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
+  readonly history: Pick<WholeHistory, 'listDeliveries' | 'findHead'>;
 }
 
 /** The owner of the listed deliveries; absent: the whole account. */
@@ -46,13 +30,13 @@ export interface ListScope {
   readonly eventId?: EventId | undefined;
 }
 
-export interface DeliveriesPage<Cursor> {
+export interface DeliveriesPage<Cursor> extends Pick<HistoryPage<Delivery>, 'isCutShort'> {
   readonly deliveries: readonly Delivery[];
   readonly nextCursor: Cursor | undefined;
 }
 
 /**
- * List deliveries in pages. A page costs about the same, however few deliveries match.
+ * List deliveries in pages, those of the newest event first. Deliveries to deleted endpoints are included.
  *
  * @throws AppError `not_found` when the account does not own what the scope names.
  */
@@ -62,49 +46,12 @@ export async function listDeliveries(
   { endpoint, eventId }: ListScope,
   filter: DeliveryFilter,
   limit: number,
-  before?: AccountCursor,
-): Promise<DeliveriesPage<AccountCursor>> {
-  if (endpoint !== undefined && eventId !== undefined) {
-    const found = await findOne(context, accountId, endpoint, eventId, filter);
-    return { deliveries: found, nextCursor: undefined };
-  }
-  if (endpoint !== undefined)
-    return await listDeliveriesOfEndpoint(context, accountId, endpoint, filter, limit, before);
-  if (eventId === undefined) return await listOfAccount(context, accountId, filter, limit, before);
-  const event = await requireEvent(context, accountId, eventId);
-  const page = await listOfEvent(context, accountId, event, filter, limit, before?.endpointId);
-  const { nextCursor: endpointId } = page;
-  return { ...page, nextCursor: endpointId && { eventId, createdAt: event.acceptedAt, endpointId } };
-}
-
-/**
- * List an endpoint's deliveries, newest first. @throws AppError `not_found` when the account has no such
- * endpoint.
- */
-export async function listDeliveriesOfEndpoint(
-  context: ListDeliveriesContext,
-  accountId: AccountId,
-  ref: EndpointRef,
-  filter: DeliveryFilter,
-  limit: number,
-  before?: DeliveryCursor,
-): Promise<DeliveriesPage<DeliveryCursor>> {
-  const endpointId = await requireEndpoint(context, accountId, ref);
-  const { found, nextCursor } = await scanPage({
-    limit,
-    before,
-    mostScanned: SCANNED_TOGETHER,
-    readBatch: async (size, from: DeliveryCursor | undefined) => {
-      const page = await context.deliveryStore.list(endpointId, size, from, filter);
-      return {
-        entries: await standingsOf(context, endpointId, page.deliveries),
-        nextCursor: page.nextCursor,
-      };
-    },
-    cursorOf: ({ eventId, createdAt }) => ({ eventId, createdAt }),
-    show: (standing) => show(context, accountId, standing, filter),
-  });
-  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
+  before?: ListMark,
+): Promise<DeliveriesPage<ListMark>> {
+  const endpointId = endpoint === undefined ? undefined : await requireEndpoint(context, accountId, endpoint);
+  const event = eventId === undefined ? undefined : await requireEvent(context, accountId, eventId);
+  const query = { accountId, endpointId, eventId, ...filter, ...(event && rangeOf(event, filter)) };
+  return await readPage(context, query, limit, before);
 }
 
 /**
@@ -117,125 +64,44 @@ export async function listDeliveriesOfEvent(
   context: ListDeliveriesContext,
   accountId: AccountId,
   eventId: EventId,
-  filter: DeliveryFilter,
+  filter: RecordFilter,
   limit: number,
-  before?: EndpointId,
+  endpointId?: EndpointId,
 ): Promise<DeliveriesPage<EndpointId>> {
   const event = await requireEvent(context, accountId, eventId);
-  return await listOfEvent(context, accountId, event, filter, limit, before);
-}
-
-async function listOfEvent(
-  context: ListDeliveriesContext,
-  accountId: AccountId,
-  event: Event,
-  filter: DeliveryFilter,
-  limit: number,
-  before: EndpointId | undefined,
-): Promise<DeliveriesPage<EndpointId>> {
-  if (!matchesEvent(event, filter)) return { deliveries: [], nextCursor: undefined };
-  const { found, nextCursor } = await scanPage({
-    limit,
-    before,
-    mostScanned: SCANNED_ONE_BY_ONE,
-    readBatch: async (size, from: EndpointId | undefined) => {
-      const page = await context.eventStore.listReceivers(accountId, event.id, size, from);
-      const entries = page.members.map((endpointId) => entryOf(event, endpointId));
-      return { entries: await readStandings<never>(context, entries), nextCursor: page.nextCursor };
-    },
-    cursorOf: ({ endpointId }) => endpointId,
-    show: (standing) => show(context, accountId, standing, filter),
-  });
-  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
-}
-
-/** Newest first. Deliveries to deleted endpoints are included. */
-async function listOfAccount(
-  context: ListDeliveriesContext,
-  accountId: AccountId,
-  filter: DeliveryFilter,
-  limit: number,
-  before?: AccountCursor,
-): Promise<DeliveriesPage<AccountCursor>> {
-  const holding = filter.status === 'held' ? await findHolding(context, accountId) : undefined;
-  const { found, nextCursor } = await scanPage({
-    limit,
-    before,
-    mostScanned: SCANNED_TOGETHER,
-    readBatch: async (size, from: AccountCursor | undefined) => {
-      const batch = holding
-        ? await readHeldEntries(context, holding, filter, size, from)
-        : await readEntries(context, accountId, filter, size, from);
-      return { ...batch, entries: await readStandings(context, batch.entries) };
-    },
-    cursorOf,
-    show: (standing) => show(context, accountId, standing, filter),
-  });
-  return { deliveries: await completeDeliveries(context, accountId, found), nextCursor };
-}
-
-// All ids have the same length, so only the endpoint itself comes in front.
-const BEHIND = '~';
-
-async function findOne(
-  context: ListDeliveriesContext,
-  accountId: AccountId,
-  ref: EndpointRef,
-  eventId: EventId,
-  filter: DeliveryFilter,
-): Promise<readonly Delivery[]> {
-  const endpointId = await requireEndpoint(context, accountId, ref);
-  const event = await requireEvent(context, accountId, eventId);
-  const { members } = await context.eventStore.listReceivers(accountId, eventId, 1, endpointId + BEHIND);
-  if (members[0] !== endpointId || !matchesEvent(event, filter)) return [];
-  const [standing] = await readStandings(context, [entryOf(event, endpointId)]);
-  const shown = standing && (await show(context, accountId, standing, filter));
-  return await completeDeliveries(context, accountId, shown ? [shown] : []);
-}
-
-interface Event extends EventHead {
-  readonly id: EventId;
+  const before = endpointId && { eventId, createdAt: event.acceptedAt, endpointId };
+  const query = { accountId, eventId, ...filter, ...rangeOf(event, {}) };
+  const page = await readPage(context, query, limit, before);
+  return { ...page, nextCursor: page.nextCursor?.endpointId };
 }
 
 async function requireEvent(
-  { eventStore }: ListDeliveriesContext,
+  { history }: ListDeliveriesContext,
   accountId: AccountId,
   id: EventId,
-): Promise<Event> {
-  const head = await eventStore.findHead(accountId, id);
+): Promise<EventHead> {
+  const head = await history.findHead(accountId, id);
   if (!head) throw eventNotFound();
-  return { ...head, id };
+  return head;
 }
 
-/** Whether an event's deliveries may match a filter. */
-function matchesEvent(
-  { type, acceptedAt }: Event,
-  { eventType, since = -Infinity, until = Infinity }: DeliveryFilter,
-): boolean {
-  if (eventType !== undefined && eventType !== type) return false;
-  return since <= acceptedAt && acceptedAt < until;
+/** All deliveries of an event have its time. */
+function rangeOf({ acceptedAt }: EventHead, { since = acceptedAt, until = Infinity }: TimeRange): TimeRange {
+  return { since: Math.max(since, acceptedAt), until: Math.min(until, acceptedAt + 1) };
 }
 
-function entryOf({ id: eventId, acceptedAt, type }: Event, endpointId: EndpointId): DeliveryEntry {
-  return { eventId, endpointId, createdAt: acceptedAt, type };
-}
-
-// A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
-async function show(
-  { eventStore }: ListDeliveriesContext,
-  accountId: AccountId,
-  standing: Standing | EmptyEntry,
-  filter: DeliveryFilter,
-): Promise<TypedStanding | undefined> {
-  if (standing.endpointId === undefined || !matchesFilter(standing, filter)) return undefined;
-  const type = standing.type ?? (await eventStore.findHead(accountId, standing.eventId))?.type;
-  if (type === undefined || (filter.eventType !== undefined && filter.eventType !== type)) return undefined;
-  return { ...standing, type };
+async function readPage(
+  context: ListDeliveriesContext,
+  query: DeliveryQuery,
+  limit: number,
+  before: ListMark | undefined,
+): Promise<DeliveriesPage<ListMark>> {
+  const { found, ...page } = await context.history.listDeliveries(query, limit, before);
+  return { ...page, deliveries: await completeDeliveries(context, query.accountId, found) };
 }
 
 export interface ReadDeliveryContext extends CompleteDeliveriesContext {
-  readonly eventStore: Pick<EventStore, 'findHead'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'find'>;
+  readonly history: Pick<WholeHistory, 'findDelivery' | 'findHead'>;
   readonly heldDeliveries: Pick<HeldStatus, 'isHeld'>;
 }
 
@@ -249,13 +115,13 @@ export async function readDelivery(
   accountId: AccountId,
   id: string,
 ): Promise<DeliveryWithAttempts> {
-  const { endpointStore, eventStore, deliveryStore, heldDeliveries } = context;
+  const { endpointStore, history, heldDeliveries } = context;
   const parts = parseDeliveryId(id);
   const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
-  const recorded = endpoint && (await deliveryStore.find(parts));
+  const recorded = endpoint && (await history.findDelivery(accountId, parts));
   if (!recorded) throw deliveryNotFound();
   // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
-  const type = recorded.eventType ?? (await eventStore.findHead(accountId, parts.eventId))?.type;
+  const type = recorded.eventType ?? (await history.findHead(accountId, parts.eventId))?.type;
   if (type === undefined) throw deliveryNotFound();
   const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
   const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;

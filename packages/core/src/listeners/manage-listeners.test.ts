@@ -13,6 +13,7 @@ import {
 } from '../endpoints/manage-endpoints';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { newSecret } from '../endpoints/rotate-secret';
+import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
@@ -64,6 +65,7 @@ async function arrange() {
   };
   const context = {
     endpointStore,
+    signingKeyStore: new SigningKeyStore(redis.client, testSealer),
     accountStore,
     listenerStore,
     replayQueue,

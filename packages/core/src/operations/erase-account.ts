@@ -1,9 +1,13 @@
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { PgDatabase } from '../database/pg-database';
+import { eraseAccount as eraseInHistory } from '../database/pg-erase';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { MovedIds } from '../events/redis-moved-ids';
+import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
@@ -15,7 +19,7 @@ import type { Lead, RemainsStore, SearchCursor } from './redis-remains-store';
 export interface EraseAccountContext {
   readonly accountStore: Pick<AccountStore, 'markErasing'>;
   readonly endpointStore: Pick<EndpointStore, 'removeAll'>;
-  readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
+  readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions' | 'removeSigningKeys'>;
   readonly erasureQueue: Pick<ErasureQueue, 'add'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -42,6 +46,7 @@ export async function eraseAccount(context: EraseAccountContext, id: AccountId):
   // erasure.
   await erasureQueue.add(id);
   await endpointStore.removeAll(id);
+  await remainsStore.removeSigningKeys(id);
   while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
   while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
   emit({ name: 'account.erasing', accountId: id });
@@ -62,6 +67,10 @@ export interface StepErasureContext {
   readonly remainsStore: RemainsStore;
   readonly deliveryQueue: Pick<DeliveryQueue, 'removeIdle'>;
   readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
+  /** Absent: there is no history that events move to. */
+  readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'removeAll'> | undefined;
+  readonly overList?: Pick<OverList, 'forget'> | undefined;
   /** How long events are kept, and with them any data that the search may have missed. */
   readonly retention: { readonly ageMs: number };
   readonly clock: Clock;
@@ -94,9 +103,14 @@ const SETTLING_MS = 10_000;
 const CLOCK_SKEW_MS = 5_000;
 const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
 
+/** Rows of the history. */
+const ROWS_AT_ONCE = 5_000;
+
 /**
  * Remove the next part of an account that is being erased. Each step is short. A step that broke off is
  * repeated.
+ *
+ * @throws AppError `history_unavailable` while the history, which may have some of it, is away.
  */
 export async function stepErasure(
   context: StepErasureContext,
@@ -119,7 +133,9 @@ export async function stepErasure(
   const next = cursor.search ? undefined : await accountJobs.removeSome(accountId, cursor);
   if (next) return { ...AT_ONCE, cursor: next };
   const stray = await removeStrays(context, accountId, cursor);
-  return stray ?? (await finish(context, account, account.erasingSince));
+  if (stray) return stray;
+  if (await removeSomeMoved(context, accountId)) return { ...AT_ONCE, cursor };
+  return await finish(context, account, account.erasingSince);
 }
 
 async function removeSomeEvents(
@@ -165,6 +181,18 @@ async function removeStrays(
   return next && { ...AT_ONCE, cursor: { ...cursor, search: next } };
 }
 
+// Nobody moves any of it by now: what movers had read before the account was marked is committed, or never
+// will be.
+async function removeSomeMoved(
+  { historyDatabase, movedIds }: StepErasureContext,
+  accountId: AccountId,
+): Promise<boolean> {
+  await movedIds?.removeAll(accountId);
+  return (
+    historyDatabase !== undefined && (await eraseInHistory(historyDatabase, accountId, ROWS_AT_ONCE)) > 0
+  );
+}
+
 function again(isBusy: boolean) {
   return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
 }
@@ -189,7 +217,7 @@ async function removeEvents(
 // Remove the payload first: without it and its endpoint, a delivery that begins now ends without a trace. One
 // that has begun will still record its attempt.
 async function removeEvent(
-  { remainsStore, deliveryQueue }: StepErasureContext,
+  { remainsStore, deliveryQueue, overList }: StepErasureContext,
   accountId: AccountId,
   eventId: EventId,
   receiver?: EndpointId,
@@ -201,6 +229,8 @@ async function removeEvent(
   const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
   const idle = endpointIds.filter((id) => !isBusy.has(id));
   await remainsStore.removeDeliveries(accountId, eventId, idle);
+  const event = { accountId, eventId };
+  await overList?.forget([event, ...idle.map((endpointId) => ({ ...event, endpointId }))]);
   if (isBusy.size > 0) return 'busy';
   return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
 }

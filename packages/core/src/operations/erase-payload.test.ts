@@ -115,6 +115,7 @@ it('is found from memory for a moment only', async () => {
   const { accountId, id } = event;
   const store = openEventStore();
   await store.save(event);
+  await store.find(accountId, id);
   await redis.client.del(keys.event(accountId, id));
   pass(CACHED_FOR_MS - 1);
   expect(await store.find(accountId, id)).toEqual(event);

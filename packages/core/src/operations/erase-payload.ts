@@ -1,9 +1,12 @@
+import type { PgDatabase } from '../database/pg-database';
+import { erasePayload as eraseInHistory } from '../database/pg-erase';
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import { type EventId, eventNotFound } from '../domain/event';
+import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import type { MovedIds } from '../events/redis-moved-ids';
 import type { Clock } from '../platform/clock';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 
@@ -11,6 +14,9 @@ export interface ErasePayloadContext {
   readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
+  /** Absent: there is no history that events move to. */
+  readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
   readonly wait: (ms: number) => Promise<unknown>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -30,35 +36,73 @@ const ERASED_AT_ONCE = 250;
  * Responses come last: by then every delivery that began with the payload is registered, and one that is
  * still under way finds its log marked.
  *
- * @throws AppError `not_found`, also for another account's event.
+ * Then the history: what a mover has read before is written before that, or it is still in Redis with its
+ * mark, and moves again.
+ *
+ * @throws AppError `not_found`, also for another account's event; `history_unavailable` when the history may
+ *   have some of it still.
  */
 export async function erasePayload(
   context: ErasePayloadContext,
   accountId: AccountId,
   id: EventId,
 ): Promise<void> {
-  const { eventStore, eventQueue, wait, clock, emit } = context;
+  const { eventQueue, wait, clock, emit } = context;
   const erasedAt = clock();
   // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
-  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
-  if (queued) await eventQueue.empty(accountId, id, queued);
-  await wait(UNTIL_FORGOTTEN_MS);
-  await eraseAnswers(context, accountId, id, erasedAt);
+  const isRecent = await eraseRecent(context, accountId, id, erasedAt, queued);
+  const hasMoved = await eraseMoved(context, accountId, id, erasedAt);
+  if (!isRecent && !hasMoved) throw eventNotFound();
+  if (!isRecent) {
+    // It may just have been read in the history, to be sent again.
+    await wait(UNTIL_FORGOTTEN_MS);
+    await eraseRecent(context, accountId, id, erasedAt);
+  }
   emit({ name: 'event.payload_erased', accountId, eventId: id });
 }
 
+/** Erase what Redis has. Gives whether there is such an event. */
+async function eraseRecent(
+  context: ErasePayloadContext,
+  accountId: AccountId,
+  id: EventId,
+  erasedAt: number,
+  queued?: EventHead,
+): Promise<boolean> {
+  const { eventStore, eventQueue, wait } = context;
+  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) return false;
+  if (queued) await eventQueue.empty(accountId, id, queued);
+  await wait(UNTIL_FORGOTTEN_MS);
+  await eraseAnswers(context, accountId, id, erasedAt);
+  return true;
+}
+
+/** Erase what the history has. Gives whether there is such an event. */
+async function eraseMoved(
+  { historyDatabase, movedIds }: ErasePayloadContext,
+  accountId: AccountId,
+  id: EventId,
+  erasedAt: number,
+): Promise<boolean> {
+  await movedIds?.eraseDigest(accountId, id);
+  return historyDatabase !== undefined && (await eraseInHistory(historyDatabase, accountId, id, erasedAt));
+}
+
 async function eraseAnswers(
-  { eventStore, deliveryStore }: ErasePayloadContext,
+  { eventStore, deliveryStore, historyDatabase }: ErasePayloadContext,
   accountId: AccountId,
   eventId: EventId,
   erasedAt: number,
 ): Promise<void> {
+  const mayHaveMoved = historyDatabase !== undefined;
   let before: EndpointId | undefined;
   do {
     const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
     const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-    await Promise.all(deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt)));
+    await Promise.all(
+      deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved })),
+    );
     before = page.nextCursor;
   } while (before !== undefined);
 }

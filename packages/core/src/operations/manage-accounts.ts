@@ -8,9 +8,11 @@ import {
   accountNotFound,
   accountQuotaSchema,
   accountWeightSchema,
+  defaultSigningSchema,
   displayNameSchema,
   isThere,
 } from '../domain/account';
+import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -33,13 +35,16 @@ export async function createAccount(
   input: NewAccount,
   creation = newId(ACCOUNT_ID_PREFIX),
 ): Promise<Account> {
-  const { id, name, weight, quota_bytes: quotaBytes } = input;
+  const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
+  const { default_signing: defaultSigning } = input;
   const account: Account = {
     id: id ?? (creation as AccountId),
     creation,
     ...(name === undefined ? {} : { name }),
     ...(weight === undefined ? {} : { weight }),
     ...(quotaBytes === undefined ? {} : { quotaBytes }),
+    ...(historyDays === undefined ? {} : { historyDays }),
+    ...(defaultSigning === undefined ? {} : { defaultSigning }),
     createdAt: clock(),
   };
   if (await accountStore.create(account)) return account;
@@ -54,18 +59,22 @@ export async function createAccount(
 }
 
 /**
- * Change an account, for events published from then on. @throws AppError `not_found`, also while it is being
+ * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
  * erased.
  */
 export async function updateAccount(
   { accountStore }: { readonly accountStore: Pick<AccountStore, 'change' | 'find'> },
   id: AccountId,
-  { weight, quota_bytes: quotaBytes }: AccountPatch,
+  {
+    weight,
+    quota_bytes: quotaBytes,
+    history_retention: historyDays,
+    default_signing: defaultSigning,
+  }: AccountPatch,
 ): Promise<Account> {
-  const isChanged = weight !== undefined || quotaBytes !== undefined;
-  const account = isChanged
-    ? await accountStore.change(id, { weight, quotaBytes })
-    : await accountStore.find(id);
+  const change = { weight, quotaBytes, historyDays, defaultSigning };
+  const isChanged = Object.values(change).some((value) => value !== undefined);
+  const account = isChanged ? await accountStore.change(id, change) : await accountStore.find(id);
   if (!isThere(account)) throw accountNotFound();
   return account;
 }
@@ -95,6 +104,8 @@ export const newAccountSchema = z
     name: displayNameSchema.optional(),
     weight: accountWeightSchema.optional(),
     quota_bytes: accountQuotaSchema.optional(),
+    history_retention: accountHistoryRetentionSchema.optional(),
+    default_signing: defaultSigningSchema.optional(),
   })
   .meta({ id: 'NewAccount' });
 export type NewAccount = z.output<typeof newAccountSchema>;
@@ -105,6 +116,9 @@ export const accountPatchSchema = z
     weight: accountWeightSchema.optional(),
     /** `null`: as for all accounts. */
     quota_bytes: accountQuotaSchema.nullish(),
+    /** The same. */
+    history_retention: accountHistoryRetentionSchema.nullish(),
+    default_signing: defaultSigningSchema.optional(),
   })
   .meta({ id: 'AccountPatch' });
 export type AccountPatch = z.output<typeof accountPatchSchema>;
@@ -126,6 +140,12 @@ export const accountViewSchema = z
       .int()
       .optional()
       .describe('How much it may store, if that was set for it; 0: as much as there is room for.'),
+    history_retention: z
+      .string()
+      .optional()
+      .meta({ example: '30d' })
+      .describe('How long its history is kept, if that was set for it.'),
+    default_signing: defaultSigningSchema,
     status: z.enum(['active', 'erasing']),
     created_at: timeSchema,
     erasure: erasureSchema.optional().meta({
@@ -145,6 +165,8 @@ export function presentAccount({
   name,
   weight = 1,
   quotaBytes,
+  historyDays,
+  defaultSigning = 'hmac',
   createdAt,
   erasingSince,
   remains,
@@ -154,6 +176,8 @@ export function presentAccount({
     ...(name === undefined ? {} : { name }),
     weight,
     ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
+    ...(historyDays === undefined ? {} : { history_retention: formatHistoryRetention(historyDays) }),
+    default_signing: defaultSigning,
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
     ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),

@@ -86,6 +86,11 @@ export class RemainsStore {
     return ids.length;
   }
 
+  /** Nobody verifies by them any more: there is nothing left that they sign. */
+  async removeSigningKeys(accountId: AccountId): Promise<void> {
+    await this.redis.unlink(keys.signingKeys(accountId));
+  }
+
   /** An endpoint with remaining data. */
   async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
     const [id] = await this.#firstOf(keys.endpointIds(accountId), 1);
@@ -116,7 +121,11 @@ export class RemainsStore {
 
   /** The payload and its marker. */
   async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
-    await this.redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
+    await this.redis.unlink(
+      keys.event(accountId, eventId),
+      keys.eventClaim(accountId, eventId),
+      keys.moved(accountId, eventId),
+    );
   }
 
   async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
@@ -185,8 +194,11 @@ export class RemainsStore {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
       keys.subscriptions(accountId),
+      keys.signingKeys(accountId),
       keys.rateLimit(accountId),
       keys.runningReplays(accountId),
+      keys.reach(accountId),
+      keys.attemptReach(accountId),
     );
     for (const { prefix } of this.shards.all()) {
       const { flows } = queueKeysOf(prefix);
@@ -211,7 +223,7 @@ export class RemainsStore {
 }
 throwStorageErrors(RemainsStore);
 
-const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
+const EVENT_KEY = /^(?:event|receivers|event-claim|moved):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 
 function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {

@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'rate_limited'
   | 'storage_unavailable'
+  | 'history_unavailable'
   | 'secret_unreadable'
   | 'internal_error';
 

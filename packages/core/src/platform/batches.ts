@@ -38,6 +38,8 @@ export interface Batch<Entry, Cursor> {
   readonly entries: readonly Entry[];
   /** The cursor of the next part; `undefined` after the last one. */
   readonly nextCursor: Cursor | undefined;
+  /** A page ends with it, although the list goes on. */
+  readonly endsPage?: true;
 }
 
 export interface ScanPageInput<Entry, Found, Cursor> {
@@ -86,7 +88,7 @@ export async function scanPage<Entry, Found, Cursor>({
   let size = limit;
   const most = Math.max(mostScanned, limit);
   for (let scanned = 0; scanned < most; size = nextSize(limit, found.length, scanned)) {
-    const { entries, nextCursor } = await readBatch(Math.min(size, most - scanned), cursor);
+    const { entries, nextCursor, endsPage } = await readBatch(Math.min(size, most - scanned), cursor);
     let shown: readonly (Found | undefined)[] = [];
     for (const [i, entry] of entries.entries()) {
       const place = i % SHOWN_TOGETHER;
@@ -99,7 +101,7 @@ export async function scanPage<Entry, Found, Cursor>({
     }
     scanned += entries.length;
     cursor = nextCursor;
-    if (cursor === undefined) break;
+    if (cursor === undefined || endsPage) break;
   }
   return { found, nextCursor: cursor };
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { steadyClock } from './clock';
 
 interface LruOptions<V> {
   /** Called with each entry that is removed, for want of room or otherwise. */
@@ -70,6 +71,42 @@ export class ParsedCache<T> {
 
 function sizeOf({ raw }: Remembered<unknown>, key: string): number {
   return ENTRY_BYTES + (key.length + raw.length) * BYTES_PER_CHARACTER;
+}
+
+export interface SharedResultsOptions<Value> {
+  readonly entries: number;
+  /** How long a result is given again, from the time when its work began. Milliseconds. */
+  readonly shownForMs: number;
+  /** Milliseconds by a clock that never jumps. */
+  readonly now?: (() => number) | undefined;
+  /** Whether a result is given again. By default every one. */
+  readonly isKept?: (value: Value) => boolean;
+}
+
+interface SharedResult<Value> {
+  readonly value: Promise<Value>;
+  readonly begunAt: number;
+}
+
+/** Bounds the cost of work, however often it is asked for: concurrent callers share it, and later ones its result. */
+export class SharedResults<Value> {
+  readonly #known: LRUCache<string, SharedResult<Value>>;
+
+  constructor(private readonly options: SharedResultsOptions<Value>) {
+    this.#known = createLru(options.entries);
+  }
+
+  /** A failure is given to those who wait for it, and to nobody later. */
+  async get(name: string, work: () => Promise<Value>): Promise<Value> {
+    const { shownForMs, now = steadyClock, isKept = () => true } = this.options;
+    const known = this.#known.get(name);
+    if (known && now() - known.begunAt < shownForMs) return await known.value;
+    const own = { value: work(), begunAt: now() };
+    this.#known.set(name, own);
+    const isShown = await own.value.then(isKept, () => false);
+    if (!isShown && this.#known.get(name) === own) this.#known.delete(name);
+    return await own.value;
+  }
 }
 
 /** A load that is running or queued, and its version. */

@@ -70,10 +70,17 @@ export function encodeBytes(bytes: Uint8Array, characters: number): string {
   return text;
 }
 
+// Two characters at a time: there are two ids to each request.
+const PAIRS = Array.from(
+  { length: 1_024 },
+  (_, number) => ALPHABET.charAt(Math.floor(number / 32)) + ALPHABET.charAt(number % 32),
+);
+
+/** @param characters an even number. */
 function encodeNumber(number: number, characters: number): string {
   let text = '';
-  for (let rest = number, i = 0; i < characters; i += 1, rest = Math.floor(rest / 32)) {
-    text = ALPHABET.charAt(rest % 32) + text;
+  for (let rest = number, i = 0; i < characters; i += 2, rest = Math.floor(rest / 1_024)) {
+    text = `${PAIRS[rest % 1_024] ?? ''}${text}`;
   }
   return text;
 }

@@ -258,8 +258,9 @@ function rethrow(error: unknown): never {
   throw isUnavailable(error) ? storageUnavailable(error) : error;
 }
 
+/** Whether Redis can't serve now, whatever was asked. */
 // Within a store only ioredis throws plain errors: closed or silent connections have no class of their own.
-function isUnavailable(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   if (error instanceof ReplyError) return UNAVAILABLE_REPLIES.test((error as Error).message);
   return (
     error instanceof Error &&

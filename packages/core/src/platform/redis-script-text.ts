@@ -37,6 +37,8 @@ const START = `
     endings[#endings + 1] = action
   end`;
 const END = 'for _, action in ipairs(endings) do action() end';
+// What Redis says when it takes no writes now.
+const REFUSALS = 'OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1';
 
 function digestOf(text: string): string {
   return createHash('sha1').update(text).digest('hex');
@@ -99,7 +101,7 @@ function joinedText(libraries: string, functions: string, guards: string): strin
   end
   ${libraries}
   local scripts, guards = {${functions}}, {${guards}}
-  local refusals = {OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1}
+  local refusals = {${REFUSALS}}
   local at, key, arg = 3, 1, tonumber(ARGV[2])
   local function part_of(list, from, count)
     if count < 4000 then return {unpack(list, from, from + count - 1)} end
@@ -140,4 +142,73 @@ function joinedText(libraries: string, functions: string, guards: string): strin
   end
   ${END}
   return {all, texts}`;
+}
+
+/** A script that runs for each of many rows, with so many keys and arguments. */
+export interface RowCallShape {
+  readonly script: Script;
+  readonly keys: number;
+  readonly args: number;
+}
+
+const joinedRows = new Map<string, Pick<Script, 'text' | 'digest'>>();
+
+/** One script for all rows: made once for calls of a shape. */
+export function joinRows(calls: readonly RowCallShape[]): Pick<Script, 'text' | 'digest'> {
+  const name = calls.map(({ script, keys, args }) => `${script.number} ${keys} ${args}`).join(', ');
+  const known = joinedRows.get(name);
+  if (known) return known;
+  const text = rowsText(calls);
+  const joined = { text, digest: digestOf(text) };
+  joinedRows.set(name, joined);
+  return joined;
+}
+
+// KEYS: those of the first call for each row, then those of the second one, and so on. ARGV: how many rows, then the
+// arguments in the same order. Gives for each row its error or false, and then the replies of the calls that have run.
+function rowsText(calls: readonly RowCallShape[]): string {
+  const libraries = new Set(calls.flatMap(({ script }) => script.libraries));
+  const functions = calls.map(
+    ({ script: { body } }, i) => `local function script_${i}(KEYS, ARGV)\n${body}\nend`,
+  );
+  // Where the keys and arguments of a call begin, by the number of rows.
+  let [keysBefore, argsBefore] = [0, 0];
+  const runs = calls.map(({ script, keys, args }, i) => {
+    const part = (list: string, each: number, before: number, fixed: number) =>
+      Array.from(
+        { length: each },
+        (_, at) => `${list}[${before} * rows + ${each} * row + ${fixed + at - each}]`,
+      ).join(', ');
+    const run = `reply = script_${i}({${part('KEYS', keys, keysBefore, 1)}}, {${part('ARGV', args, argsBefore, 2)}})
+    if type(reply) == 'table' and reply.err then error(reply) end
+    replies[${i + 2}] = reply or false`;
+    keysBefore += keys;
+    argsBefore += args;
+    if (!script.isGuard) return run;
+    return `${run}
+    if type(reply) == 'table' then reply = reply[1] end
+    if reply == 0 or not reply then return end`;
+  });
+  return `${START}
+  ${[...libraries].join('\n')}
+  ${functions.join('\n')}
+  local refusals = {${REFUSALS}}
+  local rows = tonumber(ARGV[1])
+  local function run(row, replies)
+    local reply
+    ${runs.join('\n')}
+  end
+  local all = {}
+  for row = 1, rows do
+    local replies = {false}
+    local ok, err = pcall(run, row, replies)
+    if not ok then
+      local text = type(err) == 'table' and err.err or tostring(err)
+      if refusals[string.match(text, '^%u+')] then return {err = text} end
+      replies[1] = text
+    end
+    all[row] = replies
+  end
+  ${END}
+  return all`;
 }

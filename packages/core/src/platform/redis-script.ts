@@ -1,4 +1,5 @@
 import { Cluster, ReplyError } from 'ioredis';
+import { atEndOfTurn } from './end-of-turn';
 import { type RedisClient, sendGathered } from './redis-connect';
 import { type Joined, join, parametersOf, type Script, type ScriptCall, toScript } from './redis-script-text';
 
@@ -6,11 +7,11 @@ import { type Joined, join, parametersOf, type Script, type ScriptCall, toScript
 export type ScriptTarget = RedisClient | ScriptUnit;
 
 /** Run a script over keys that share one hash tag. Numbers are passed as texts. */
-export type RunScript = (
-  target: ScriptTarget,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-) => Promise<unknown>;
+export interface RunScript {
+  (target: ScriptTarget, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** For those who run it for many rows at once. */
+  readonly script: Script;
+}
 
 /**
  * A script that is called by its digest: its text is sent only to a server that does not know it yet.
@@ -35,13 +36,19 @@ export function defineGuard(body: string, ...libraries: readonly string[]): RunS
 }
 
 function runnerOf(script: Script): RunScript {
-  return async function runScript(target, keys, args) {
+  async function runScript(
+    target: ScriptTarget,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     if (target instanceof ScriptUnit) return await target.add(script, keys, args);
-    return await run(target, script, keys.length, [...keys, ...args.map(String)]);
-  };
+    return await runText(target, script, keys.length, [...keys, ...args.map(String)]);
+  }
+  return Object.assign(runScript, { script });
 }
 
-async function run(
+/** Run a script by its digest, with its keys before its arguments. */
+export async function runText(
   redis: RedisClient,
   { text, digest }: Pick<Script, 'text' | 'digest'>,
   keyCount: number,
@@ -58,6 +65,11 @@ async function run(
 // The first word of Redis' reply is its code.
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+/** Whether a script failed because of the data that it found: Redis itself could serve. */
+export function isDataError(error: unknown): boolean {
+  return error instanceof ReplyError;
 }
 
 /** Call its scripts on the target, before it waits for anything. */
@@ -161,7 +173,7 @@ export class ScriptUnit {
     this.close();
     const runs = this.calls.map(async ({ script, keys, args, resolve, reject }) => {
       try {
-        const reply = await run(redis, script, keys.length, [...keys, ...args.map(String)]);
+        const reply = await runText(redis, script, keys.length, [...keys, ...args.map(String)]);
         resolve(reply);
         return !(script.isGuard && isStop(reply));
       } catch (error) {
@@ -184,7 +196,8 @@ export class ScriptUnit {
   }
 }
 
-function isStop(reply: unknown): boolean {
+/** Whether a guard with this reply keeps the later steps from running. */
+export function isStop(reply: unknown): boolean {
   const first: unknown = Array.isArray(reply) ? reply[0] : reply;
   return first === 0 || first === null;
 }
@@ -228,7 +241,7 @@ class ScriptTurn {
   #flushAtEndOfTurn(): void {
     if (this.#isAtEndOfTurn) return;
     this.#isAtEndOfTurn = true;
-    setImmediate(this.#flush);
+    atEndOfTurn(this.#flush);
   }
 
   readonly #flush = (): void => {
@@ -249,7 +262,7 @@ class ScriptTurn {
       joined,
     );
     try {
-      const running = run(this.redis, joined, keys, parameters);
+      const running = runText(this.redis, joined, keys, parameters);
       // The end of this turn is now: the next one would be that of the reply.
       sendGathered(this.redis);
       const [replies, texts] = (await running) as JoinedReply;

@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
+import { keys } from '../domain/keys';
 import { Subscriptions } from '../endpoints/subscriptions';
 import {
   keywordQuickWin,
@@ -8,11 +10,14 @@ import {
   publishableTypeNames,
   publishableTypes,
 } from '../event-types/built-in';
+import { digestOf, type MovedId, MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
-import { oneByOne } from '../platform/redis-script';
+import { type InOrder, oneByOne, ScriptUnit } from '../platform/redis-script';
+import { buildEndpoint } from '../testing/build-endpoint';
 import { buildReadContext } from '../testing/build-read-context';
 import { createClosables } from '../testing/closables';
+import { keepMovedId } from '../testing/keep-moved-id';
 import { openPublishContext } from '../testing/open-publish-context';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -229,6 +234,125 @@ describe('accept events', () => {
       expect(isNewOf(await accept({ ...event, dataText: '{"other":true}' }))).toEqual(['event_id_conflict']);
       expect(added).toEqual([]);
     });
+  });
+});
+
+describe('accept events, with a history', () => {
+  const NOW = 1_700_000_000_000;
+  const RETENTION_MS = 60_000;
+  const { name: type, example: data } = keywordQuickWin;
+  const dataText = JSON.stringify(data);
+  const body = `{"type":"${type}","data":${dataText}}`;
+
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  async function arrange() {
+    const { client } = willClose(await openTestRedis());
+    const context = willClose(openPublishContext(client));
+    const movedIds = new MovedIds(client, RETENTION_MS);
+    const accountId = uniqueAccountId();
+    const { id: endpointId } = buildEndpoint({ accountId });
+    await context.endpointStore.create(buildEndpoint({ accountId, id: endpointId }));
+    const event = { id: uniqueEventId(), type, data, dataText } as const;
+    return {
+      ...context,
+      client,
+      accountId,
+      endpointId,
+      event,
+      keep: (change: Partial<MovedId> = {}) =>
+        keepMovedId(
+          client,
+          movedIds,
+          {
+            accountId,
+            eventId: event.id,
+            movedId: { kind: 'claimed', acceptedAt: NOW - 500, digest: digestOf(body), ...change },
+          },
+          NOW,
+        ),
+      async accept(change: Partial<PublishedEvent> = {}, inOrder = context.inOrder) {
+        const input = { accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW) };
+        const events = [{ ...event, ...change }];
+        const [outcome] = await acceptEvents({ ...context, movedIds, inOrder }, { ...input, events });
+        if (outcome instanceof AppError) return outcome.code;
+        return outcome && { isNew: outcome.isNew, acceptedAt: outcome.event.acceptedAt };
+      },
+      jobs: () => client.zcard('bull:deliveries:prioritized'),
+    };
+  }
+
+  it('knows the id of an event that has moved, as it was accepted first', async () => {
+    const { accept, keep, jobs, client, accountId, event } = await arrange();
+    await keep();
+    expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW - 500 });
+    expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW - 500 });
+    expect(await jobs()).toBe(0);
+    // Nothing of it comes back to stay.
+    expect(await client.exists(keys.eventClaim(accountId, event.id))).toBe(0);
+  });
+
+  it.each<[string, Partial<MovedId>, (endpointId: EndpointRef) => Partial<PublishedEvent>]>([
+    ['other data', {}, () => ({ dataText: `${dataText} ` })],
+    ['other webhooks', {}, (endpointId) => ({ endpointRefs: [endpointId] })],
+    ['other data than one that came by the queue', { kind: 'queued' }, () => ({ dataText: `${dataText} ` })],
+    ['a payload that was erased', { digest: undefined }, () => ({})],
+  ])('refuses the id of one that has moved with %s', async (_what, moved, change) => {
+    const { accept, keep, jobs, endpointId } = await arrange();
+    await keep(moved);
+    expect(await accept(change(endpointId))).toBe('event_id_conflict');
+    expect(await jobs()).toBe(0);
+  });
+
+  // A failure that nobody waits for ends the process: the API ended with each outage of Redis.
+  it('fails when Redis is away, and leaves no failure that nobody has waited for', async () => {
+    const { accept } = await arrange();
+    const away: InOrder = async (steps) => {
+      const unit = new ScriptUnit();
+      const begun = steps.map((step) => step(unit));
+      unit.fail(new Error('Redis is away.'));
+      await Promise.all(begun);
+      return true;
+    };
+    await expect(accept({}, away)).rejects.toMatchObject({ code: 'storage_unavailable' });
+    await setImmediate();
+  });
+
+  it('knows one that came by the queue by its data alone', async () => {
+    const { accept, keep, endpointId } = await arrange();
+    await keep({ kind: 'queued' });
+    expect(await accept({ endpointRefs: [endpointId] })).toMatchObject({ isNew: false });
+  });
+
+  it('takes the id once more when the retention is over', async () => {
+    const { accept, keep, jobs } = await arrange();
+    await keep({ acceptedAt: NOW - RETENTION_MS - 1 });
+    expect(await accept()).toEqual({ isNew: true, acceptedAt: NOW });
+    expect(await jobs()).toBe(1);
+  });
+
+  // Its deliveries may be over and gone by then.
+  it('makes no delivery again for a request that broke off before its event was marked', async () => {
+    const { accept, client, accountId, event, jobs } = await arrange();
+    await accept();
+    await client.hdel(keys.eventClaim(accountId, event.id), 'queued');
+    await client.del(`bull:deliveries:prioritized`);
+    expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW });
+    expect(await jobs()).toBe(0);
+  });
+
+  it('makes the deliveries of a request that broke off before them', async () => {
+    const { accept, jobs, inOrder } = await arrange();
+    let steps = 0;
+    const broken: typeof inOrder = async (...args) => {
+      steps += 1;
+      if (steps > 1) throw new AppError('storage_unavailable', 'not reachable');
+      return await inOrder(...args);
+    };
+    await expect(accept({}, broken)).rejects.toMatchObject({ code: 'storage_unavailable' });
+    expect(await accept()).toEqual({ isNew: true, acceptedAt: NOW });
+    expect(await jobs()).toBe(1);
   });
 });
 

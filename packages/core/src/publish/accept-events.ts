@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
@@ -16,6 +15,7 @@ import { MAX_DEPTH } from '../event-types/custom-event-type';
 import { listNames } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { EventStore } from '../events/redis-event-store';
+import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
 import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
@@ -30,6 +30,8 @@ export interface AcceptEventsContext
     ValidateEventContext {
   readonly eventStore: Pick<EventStore, 'find'> & DispatchEventsContext['eventStore'];
   readonly eventClaims: EventClaimStore;
+  /** Absent: there is no history that events move to. */
+  readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
 }
 
 export interface PublishedEvent extends UncheckedEvent {
@@ -127,21 +129,53 @@ async function claimIds(
 ): Promise<readonly (Candidate | AppError)[]> {
   if (!prepared.some(hasOwnId)) return prepared;
   const claims = new Map<Candidate, EventClaim>();
+  const needless: AcceptedEvent[] = [];
   const steps: readonly Step[] = [
     (target) =>
       Promise.all(
         prepared.filter(hasOwnId).map(async (candidate) => {
-          const { accountId, id, acceptedAt } = candidate.event;
-          const digest = digestOf(candidate.event);
-          claims.set(candidate, await context.eventClaims.claim(accountId, id, digest, acceptedAt, target));
+          const { accountId, id, acceptedAt, body, endpointIds } = candidate.event;
+          const digest = digestOf(body, endpointIds);
+          // Both fail when Redis is away. A failure that nobody waits for would end the process.
+          const [claim, settled] = await Promise.all([
+            context.eventClaims.claim(accountId, id, digest, acceptedAt, target),
+            context.movedIds?.look(accountId, id, acceptedAt, target),
+          ]);
+          if (settled?.moved && claim.state === 'open') needless.push(candidate.event);
+          claims.set(candidate, settled ? claimOf(candidate.event, settled, claim, digest) : claim);
         }),
       ),
   ];
   await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
+  await takeBack(context, needless);
   return await eachGood(prepared, async (candidate) => {
     const claim = claims.get(candidate);
     return claim ? await claimed(context, candidate, claim) : candidate;
   });
+}
+
+// The history has these events, and Redis their ids: for as long as it knows them.
+async function takeBack(
+  { eventClaims }: AcceptEventsContext,
+  needless: readonly AcceptedEvent[],
+): Promise<void> {
+  await Promise.all(
+    needless.map(({ accountId, id, body, endpointIds, acceptedAt }) =>
+      eventClaims.takeBack(accountId, id, digestOf(body, endpointIds), acceptedAt),
+    ),
+  );
+}
+
+// An event that is complete is not dispatched again: deliveries of it may have moved to the history.
+function claimOf(
+  { body }: AcceptedEvent,
+  { isListed, moved }: Settled,
+  claim: EventClaim,
+  digest: string,
+): EventClaim {
+  if (!moved) return isListed && claim.state === 'open' ? { ...claim, state: 'queued' } : claim;
+  const own = moved.kind === 'claimed' ? digest : digestOf(body);
+  return isOfDigest(moved, own) ? { state: 'queued', acceptedAt: moved.acceptedAt } : { state: 'taken' };
 }
 
 function hasOwnId(candidate: Candidate | AppError): candidate is Candidate {
@@ -174,11 +208,14 @@ async function sameAsStored(
   return stored;
 }
 
+const NONE: ReadonlySet<Candidate> = new Set();
+
 /** Gives the candidates whose ids this call is the first to mark. */
 async function markQueued(
   { eventClaims, inOrder }: AcceptEventsContext,
   candidates: readonly (Candidate | AppError)[],
 ): Promise<ReadonlySet<Candidate>> {
+  if (!candidates.some(hasOwnId)) return NONE;
   const first = new Set<Candidate>();
   const open = candidates.filter(hasOwnId).filter(({ claim }) => claim === 'open');
   if (open.length === 0) return first;
@@ -250,12 +287,6 @@ function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
   if (candidate instanceof AppError) return [];
   const { event, claim } = candidate;
   return claim === undefined || claim === 'open' ? [event] : [];
-}
-
-function digestOf({ body, endpointIds = [] }: AcceptedEvent): string {
-  return createHash('sha256')
-    .update(`${endpointIds.join(' ')}\n${body}`)
-    .digest('base64url');
 }
 
 function idConflict(id: EventId): AppError {

@@ -8,8 +8,9 @@ import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
+import { OverList } from '../events/redis-over-list';
 import { Turns } from '../platform/batches';
-import { oneByOne } from '../platform/redis-script';
+import { asOne, oneByOne } from '../platform/redis-script';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -110,6 +111,15 @@ describe('fan out event', () => {
       await fanOutEvent(event);
       expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
       expect(await waitingIds()).toEqual([]);
+    });
+
+    it('notes for the history an event that nobody asked for: it is over', async () => {
+      const [none, some] = [await arrange(['brief.created']), await arrange(['*'])];
+      const overList = new OverList(redis.client);
+      await build(() => ({ overList })).fanOutEvent(none.event, some.event);
+      const { accountId, id: eventId } = none.event;
+      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 10, NOW + 30_000);
+      expect(entries).toEqual([{ accountId, eventId, overAt: NOW }]);
     });
 
     it('makes the same deliveries when it runs twice, in this process or in another one', async () => {
@@ -247,6 +257,18 @@ describe('fan out event', () => {
         }
       });
 
+      // One that is there is complete.
+      it.each<[string, Partial<FanOutContext>]>([
+        ["the endpoints' lists", { deliveryStore: { enlistAll: broken } }],
+        ['the order', { admissionStore: { joinOrder: broken } }],
+      ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
+        const { event } = await arrange(['*']);
+        await endpointStore.create(buildEndpoint({ accountId: event.accountId, ordering: 'strict' }));
+        const { fanOutEvent, eventStore } = buildBroken(() => change);
+        await expect(fanOutEvent(event)).rejects.toThrow('killed');
+        expect((await eventStore.list(event.accountId, 10)).marks).toEqual([]);
+      });
+
       it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
         ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
         ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: broken } })],
@@ -300,6 +322,7 @@ describe('dispatch events', () => {
       dispatchEvents({ ...context, ...change }, all);
     return {
       ...context,
+      redis: client,
       accountId,
       endpointIds,
       dispatch: dispatchWith({}),
@@ -312,6 +335,46 @@ describe('dispatch events', () => {
         endpointIds.map((endpointId) => deliveryIdOf({ eventId, endpointId })),
     };
   }
+
+  describe('events that are dispatched in the same turn', () => {
+    /** Counts the scripts that go to Redis as one. */
+    async function arrangeCounted(endpointCount: number) {
+      const arranged = await arrange(endpointCount);
+      const taken = jest.fn(arranged.inOrder);
+      return { ...arranged, taken, dispatch: arranged.dispatchWith({ inOrder: taken }) };
+    }
+
+    it('are stored together, each with its own deliveries', async () => {
+      const { dispatch, publish, taken, deliveryJobs, jobIdsOf, ...all } = await arrangeCounted(2);
+      const events = [publish(), publish(), publish()];
+      await Promise.all(events.map((event) => dispatch([event])));
+      expect(taken).toHaveBeenCalledTimes(1);
+      expect((await deliveryJobs()).toSorted()).toEqual(events.flatMap(jobIdsOf).toSorted());
+      const { marks } = await all.eventStore.list(all.accountId, 10);
+      expect(marks.map(({ eventId }) => eventId).toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+    });
+
+    it('are stored apart when they are many', async () => {
+      const { dispatch, publish, taken, deliveryJobs } = await arrangeCounted(20);
+      await Promise.all([publish(), publish(), publish()].map((event) => dispatch([event])));
+      expect(taken).toHaveBeenCalledTimes(2);
+      expect(await deliveryJobs()).toHaveLength(60);
+    });
+
+    it.each([
+      ['one server', asOne],
+      ['a Cluster', oneByOne],
+    ])('do not fail because another one does, on %s', async (_where, inOrderOf) => {
+      const arranged = await arrange(1);
+      const { publish, redis, deliveryJobs, jobIdsOf } = arranged;
+      const dispatch = arranged.dispatchWith({ inOrder: inOrderOf(redis) });
+      const [good, bad, alsoGood] = [publish(), publish(), publish()];
+      await redis.set(keys.receivers(bad.accountId, bad.id), 'not a list of receivers');
+      const results = await Promise.allSettled([good, bad, alsoGood].map((event) => dispatch([event])));
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect((await deliveryJobs()).toSorted()).toEqual([good, alsoGood].flatMap(jobIdsOf).toSorted());
+    });
+  });
 
   describe('an event with few receivers', () => {
     it('has its deliveries, their jobs and its lists when this resolves, without a worker', async () => {

@@ -1,20 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import type { NewDelivery } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
-import type { DeliveryStore } from '../events/redis-delivery-store';
-import type { EventStore } from '../events/redis-event-store';
-import { chunksOf, type Turns } from '../platform/batches';
-import { type Clock, steadyClock } from '../platform/clock';
-import type { InOrder, ScriptTarget, Step } from '../platform/redis-script';
-import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { Turns } from '../platform/batches';
+import { steadyClock } from '../platform/clock';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { Assumption } from './redis-assumption';
+import { batchesOf, type RoutedEvent, type StoreFanOutContext, storeAlong } from './store-fan-out';
 
 export interface DispatchEventsContext extends RouteEventContext, FanOutContext {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
@@ -116,12 +110,6 @@ export interface RouteEventContext {
   readonly routingTurns: Turns;
 }
 
-/** An event with its receivers. */
-interface RoutedEvent {
-  readonly event: AcceptedEvent;
-  readonly receivers: readonly Subscriber[];
-}
-
 // Other work waits for this long at most, apart from a single filter, and parsing the data.
 const SLICE_MS = 5;
 
@@ -176,31 +164,12 @@ function takeSlice(
   return at;
 }
 
-/** Some of an event's receivers: nearly always all of them. */
-interface Portion extends RoutedEvent {
-  /** The event is stored with this portion. */
-  readonly isFirst: boolean;
-  /** The event is complete with this portion: the total number of receivers. */
-  readonly total: number | undefined;
-}
-
-export interface FanOutContext {
-  readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
-  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
-  /** On the Redis of all of these. */
-  readonly inOrder: InOrder;
+export interface FanOutContext extends StoreFanOutContext {
   readonly fanOutTurns: Turns;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
-  readonly clock: Clock;
   readonly emit: Emit;
 }
-
-// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few
-// milliseconds.
-const CHUNK = 50;
 
 /**
  * Make a delivery of each event for each of its receivers. It may be run again, completely or after it broke
@@ -217,10 +186,10 @@ export async function fanOutEvents(
   const { fanOutTurns, beginSpan, clock, emit } = context;
   const startedAt = clock();
   const traced = routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }));
-  const batches = batchesOf(traced.flatMap(portionsOf));
+  const batches = batchesOf(traced);
   for (const batch of batches) {
-    if (batches.length === 1) await take(context, batch, assumption);
-    else await fanOutTurns.take(() => take(context, batch, assumption));
+    if (batches.length === 1) await storeAlong(context, batch, assumption);
+    else await fanOutTurns.take(() => storeAlong(context, batch, assumption));
   }
   const durationMs = clock() - startedAt;
   for (const { event, receivers, span } of traced) {
@@ -236,94 +205,6 @@ export async function fanOutEvents(
       ...(span === undefined ? {} : { span }),
     });
   }
-}
-
-async function take(
-  context: FanOutContext,
-  batch: readonly Portion[],
-  assumption: Assumption | undefined,
-): Promise<void> {
-  const steps: readonly Step[] = [
-    (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
-    (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
-    (target) => list(context, batch, target),
-  ];
-  await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
-}
-
-async function store(
-  { eventStore }: FanOutContext,
-  { event, receivers, isFirst }: Portion,
-  target: ScriptTarget,
-): Promise<void> {
-  const endpointIds = receivers.map(({ id }) => id);
-  if (isFirst) await eventStore.save(event, endpointIds, target);
-  else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
-}
-
-/** An endpoint with the events that it gets. */
-interface Listed {
-  readonly receiver: Subscriber;
-  readonly events: AcceptedEvent[];
-}
-
-// One call for all events of an endpoint, and one for those of the account.
-async function list(
-  { deliveryStore, admissionStore, eventStore }: FanOutContext,
-  batch: readonly Portion[],
-  target: ScriptTarget,
-): Promise<void> {
-  const complete: { readonly event: AcceptedEvent; readonly deliveries: number }[] = [];
-  const byReceiver = new Map<EndpointId, Listed>();
-  for (const { event, receivers, total } of batch) {
-    if (total !== undefined) complete.push({ event, deliveries: total });
-    for (const receiver of receivers) {
-      const listed = byReceiver.get(receiver.id);
-      if (listed) listed.events.push(event);
-      else byReceiver.set(receiver.id, { receiver, events: [event] });
-    }
-  }
-  const steps: Promise<void>[] = [];
-  for (const { receiver, events } of byReceiver.values()) {
-    const marks = events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt }));
-    steps.push(deliveryStore.enlistAll(receiver.id, marks, events[0]?.accountId, target));
-    if (receiver.ordering !== 'strict') continue;
-    const places = events.map(({ id: eventId, acceptedAt }) => ({ eventId, acceptedAt }));
-    steps.push(admissionStore.joinOrder(receiver.id, places, target));
-  }
-  if (complete.length > 0) steps.push(eventStore.enlistAll(complete, target));
-  await Promise.all(steps);
-}
-
-function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
-  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
-  return chunks.map((chunk, i) => ({
-    event,
-    receivers: chunk,
-    isFirst: i === 0,
-    total: i === chunks.length - 1 ? receivers.length : undefined,
-  }));
-}
-
-/** Small portions go together. */
-function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[] {
-  const batches: Portion[][] = [];
-  let size = Number.POSITIVE_INFINITY;
-  for (const portion of portions) {
-    const ownSize = 1 + portion.receivers.length;
-    if (size + ownSize > CHUNK + 1) {
-      batches.push([]);
-      size = 0;
-    }
-    batches.at(-1)?.push(portion);
-    size += ownSize;
-  }
-  return batches;
-}
-
-function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
-  const { accountId, id: eventId, acceptedAt } = event;
-  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
 }
 
 /** An event with its span, on its way to the next step. */

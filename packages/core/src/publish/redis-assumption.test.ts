@@ -35,12 +35,13 @@ describe('an assumption', () => {
       noteStanding: (_accountId, standing) => standings.push(standing),
     });
     const apiKeyRecord = JSON.stringify(apiKey);
-    const assumption = assumptions.make({ accountId, apiKey, apiKeyRecord, endpointsVersion: '0' });
+    const again = () => assumptions.make({ accountId, apiKey, apiKeyRecord, endpointsVersion: '0' });
     const store = (text: string) => (target: Parameters<typeof NOTE>[0]) =>
       NOTE(target, [`stored:${apiKey.id}`], [text]);
     return {
       accountId,
-      assumption,
+      again,
+      assumption: again(),
       standings,
       store,
       revoke: () => apiKeyStore.remove(apiKey),
@@ -81,6 +82,23 @@ describe('an assumption', () => {
       await expect(arranged.assumption.confirm()).rejects.toThrow(NoLongerTrue);
     },
   );
+
+  it('of several requests is compared once for all of them, whether it holds or not', async () => {
+    const { assumption, again, standings, store, stored, revoke } = await arrange();
+    const others = [again(), again()];
+    expect(others.map(({ name }) => name)).toEqual([assumption.name, assumption.name]);
+    await assumption.inOrder([store('a')], others);
+    await revoke();
+    for (const other of others) await other.inOrder([store('b')]);
+    expect(await stored()).toEqual(['a', 'b', 'b']);
+    expect(standings).toHaveLength(1);
+
+    const [late, later] = [again(), again()];
+    expect(late.name).not.toBe(assumption.name);
+    await expect(late.inOrder([store('c')], [later])).rejects.toThrow(NoLongerTrue);
+    await expect(later.inOrder([store('c')])).rejects.toThrow(NoLongerTrue);
+    expect(await stored()).toEqual(['a', 'b', 'b']);
+  });
 
   it('has room without a limit where the quota is 0', async () => {
     const { accountId, assumption } = await arrange(100);

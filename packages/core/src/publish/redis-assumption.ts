@@ -90,11 +90,23 @@ export class Assumption {
     private readonly compare: (target: ScriptTarget) => Promise<boolean>,
   ) {}
 
-  /** Run steps in their order, the first ones only if the assumption holds. @throws NoLongerTrue */
-  async inOrder(steps: readonly Step[]): Promise<void> {
+  /** Those of one name assume the same, and have still to be compared or not. */
+  get name(): string {
+    const { accountId, apiKeyRecord, endpointsVersion } = this.assumed;
+    return this.#isConfirmed ? accountId : `${accountId} ${endpointsVersion} ${apiKeyRecord}`;
+  }
+
+  /**
+   * Run steps in their order, the first ones only if the assumption holds.
+   *
+   * @param others of the same name, whose steps these are as well.
+   * @throws NoLongerTrue
+   */
+  async inOrder(steps: readonly Step[], others: readonly Assumption[] = []): Promise<void> {
     if (this.#isConfirmed) return void (await this.runInOrder(steps));
     await this.runInOrder([this.#confirm, ...steps]);
     if (!this.#isConfirmed) throw new NoLongerTrue();
+    for (const other of others) other.#isConfirmed = true;
   }
 
   /** Compare now, unless that was done. @throws NoLongerTrue */

@@ -33,6 +33,11 @@ const MARK_QUEUED = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
   return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
 
+// KEYS: event-claim. ARGV: digest, accepted_at.
+const TAKE_BACK = defineScript(`
+  local claim = redis.call('HMGET', KEYS[1], 'digest', 'accepted_at', 'queued')
+  if claim[1] == ARGV[1] and claim[2] == ARGV[2] and not claim[3] then redis.call('DEL', KEYS[1]) end`);
+
 /** The event ids that clients have chosen, and the content of each. */
 export class EventClaimStore {
   constructor(
@@ -55,6 +60,11 @@ export class EventClaimStore {
     const [state] = reply;
     if (state === 'taken' || state === 'stored') return { state };
     return { state, acceptedAt: Number(reply[1]) };
+  }
+
+  /** Take back a claim of an id that turned out to be one of the past. */
+  async takeBack(accountId: AccountId, id: EventId, digest: string, claimedAt: number): Promise<void> {
+    await TAKE_BACK(this.redis, [keys.eventClaim(accountId, id)], [digest, claimedAt]);
   }
 
   /** Give whether this call is the first to mark it. */

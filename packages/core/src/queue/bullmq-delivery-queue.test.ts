@@ -1,7 +1,10 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { type DeliveryRequested, deliveryIdOf, type NewDelivery } from '../domain/delivery';
+import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
+import { rowsAsOne } from '../platform/redis-rows';
+import { defineScript } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -159,6 +162,59 @@ describe('bullmq delivery queue', () => {
       await deliveryQueue.putBackFailed(delivery);
       expect(await stateOf(delivery)).toMatch(WAITS);
     });
+  });
+
+  describe('guardUnplaced', () => {
+    type Arranged = Awaited<ReturnType<typeof arrange>>;
+    const hold = async ({ client }: Arranged, { endpointId, eventId }: NewDelivery) =>
+      void (await client.zadd(queueKeysOf('bull').held(endpointId), 1, eventId));
+
+    it.each<[string, (arranged: Arranged, delivery: NewDelivery) => Promise<void>]>([
+      ['that waits', ({ deliveryQueue }, delivery) => deliveryQueue.addAll([delivery])],
+      [
+        'that has failed for good',
+        async ({ deliveryQueue, fail }, delivery) => {
+          await deliveryQueue.addAll([delivery]);
+          await fail(delivery);
+        },
+      ],
+      [
+        'that is delayed',
+        async ({ jobs }, delivery) =>
+          void (await jobs.add('d', {}, { jobId: deliveryIdOf(delivery), delay: 60_000 })),
+      ],
+      ['that is held, without its job', hold],
+    ])('keeps what follows from a delivery %s', async (_which, place) => {
+      const arranged = await arrange();
+      const delivery = buildDelivery();
+      await place(arranged, delivery);
+      expect(await runGuarded(arranged, delivery)).toEqual({ hasRun: false, follows: null });
+    });
+
+    it('lets everything follow where nothing will send the delivery', async () => {
+      const arranged = await arrange();
+      await arranged.deliveryQueue.addAll([buildDelivery()]);
+      expect(await runGuarded(arranged, buildDelivery())).toEqual({ hasRun: true, follows: '1' });
+    });
+
+    const FOLLOW = defineScript(`return redis.call('SET', KEYS[1], '1')`);
+
+    async function runGuarded({ deliveryQueue, client }: Arranged, delivery: NewDelivery) {
+      const [end] = await rowsAsOne(client)(
+        [delivery],
+        [
+          (rows, target) => deliveryQueue.guardUnplaced(rows, target),
+          (rows, target) =>
+            target.call(
+              FOLLOW,
+              rows,
+              () => ['follows'],
+              () => [],
+            ),
+        ],
+      );
+      return { hasRun: end === 'ran', follows: await client.get('follows') };
+    }
   });
 
   it('says what a worker is at, and what has a job', async () => {

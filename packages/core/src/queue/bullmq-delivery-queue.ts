@@ -7,12 +7,14 @@ import {
   type NewDelivery,
   triggers,
 } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { ScriptRows } from '../platform/redis-rows';
+import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
@@ -29,6 +31,7 @@ export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string 
 interface Shard {
   readonly queue: OnDemandQueue;
   readonly keys: JobKeys;
+  readonly held: (endpointId: EndpointId) => string;
   readonly addKeys: readonly string[];
   readonly priorityKeys: readonly string[];
 }
@@ -83,6 +86,32 @@ export class DeliveryQueue {
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
     const requests = await this.#inEach(delivery, (shard) => this.#requestIn(shard, delivery));
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
+  }
+
+  /**
+   * A guard: what comes after it runs only for deliveries that nothing will send. They have no job in any
+   * state, failed ones included, and are not held.
+   */
+  async guardUnplaced(rows: readonly DeliveryParts[], target: ScriptRows): Promise<void> {
+    const homes = new Map(
+      rows.map(({ endpointId }) => [endpointId, this.#shards.inEach(this.shards.homeShardsOf(endpointId))]),
+    );
+    const most = Math.max(...[...homes.values()].map((shards) => shards.length));
+    const asked = Array.from({ length: most }, (_, i) =>
+      target.call(
+        UNPLACED,
+        rows,
+        ({ endpointId, eventId }) => {
+          // Each row has as many calls: where there are fewer homes, one is asked once more.
+          const shards = homes.get(endpointId) ?? [];
+          const shard = shards[i % shards.length];
+          const id = deliveryIdOf({ endpointId, eventId });
+          return shard ? [shard.keys.job(id), shard.held(endpointId)] : [];
+        },
+        ({ eventId }) => [eventId],
+      ),
+    );
+    await Promise.all(asked);
   }
 
   /** Whether a worker runs it now. */
@@ -191,11 +220,12 @@ throwStorageErrors(DeliveryQueue);
 function openShard(redis: RedisClient, prefix: string): Shard {
   const keys = createJobKeys(prefix, DELIVERIES_QUEUE);
   const { prioritized, priorityCounter, meta, active, marker } = keys;
-  const { fairOrder, accountWeights } = queueKeysOf(prefix);
+  const { fairOrder, accountWeights, held } = queueKeysOf(prefix);
   const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
   return {
     queue: new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix }),
     keys,
+    held,
     addKeys: [prioritized, priorityCounter, meta, active, marker, ...order],
     priorityKeys: [prioritized, ...order],
   };
@@ -236,25 +266,31 @@ const ADD = defineScript(
   local prioritized, counter, meta, active, marker = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
   local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
-  local added = 0
+  local added, priorities = {}, {}
   for i = 3, #ARGV, 6 do
     local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
     if redis.call('EXISTS', queue.base .. job) == 0 then
       local priority = priority_of(account, endpoint, tonumber(step))
       redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
         'timestamp', ARGV[2], 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
-      put_in_place(queue, job, priority)
-      added = added + 1
+      added[#added + 1] = job
+      priorities[#added] = priority
     end
   end
-  if added > 0 then
+  if #added > 0 then
+    put_in_place(queue, added, priorities)
     finish()
     wake_workers(queue)
   end
-  return added`,
+  return #added`,
   FAIR_ORDER,
   PUT_BACK,
 );
+
+// KEYS: job, held. ARGV: event.
+const UNPLACED = defineGuard(`
+  if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
+  return 1`);
 
 // Made once: it costs more than a use of it.
 const addedSchema = z.number();

@@ -66,18 +66,26 @@ export const DELAYED_SCORE = 0x1000;
 export const PRIORITY_SCORE = 0x100000000;
 
 /**
- * For scripts that give jobs their positions, as BullMQ's own do: `put_in_place` for a job that is in no
- * list and whose hash has its priority, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
+ * For scripts that give jobs their positions, as BullMQ's own do: `put_in_place` for some jobs that are in no
+ * list and whose hashes have their priorities, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
  * keys.
  */
 export const PUT_BACK = `
-  local function put_in_place(queue, job, priority)
-    local count = redis.call('INCR', queue.counter)
-    redis.call('ZADD', queue.prioritized, priority * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}, job)
+  local function put_in_place(queue, jobs, priorities)
+    local last, scored = redis.call('INCRBY', queue.counter, #jobs), {}
+    for i, job in ipairs(jobs) do
+      local count = last - #jobs + i
+      scored[#scored + 1] = priorities[i] * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}
+      scored[#scored + 1] = job
+      if #scored == 2000 or i == #jobs then
+        redis.call('ZADD', queue.prioritized, unpack(scored))
+        scored = {}
+      end
+    end
   end
 
   local function put_back(queue, job, priority)
-    put_in_place(queue, job, priority)
+    put_in_place(queue, {job}, {priority})
     local time = redis.call('TIME')
     local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
     redis.call('HSET', queue.base .. job, 'priority', priority, 'delay', 0, '${jobFields.waitingSince}', now)

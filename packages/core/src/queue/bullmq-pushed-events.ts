@@ -43,7 +43,7 @@ const SORT = defineScript(
     local account = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
     local priority = priority_of(account, ARGV[4], 1)
     redis.call('HSET', ARGV[1] .. job, 'priority', priority)
-    put_in_place(queue, job, priority)
+    put_in_place(queue, {job}, {priority})
   end
   finish()
   return {#jobs, 1}`,

@@ -120,23 +120,28 @@ const TAKE = defineScript(
     queue = {is_paused = limits[1], most_active = tonumber(limits[2])}
     once[base] = queue
     put_back_overdue(base, now, wait, prioritized, counter, delayed)
-    queue.has_unsorted = redis.call('EXISTS', wait) == 1
+    queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
   end
   if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
     return {false, 0, 0}
   end
-  local job = queue.has_unsorted and redis.call('RPOPLPUSH', wait, active)
+  local job
+  if queue.unsorted > 0 then
+    job = redis.call('RPOPLPUSH', wait, active)
+    queue.unsorted = queue.unsorted - 1
+  end
   if not job then
     job = redis.call('ZPOPMIN', prioritized)[1]
+    queue.sorted = queue.sorted - 1
     if job then redis.call('LPUSH', active, job) end
   end
-  queue.more = redis.call('EXISTS', wait, prioritized)
+  local more = (queue.unsorted > 0 or queue.sorted > 0) and 1 or 0
   at_end('marker ' .. base, function()
     local waits = redis.call('EXISTS', wait, prioritized) > 0
     if waits then redis.call('ZADD', marker, 0, '0') else redis.call('ZREM', marker, '0') end
   end)
   local next_due = 0
-  if queue.more == 0 then
+  if more == 0 then
     local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
     next_due = first and math.floor(tonumber(first) / ${DELAYED_SCORE}) or 0
   end
@@ -148,7 +153,7 @@ const TAKE = defineScript(
   local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
   fields[1], fields[2] = now, (tonumber(fields[2]) or 0) + 1
   redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', fields[2])
-  return {job, queue.more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5])}`,
+  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5])}`,
   READ_ALONG,
   PUT_BACK_OVERDUE,
 );

@@ -48,7 +48,14 @@ export const FAIR_ORDER = `
       if accounts[account] then return accounts[account] end
       local flows = state .. ':' .. account
       redis.call('ZREMRANGEBYSCORE', flows, '-inf', string.format('(%.3f', now))
-      local known = {flows = flows, weight = tonumber(redis.call('HGET', weights, account) or '1')}
+      local begun, waiting = redis.call('ZSCORE', flows, ''), redis.call('ZCARD', flows)
+      local known = {
+        flows = flows,
+        weight = tonumber(redis.call('HGET', weights, account) or '1'),
+        begun = tonumber(begun or '0'),
+        waiting = begun and waiting - 1 or waiting,
+        positions = {},
+      }
       accounts[account] = known
       return known
     end
@@ -56,24 +63,38 @@ export const FAIR_ORDER = `
     local function priority_of(account, flow, step)
       local known = account_of(account)
       local step_length = step / known.weight
-      local mine, position = redis.call('ZSCORE', known.flows, flow), now
+      local mine = known.positions[flow] or tonumber(redis.call('ZSCORE', known.flows, flow))
+      local position
       if mine then
-        local waiting = redis.call('ZCARD', known.flows)
-        if redis.call('ZSCORE', known.flows, '') then waiting = waiting - 1 end
-        position = tonumber(mine) + step_length * waiting
+        position = mine + step_length * known.waiting
       else
-        local begun = math.max(tonumber(redis.call('ZSCORE', known.flows, '') or '0'), now) + step_length
-        redis.call('ZADD', known.flows, string.format('%.3f', begun), '')
-        position = math.max(now, begun - ${FREE_STARTS} * step_length)
+        known.begun = math.max(known.begun, now) + step_length
+        known.waiting = known.waiting + 1
+        known.positions[''] = known.begun
+        position = math.max(now, known.begun - ${FREE_STARTS} * step_length)
       end
-      redis.call('ZADD', known.flows, string.format('%.3f', position), flow)
+      known.positions[flow] = position
       if position > last then last = position end
       return math.min(math.floor(position - base) + 1, ${MAX_PRIORITY})
     end
 
+    local function store_positions(known)
+      local scored = {}
+      for flow, position in pairs(known.positions) do
+        scored[#scored + 1] = string.format('%.3f', position)
+        scored[#scored + 1] = flow
+        if #scored >= 2000 then
+          redis.call('ZADD', known.flows, unpack(scored))
+          scored = {}
+        end
+      end
+      if #scored > 0 then redis.call('ZADD', known.flows, unpack(scored)) end
+      redis.call('PEXPIRE', known.flows, ${KEPT_MS})
+    end
+
     local function store()
       redis.call('HSET', state, 'base', string.format('%.3f', base), 'last', string.format('%.3f', last))
-      for _, account in pairs(accounts) do redis.call('PEXPIRE', account.flows, ${KEPT_MS}) end
+      for _, known in pairs(accounts) do store_positions(known) end
     end
     local function finish() at_end('store ' .. state, store) end
     once['fair order ' .. state] = {priority_of = priority_of, finish = finish}

@@ -10,6 +10,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { OverList } from '../events/redis-over-list';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -76,7 +77,8 @@ describe('manage dead letters', () => {
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = new ReplayStore(redis.client, 60_000);
     const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };
-    const context = { ...stores, clock, emit };
+    const overList = new OverList(redis.client);
+    const context = { ...stores, overList, clock, emit };
     return {
       read: (id: DeadLetterId) => readDeadLetter(context, id),
       redrive: (id: DeadLetterId) => redriveDeadLetter(context, id),
@@ -88,6 +90,7 @@ describe('manage dead letters', () => {
       deliveryStore,
       admissionStore,
       replayStore,
+      overList,
       deadLetter,
     };
   }
@@ -144,6 +147,17 @@ describe('manage dead letters', () => {
       await drop(deadLetter.id);
       expect((await deliveryStore.find(delivery))?.status).toBe('delivered');
       expect(signals.named('delivery.ended')).toEqual([]);
+    });
+
+    it.each(['a delivery', 'one that has ended'])('notes for the history that %s is over', async (which) => {
+      const { drop, deadLetter, deliveryStore, delivery, overList, accountId } = await arrangeDelivery();
+      const attempt = buildAcceptedAttempt();
+      if (which !== 'a delivery') {
+        await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+      }
+      await drop(deadLetter.id);
+      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 100, NOW + 30_000);
+      expect(entries).toContainEqual({ ...delivery, accountId, overAt: NOW });
     });
 
     it('cancels the delivery also when its job can not be read', async () => {

@@ -12,6 +12,7 @@ import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import { replayIdSchema } from '../domain/replay';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';
 import { formatTime, timeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
@@ -50,6 +51,8 @@ export interface DropContext extends EndReplayContext {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'remove'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  /** Absent: there is no history that a delivery moves to. */
+  readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
 }
 
@@ -104,7 +107,7 @@ async function cancelDelivery(
   delivery: DeliveryParts,
   reason: string,
 ): Promise<void> {
-  const { deliveryStore, admissionStore, heldDeliveries, clock } = context;
+  const { deliveryStore, admissionStore, overList, heldDeliveries, clock } = context;
   const { eventId, endpointId } = delivery;
   const listed = await deliveryStore.find(delivery);
   if (listed?.isOpen) {
@@ -115,6 +118,7 @@ async function cancelDelivery(
   await admissionStore.leaveOrder(endpointId, eventId);
   // Skip a delivery that does not exist: with the wrong account, its endpoint would look deleted.
   if (listed && accountId !== undefined) {
+    await overList?.add({ ...delivery, accountId }, clock());
     await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
   }
 }

@@ -6,6 +6,8 @@ import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import { Recent } from '../history/redis-recent';
+import { WholeHistory } from '../history/whole-history';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
@@ -47,12 +49,16 @@ const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
 async function arrange() {
   const { client } = redis;
   const signals = recordSignals();
-  const context = {
+  const stores = {
     endpointStore: new EndpointStore(client, testSealer),
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
-    admissionStore: new AdmissionStore(client),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+  };
+  const context = {
+    ...stores,
+    history: new WholeHistory(new Recent(stores)),
+    admissionStore: new AdmissionStore(client),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     clock: () => NOW,
     emit: signals.listen,

@@ -9,11 +9,17 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { DeliveryWithAttempts } from '../history/delivery-standings';
 import { type ReadDeliveryContext, readDelivery } from '../history/read-deliveries';
+import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
-export type RedeliverContext = ReadDeliveryContext & ResendContext & BringForwardContext;
+export type RedeliverContext = ReadDeliveryContext &
+  ResendContext &
+  BringForwardContext & {
+    /** Absent: there is no history that deliveries move to. */
+    readonly recalling?: RecallContext | undefined;
+  };
 
 // A job ends within milliseconds of its attempt, unless Redis or the machine is overloaded.
 const TRIES = 20;
@@ -25,7 +31,8 @@ const EVERY_MS = 50;
  *
  * @param requestId the same when the same request is repeated.
  * @throws AppError `not_found`, also when its event or its endpoint is gone; `conflict` when it waited in
- *   vain; `payload_erased` when nothing is left to send; `limit_reached` when it was sent too often.
+ *   vain; `payload_erased` when nothing is left to send; `limit_reached` when it was sent too often;
+ *   `history_unavailable` when it has moved, and can't be read.
  */
 export async function redeliver(
   context: RedeliverContext,
@@ -34,7 +41,7 @@ export async function redeliver(
   requestId: string,
 ): Promise<DeliveryWithAttempts> {
   const { endpointId, eventId, createdAt: acceptedAt } = await readDelivery(context, accountId, id);
-  const head = await context.eventStore.findHead(accountId, eventId);
+  const head = await context.history.findHead(accountId, eventId);
   if (!head) throw eventNotFound();
   if (head.erasedAt !== undefined) {
     throw new AppError(
@@ -43,13 +50,18 @@ export async function redeliver(
     );
   }
   const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+  const key = { eventId, endpointId, createdAt: acceptedAt };
+  await whileRecalled(context.recalling, accountId, [key], () => sendWhenPossible(context, input));
+  return await readDelivery(context, accountId, id);
+}
+
+async function sendWhenPossible(context: RedeliverContext, input: ResendInput): Promise<void> {
   for (let tries = 1; (await sendNow(context, input)) === 'ending'; tries += 1) {
     if (tries === TRIES) {
       throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
     }
     await wait(EVERY_MS);
   }
-  return await readDelivery(context, accountId, id);
 }
 
 // Bring it forward even when the result is `resent`: the same request may have broken off before that step.

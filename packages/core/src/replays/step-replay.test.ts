@@ -1,9 +1,13 @@
 import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
+import { oneShard } from '../domain/queues';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import { Recent } from '../history/redis-recent';
+import { WholeHistory } from '../history/whole-history';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -62,7 +66,11 @@ describe('step replay', () => {
       },
     };
     const replayQueue = { add: async (_order: ReplayOrder) => {} };
-    const stores = { replayStore, endpointStore, eventStore, deliveryStore };
+    const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
+    const history = new WholeHistory(
+      new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries }),
+    );
+    const stores = { replayStore, endpointStore, eventStore, deliveryStore, history };
     const context = { ...stores, deliveryQueue, replayQueue, clock, emit };
     const step = () => stepReplay(context, replay);
     return {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
-import type { DeliveryState } from '../domain/delivery-log';
+import { type DeliveryState, NOTHING_HAPPENED } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { dataOf, type EventHead, type EventId } from '../domain/event';
 import {
@@ -14,8 +14,10 @@ import type { Emit } from '../domain/signal';
 import { matchesType } from '../endpoints/filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DeliveryStore } from '../events/redis-delivery-store';
-import type { EventStore } from '../events/redis-event-store';
+import type { EventMark } from '../events/redis-event-index';
+import type { DeliveryKey } from '../history/history-source';
+import type { WholeHistory } from '../history/whole-history';
+import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import { announceReplayEnd } from './manage-replays';
@@ -26,6 +28,8 @@ export type StepReplayContext = ChooseEventsContext &
   ResendContext & {
     readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
     readonly endpointStore: Pick<EndpointStore, 'find'>;
+    /** Absent: there is no history that deliveries move to. */
+    readonly recalling?: RecallContext | undefined;
     readonly clock: Clock;
     readonly emit: Emit;
   };
@@ -51,6 +55,8 @@ const STEPS_A_SECOND = 2;
  * Take one step of a replay: count some of the events in its range or, once all are counted, send some. The
  * progress is saved after each step. A step that broke off is repeated and sends nothing twice: each
  * delivery's log has the replay's request.
+ *
+ * @throws AppError `history_unavailable` when events of its range have moved, and can't be read.
  */
 export async function stepReplay(context: StepReplayContext, order: ReplayOrder): Promise<StepResult> {
   const { endpointStore, replayStore } = context;
@@ -74,11 +80,11 @@ async function findOrCreate(
 }
 
 async function count(context: StepReplayContext, replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-  const judged = await chooseEvents(context, replay, endpoint, COUNTED_AT_ONCE);
+  const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, COUNTED_AT_ONCE);
   const found = replay.found + chosenOf(judged).length;
   const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
-  if (judged.length === COUNTED_AT_ONCE) {
-    const change = { status: 'counting', found, erased, cursor: judged.at(-1)?.member } as const;
+  if (nextCursor !== undefined) {
+    const change = { status: 'counting', found, erased, cursor: nextCursor } as const;
     return await goOn(context, replay, change, AT_ONCE);
   }
   if (replay.isDryRun) return await end(context, { ...replay, found, erased }, 'done');
@@ -89,11 +95,11 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   const { clock } = context;
   const startedAt = clock();
   const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
-  const judged = await chooseEvents(context, replay, endpoint, LOOKED_AT, most);
+  const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, LOOKED_AT, most);
   const dose = chosenOf(judged).slice(0, most);
-  const resent = await resendAll(
-    context,
-    dose.map((member) => toResend(replay, member)),
+  const inputs = dose.map((member) => toResend(replay, member));
+  const resent = await whileRecalled(context.recalling, replay.accountId, inputs.map(keyOf), () =>
+    resendAll(context, inputs),
   );
   const ending = resent.indexOf('ending');
   const results = ending < 0 ? resent : resent.slice(0, ending);
@@ -106,8 +112,8 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   }
 
   const isDoseAll = dose.length === chosenOf(judged).length;
-  if (isDoseAll && judged.length < LOOKED_AT) return await end(context, { ...replay, enqueued }, 'done');
-  const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
+  if (isDoseAll && nextCursor === undefined) return await end(context, { ...replay, enqueued }, 'done');
+  const cursor = isDoseAll ? nextCursor : dose.at(-1);
   const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
   return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs });
 }
@@ -155,6 +161,10 @@ function chosenOf(judged: readonly Judged[]): Mark[] {
   return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
 }
 
+function keyOf({ eventId, endpointId, acceptedAt: createdAt }: ResendInput): DeliveryKey {
+  return { eventId, endpointId, createdAt };
+}
+
 function toResend({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): ResendInput {
   return {
     accountId,
@@ -167,8 +177,10 @@ function toResend({ id, accountId, endpointId }: Replay, { id: eventId, at }: Ma
 }
 
 interface ChooseEventsContext {
-  readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'listFrom'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'isListed' | 'listFrom'>;
+  readonly history: Pick<
+    WholeHistory,
+    'walkEvents' | 'walkDeliveries' | 'readHeads' | 'readStates' | 'findEvent'
+  >;
 }
 
 /** An event of the range, and whether to send it. */
@@ -184,6 +196,12 @@ interface Considered extends Judged {
   readonly isRequested: boolean;
 }
 
+interface Choice {
+  readonly judged: readonly Judged[];
+  /** Absent: these were the last events of the range. */
+  readonly nextCursor: Mark | undefined;
+}
+
 /**
  * Go through the events of a replay's range, oldest first, and judge each.
  *
@@ -195,45 +213,61 @@ async function chooseEvents(
   endpoint: Endpoint,
   limit: number,
   enough = limit,
-): Promise<readonly Judged[]> {
-  const members = await readMembers(context, replay, limit);
-  const judged = await Promise.all(members.map((member) => judge(context, replay, endpoint, member)));
+): Promise<Choice> {
+  const { marks, nextCursor } = await readMarks(context, replay, limit);
+  const judged = await judge(context, replay, endpoint, marks);
   // A failed delivery passed the filter when it was published, and its type is not checked again either.
-  if (endpoint.filter === undefined || replay.mode === 'failed') return judged;
-  return await filtered(context, readStoredFilter(endpoint.filter), endpoint, judged, enough);
+  if (endpoint.filter === undefined || replay.mode === 'failed') return { judged, nextCursor };
+  const filter = readStoredFilter(endpoint.filter);
+  return { judged: await filtered(context, filter, endpoint, judged, enough), nextCursor };
 }
 
 // Failed deliveries are in the endpoint's own list: far fewer than all of the account's events.
-async function readMembers(
-  { eventStore, deliveryStore }: ChooseEventsContext,
+async function readMarks(
+  { history }: ChooseEventsContext,
   { accountId, endpointId, mode, since, until, cursor }: Replay,
   limit: number,
 ) {
   // Both ends belong to it.
-  const range = { since, until: until + 1 };
-  return mode === 'failed'
-    ? await deliveryStore.listFrom(endpointId, range, limit, cursor)
-    : await eventStore.listFrom(accountId, range, limit, cursor);
+  const query = { accountId, since, until: until + 1 };
+  const span = { limit, after: cursor && { eventId: cursor.id as EventId, createdAt: cursor.at } };
+  const { entries, nextCursor } =
+    mode === 'failed'
+      ? await history.walkDeliveries({ ...query, endpointId, isUndelivered: true }, span)
+      : await history.walkEvents(query, span);
+  const marks = entries.flatMap(({ row }) => row ?? []);
+  return { marks, nextCursor: nextCursor && memberOf(nextCursor) };
+}
+
+function memberOf({ eventId: id, createdAt: at }: EventMark): Mark {
+  return { id, at };
 }
 
 async function judge(
-  { eventStore, deliveryStore }: ChooseEventsContext,
+  { history }: ChooseEventsContext,
   replay: Replay,
-  endpoint: Endpoint,
-  member: Mark,
-): Promise<Considered> {
-  const delivery = { eventId: member.id as EventId, endpointId: endpoint.id };
-  const [head, { state, length }, isListed] = await Promise.all([
-    eventStore.findHead(endpoint.accountId, delivery.eventId),
-    deliveryStore.readWithLength(delivery.endpointId, delivery.eventId),
-    deliveryStore.isListed(delivery),
+  { accountId, id: endpointId, events }: Endpoint,
+  marks: readonly EventMark[],
+): Promise<readonly Considered[]> {
+  const deliveries = marks.map(({ eventId, createdAt }) => ({ eventId, createdAt, endpointId }));
+  const [heads, states] = await Promise.all([
+    history.readHeads(accountId, marks),
+    history.readStates(accountId, deliveries),
   ]);
-  // Its retention is over.
-  if (!head) return { member, isChosen: false, isErased: false, isRequested: false };
-  const isWanted = isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
-  const isErased = isWanted && head.erasedAt !== undefined;
-  const isRequested = state.requestIds.includes(replay.id);
-  return { member, isChosen: isWanted && !isErased, isErased, isRequested };
+  return marks.map((mark, i) => {
+    const [head, state] = [heads[i], states[i]];
+    const member = memberOf(mark);
+    // Its retention is over.
+    if (!head) return { member, isChosen: false, isErased: false, isRequested: false };
+    const isWanted = isToBeSent(
+      replay,
+      { events },
+      { head, state: state ?? NOTHING_HAPPENED, hasDelivery: state !== undefined },
+    );
+    const isErased = isWanted && head.erasedAt !== undefined;
+    const isRequested = state?.requestIds.includes(replay.id) ?? false;
+    return { member, isChosen: isWanted && !isErased, isErased, isRequested };
+  });
 }
 
 /** The facts about an event that may be replayed. */
@@ -285,12 +319,12 @@ async function filtered(
 }
 
 async function passes(
-  { eventStore }: ChooseEventsContext,
+  { history }: ChooseEventsContext,
   filter: PayloadFilter,
   accountId: AccountId,
   { id }: Mark,
 ): Promise<boolean> {
-  const event = await eventStore.find(accountId, id as EventId);
+  const event = await history.findEvent(accountId, id as EventId);
   await setImmediate();
   // Gone meanwhile: the sender finds that out.
   return event?.body === undefined || filter.matches(dataOf(event.body));

@@ -23,12 +23,15 @@ export interface SharedSources {
   readonly countOpenBreakers: () => Promise<number>;
   /** Of each server. Called once for each gauge: cache the reading for a moment. */
   readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
-  /** Absent: there is no archive. */
-  readonly archive?: ArchiveCounts | undefined;
+  /** Absent: there is no history. */
+  readonly history?: HistoryStanding | undefined;
 }
 
-export interface ArchiveCounts {
+/** What waits to move to the history. */
+export interface HistoryStanding {
   count(): Promise<number>;
+  /** How long one waits beyond its time, the one that does so for longest. Milliseconds. */
+  lateMs(): Promise<number>;
   countAside(): Promise<number>;
 }
 
@@ -95,14 +98,19 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
     read: async ({ readRedisLoads: read }) => byNode(await read(), ({ cpuSeconds }) => cpuSeconds),
   }),
   gauge({
-    name: 'webhooks_archive_backlog',
-    help: `Attempts that wait to be archived, in Redis' memory. Only with ARCHIVE_DATABASE_URL. ${SAME}`,
-    read: async ({ archive }) => (await archive?.count()) ?? [],
+    name: 'webhooks_history_backlog',
+    help: `Deliveries that are over and still in Redis' memory, those that are not due yet included. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    read: async ({ history }) => (await history?.count()) ?? [],
   }),
   gauge({
-    name: 'webhooks_archive_put_aside',
-    help: `Attempts that the archive's table did not take, in Redis' memory until somebody has them archived. Only with ARCHIVE_DATABASE_URL. ${SAME}`,
-    read: async ({ archive }) => (await archive?.countAside()) ?? [],
+    name: 'webhooks_history_backlog_age_seconds',
+    help: `How long beyond HISTORY_MOVE_AFTER the one has waited to move to the history that waits for longest. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    read: async ({ history }) => (history ? (await history.lateMs()) / 1_000 : []),
+  }),
+  gauge({
+    name: 'webhooks_history_put_aside',
+    help: `Deliveries that the history did not take: they stay in Redis' memory until somebody has them tried again. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    read: async ({ history }) => (await history?.countAside()) ?? [],
   }),
 ];
 

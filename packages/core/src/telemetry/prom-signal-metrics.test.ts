@@ -67,6 +67,22 @@ describe.each([
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="failing"} 0');
   });
 
+  it('times reads of the history, those that failed apart', async () => {
+    const read = signalSamples['history.read'];
+    const samples = await scrape(metrics, [
+      read,
+      read,
+      { ...read, kind: 'search', result: 'failed', durationMs: 3_000 },
+    ]);
+    expect(samples).toContain(
+      'webhooks_history_read_duration_seconds_sum{kind="list",result="answered"} 0.016',
+    );
+    expect(samples).toContain(
+      'webhooks_history_read_duration_seconds_count{kind="list",result="answered"} 2',
+    );
+    expect(samples).toContain('webhooks_history_read_duration_seconds_sum{kind="search",result="failed"} 3');
+  });
+
   it('counts how deliveries end, each from zero', async () => {
     const samples = await scrape(metrics, [{ ...signalSamples['delivery.ended'], status: 'cancelled' }]);
     expect(samples).toContain('webhooks_deliveries_ended_total{status="cancelled"} 1');
@@ -85,9 +101,9 @@ describe('the metrics of a worker', () => {
     'webhooks_delivery_connections_reused_total 0',
     'webhooks_deliveries_unsent_total 0',
     'webhooks_breakers_opened_total 0',
-    'webhooks_attempts_archived_total 0',
-    'webhooks_archive_failures_total 0',
-    'webhooks_archive_refused_total 0',
+    'webhooks_history_moved_total 0',
+    'webhooks_history_failures_total 0',
+    'webhooks_history_refused_total 0',
     'webhooks_delivery_first_attempt_lag_seconds_sum 0',
     'webhooks_delivery_first_attempt_lag_seconds_count 0',
     'webhooks_delivery_lag_seconds_sum 0',
@@ -108,9 +124,9 @@ describe('the metrics of a worker', () => {
       'webhooks_delivery_connections_reused_total 0',
       'webhooks_deliveries_unsent_total 0',
       'webhooks_breakers_opened_total 0',
-      'webhooks_attempts_archived_total 0',
-      'webhooks_archive_failures_total 0',
-      'webhooks_archive_refused_total 0',
+      'webhooks_history_moved_total 0',
+      'webhooks_history_failures_total 0',
+      'webhooks_history_refused_total 0',
       'webhooks_delivery_first_attempt_lag_seconds_sum 0.08',
       'webhooks_delivery_first_attempt_lag_seconds_count 2',
       'webhooks_delivery_lag_seconds_sum 0',
@@ -154,14 +170,14 @@ describe('the metrics of a worker', () => {
     );
   });
 
-  it('counts what is archived, what the archive refused, and how often it could not be written to', async () => {
-    const archived = signalSamples['attempts.archived'];
-    const signals = [archived, archived, signalSamples['archive.failed'], signalSamples['archive.refused']];
+  it('counts what moves to the history, what that refused, and how often it could not be written to', async () => {
+    const moved = signalSamples['history.moved'];
+    const signals = [moved, moved, signalSamples['history.failed'], signalSamples['history.refused']];
     expect(await scrape(workerSignalMetrics, signals)).toEqual(
       expect.arrayContaining([
-        'webhooks_attempts_archived_total 40',
-        'webhooks_archive_failures_total 1',
-        'webhooks_archive_refused_total 1',
+        'webhooks_history_moved_total 40',
+        'webhooks_history_failures_total 1',
+        'webhooks_history_refused_total 1',
       ]),
     );
   });

@@ -10,6 +10,8 @@ import {
   connectionRefusals,
   createEmit,
   eventSources,
+  historyReadKinds,
+  historyReadResults,
   httpMethods,
   type Signal,
   type SignalListener,
@@ -125,6 +127,7 @@ function labelsOf(signal: Signal, labels: readonly string[]): Record<string, str
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+const HISTORY_READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
 
 // Metrics of both processes: each counts its own signals, so the sum is right.
@@ -163,7 +166,16 @@ const quotaExceeded = counterOf('quota.exceeded', {
 });
 
 /** The counters of the API. */
+const historyReads = secondsOf('history.read', {
+  name: 'webhooks_history_read_duration_seconds',
+  help: 'Time to read a part of an answer from the PostgreSQL of the history, waiting for a connection included, by kind (search: by what events contain) and whether there was an answer.',
+  labels: { kind: historyReadKinds, result: historyReadResults },
+  buckets: HISTORY_READ_SECONDS,
+  durationMsOf: ({ durationMs }) => durationMs,
+});
+
 export const apiSignalMetrics: readonly SignalMetric[] = [
+  historyReads,
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
     help: 'Time to answer an HTTP request, by route and status.',
@@ -190,6 +202,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
 
 /** The counters of a worker. */
 export const workerSignalMetrics: readonly SignalMetric[] = [
+  historyReads,
   eventsAccepted,
   quotaExceeded,
   counterOf('event.rejected', {
@@ -256,18 +269,18 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     labels: { mode: replayModes, status: replayEndStatuses },
     fromZero: true,
   }),
-  counterOf('attempts.archived', {
-    name: 'webhooks_attempts_archived_total',
-    help: 'Attempts that were put into the archive.',
+  counterOf('history.moved', {
+    name: 'webhooks_history_moved_total',
+    help: 'Deliveries that are over, and events without any, that have moved from Redis to the history.',
     amountOf: ({ count }) => count,
   }),
-  counterOf('archive.failed', {
-    name: 'webhooks_archive_failures_total',
-    help: 'Times that the archive could not be written to; it is tried again, and deliveries go on.',
+  counterOf('history.failed', {
+    name: 'webhooks_history_failures_total',
+    help: 'Times that the history could not be written to; it is tried again, and deliveries go on.',
   }),
-  counterOf('archive.refused', {
-    name: 'webhooks_archive_refused_total',
-    help: "Attempts that the archive's table did not take and that were put aside.",
+  counterOf('history.refused', {
+    name: 'webhooks_history_refused_total',
+    help: 'Deliveries that the history did not take, and that were put aside.',
   }),
   secondsOf('delivery.attempted', {
     name: 'webhooks_delivery_first_attempt_lag_seconds',

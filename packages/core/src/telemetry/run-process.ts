@@ -1,4 +1,5 @@
 import type { Emit, SignalListener } from '../domain/signal';
+import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { ConfigError } from '../platform/settings';
 import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
@@ -68,7 +69,7 @@ function exitOnceWritten(): void {
 /** Why a process did not start, for its operator: the setting to change, or where it broke. */
 export function describeStartFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof ConfigError) return error.message;
+  if (error instanceof ConfigError || error instanceof AppError) return error.message;
   const { code } = error as NodeJS.ErrnoException;
   const advice = code === undefined ? undefined : ADVICE[code];
   return advice === undefined ? (error.stack ?? error.message) : `${error.message}: ${advice}`;

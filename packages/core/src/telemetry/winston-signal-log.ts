@@ -8,9 +8,13 @@ export interface LogOptions {
   readonly service: string;
 }
 
+const LEVELS: readonly SignalLevel[] = ['error', 'warn', 'info', 'debug'];
+
 /** Writes each signal as one line to standard output. */
 export class SignalLog {
   readonly #logger: Logger;
+  /** Asked once: winston looks through its transports each time, and there are several signals to an event. */
+  readonly #enabled: ReadonlySet<SignalLevel>;
 
   constructor({ level, format: form, service }: LogOptions) {
     const line = format.printf(form === 'json' ? toJsonLine : toPrettyLine);
@@ -20,11 +24,12 @@ export class SignalLog {
       format: format.combine(format.timestamp(), line),
       transports: [new transports.Console()],
     });
+    this.#enabled = new Set(LEVELS.filter((each) => this.#logger.isLevelEnabled(each)));
   }
 
   readonly listen: SignalListener = (signal) => {
     const level = levelOf(signal);
-    if (this.#logger.isLevelEnabled(level)) this.#logger.log(entryOf(signal, level));
+    if (this.#enabled.has(level)) this.#logger.log(entryOf(signal, level));
   };
 }
 

@@ -1,4 +1,5 @@
 import { type DeliverResult, deliver } from '../deliver/deliver';
+import { Ed25519Signatures } from '../deliver/ed25519-signatures';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';
 import type { Attempt } from '../domain/attempt';
@@ -12,9 +13,10 @@ import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { DeliveryRequest, SendResult, SentResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { ArchiveStream } from '../events/archive/redis-archive-stream';
+import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import type { OverList } from '../events/redis-over-list';
 import { storageUnavailable } from '../platform/redis-connect';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { buildAdmission } from './build-admission';
@@ -74,8 +76,8 @@ export interface Arrangement {
   /** How often a change of the endpoint is refused, and how. */
   readonly refusals?: number;
   readonly refusal?: Error;
-  /** Where attempts go on their way to the archive, if there is one. */
-  readonly archiveStream?: Pick<ArchiveStream, 'add'>;
+  /** Where deliveries go that are over, if there is a history. */
+  readonly overList?: Pick<OverList, 'add'>;
   /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
   readonly recordRefusals?: number;
   /** Happens between reading the record and sending. */
@@ -130,7 +132,7 @@ export class DeliveryScene {
     refusals = 0,
     refusal = storageUnavailable(new Error('OOM')),
     recordRefusals = 0,
-    archiveStream,
+    overList,
     whileAdmitting,
     whileSending,
     ...given
@@ -177,6 +179,8 @@ export class DeliveryScene {
     const context = {
       ...admission,
       endpointStore: changingStore,
+      signingKeyStore: new SigningKeyStore(redis.client, testSealer),
+      ed25519Signatures: new Ed25519Signatures(),
       eventStore,
       deliveryStore,
       concurrency: {
@@ -197,7 +201,7 @@ export class DeliveryScene {
           return await attemptStore.record(...args);
         },
       },
-      archiveStream,
+      overList,
       operationalEvents: { raise: raised.raise },
       healthRecorder: {
         record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),

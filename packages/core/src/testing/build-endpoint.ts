@@ -11,6 +11,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     events: ['*'],
     status: 'enabled',
     ordering: 'none',
+    signing: 'hmac',
     secrets: [{ secret: newSecret(), createdAt: 1_700_000_000_000 }],
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,

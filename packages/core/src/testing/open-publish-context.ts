@@ -9,6 +9,7 @@ import { Turns } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { asOne } from '../platform/redis-script';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
+import { FanOuts } from '../publish/store-fan-out';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { recordSignals } from './record-signals';
@@ -40,6 +41,7 @@ export function openPublishContext(redis: RedisClient) {
     maxEventBytes: 1_024,
     inOrder: asOne(redis),
     routingTurns: new Turns(),
+    fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
     clock: () => 0,
     emit: signals.listen,

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -19,6 +19,13 @@ const binaries = findBinaries();
 export const hasPostgres = binaries !== undefined;
 export const NO_POSTGRES = `there is no PostgreSQL in ${DEBIAN_FOLDER} or on the PATH`;
 
+export interface PostgresOptions {
+  /** An empty folder for its data. By default a new one. */
+  readonly folder?: string | undefined;
+  /** More settings, each as `name=value`. */
+  readonly settings?: readonly string[];
+}
+
 /**
  * A PostgreSQL of a test's own, to be stopped and started again: in a folder of its own, on the loopback
  * interface.
@@ -27,16 +34,17 @@ export class PostgresServer {
   #child: ChildProcess | undefined;
 
   private constructor(
-    private readonly folder: string,
-    private readonly port: number,
+    readonly folder: string,
+    readonly port: number,
+    private readonly settings: readonly string[],
   ) {}
 
-  static async start(): Promise<PostgresServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'webhooks-postgres-'));
+  static async start({ settings = [], ...options }: PostgresOptions = {}): Promise<PostgresServer> {
+    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'webhooks-postgres-')));
     if (identity.uid !== undefined) await chown(folder, NOBODY, NOBODY);
-    const options = ['-D', folder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    await promisify(execFile)(programIn('initdb'), options, { ...identity, cwd: folder });
-    const server = new PostgresServer(folder, await findClosedPort());
+    const initial = ['-D', folder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    await promisify(execFile)(programIn('initdb'), initial, { ...identity, cwd: folder });
+    const server = new PostgresServer(folder, await findClosedPort(), settings);
     await server.start();
     return server;
   }
@@ -48,8 +56,9 @@ export class PostgresServer {
   /** Does nothing when it runs. */
   async start(): Promise<void> {
     if (isRunning(this.#child)) return;
-    const own = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'];
-    this.#child = spawn(programIn('postgres'), ['-D', this.folder, '-p', String(this.port), ...own], {
+    const own = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', ...this.settings];
+    const options = own.flatMap((setting) => ['-c', setting]);
+    this.#child = spawn(programIn('postgres'), ['-D', this.folder, '-p', String(this.port), ...options], {
       ...identity,
       cwd: this.folder,
       stdio: 'ignore',
@@ -67,8 +76,42 @@ export class PostgresServer {
     await exited;
   }
 
+  /** Ends it as an operator does: what is under way is rolled back. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (!isRunning(child)) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGINT');
+    await exited;
+  }
+
+  /** SIGKILL of all of its processes. */
+  async crash(): Promise<void> {
+    const child = this.#child;
+    if (!isRunning(child)) return;
+    const exited = once(child, 'exit');
+    // The first one stops at once, so that it starts no others.
+    child.kill('SIGSTOP');
+    for (const id of await childrenOf(child)) signal(id, 'SIGKILL');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  /** All of its processes stand still. */
+  async freeze(): Promise<void> {
+    this.#child?.kill('SIGSTOP');
+    for (const id of await childrenOf(this.#child)) signal(id, 'SIGSTOP');
+  }
+
+  async thaw(): Promise<void> {
+    for (const id of await childrenOf(this.#child)) signal(id, 'SIGCONT');
+    this.#child?.kill('SIGCONT');
+  }
+
   async query<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = new Client({ connectionString: this.url });
+    // When the server is killed, the query rejects. Without a listener the process would end as well.
+    client.on('error', () => {});
     await client.connect();
     try {
       return (await client.query(sql, [...values])).rows as Row[];
@@ -96,6 +139,21 @@ export class PostgresServer {
 
 function isRunning(child: ChildProcess | undefined): child is ChildProcess {
   return child !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** Each of its processes but the first is in a group of its own. Linux tells them. */
+async function childrenOf(child: ChildProcess | undefined): Promise<readonly number[]> {
+  if (!isRunning(child)) return [];
+  const ids = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  return ids.trim().split(' ').filter(Boolean).map(Number);
+}
+
+function signal(processId: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(processId, name);
+  } catch {
+    // It has just ended.
+  }
 }
 
 const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};

@@ -66,7 +66,10 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
       {!erasure && (
         <>
           <AccountUsage accountId={id} />
-          <AccountSettings key={`${account.weight} ${account.quota_bytes}`} account={account} />
+          <AccountSettings
+            key={`${account.weight} ${account.quota_bytes} ${account.history_retention} ${account.default_signing}`}
+            account={account}
+          />
           <ApiKeys accountId={id} />
         </>
       )}

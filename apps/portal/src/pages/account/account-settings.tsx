@@ -1,11 +1,12 @@
 import type { components } from '@hookferry/client';
+import { endpointSettings } from '@hookferry/core/domain/endpoint-settings';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { Button } from '../../components/button';
-import { TextField } from '../../components/field';
+import { SelectField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { useToasts } from '../../components/toasts';
@@ -18,19 +19,26 @@ export interface AccountSettingsProps {
   readonly account: Account;
 }
 
-/** How large the account's turn is, and how much it may store. */
+/** How large the account's turn is, how much it may store, how long its history is kept, and how it signs. */
 export function AccountSettings({ account }: AccountSettingsProps) {
   const api = useApi();
   const queries = useQueryClient();
   const toasts = useToasts();
   const [weight, setWeight] = useState(String(account.weight));
   const [quota, setQuota] = useState(account.quota_bytes === undefined ? '' : String(account.quota_bytes));
+  const [retention, setRetention] = useState(account.history_retention ?? '');
+  const [signing, setSigning] = useState(account.default_signing);
   const { mutate, isPending, error } = useMutation({
     mutationFn: () =>
       ask(
         api.PATCH('/v1/accounts/{id}', {
           params: { path: { id: account.id } },
-          body: { weight: Number(weight), quota_bytes: quota === '' ? null : Number(quota) },
+          body: {
+            weight: Number(weight),
+            quota_bytes: quota === '' ? null : Number(quota),
+            history_retention: retention === '' ? null : retention,
+            default_signing: signing,
+          },
         }),
       ),
     onSuccess: async (changed) => {
@@ -65,6 +73,29 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           value={quota}
           onChange={({ target }) => setQuota(target.value)}
         />
+        <TextField
+          label="Retention of its history"
+          hint={
+            retention === ''
+              ? 'Empty: as for all accounts.'
+              : 'Whole days, such as 30d, for what moves there from now on.'
+          }
+          pattern="[0-9]+d"
+          value={retention}
+          onChange={({ target }) => setRetention(target.value)}
+        />
+        <SelectField
+          label="Signatures of new webhooks"
+          hint="Of those that say nothing of it themselves. Webhooks that are there stay as they are."
+          value={signing}
+          onChange={({ target }) => setSigning(target.value as Account['default_signing'])}
+        >
+          {Object.entries(endpointSettings.signing.field.options).map(([kind, label]) => (
+            <option key={kind} value={kind}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
         {error && <Problem error={error} />}
         <Button type="submit" isBusy={isPending}>
           Save

@@ -41,6 +41,7 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
   const show = (read: (known: Usage) => ReactNode) => (usage ? read(usage) : '…');
   return {
     Stored: show((known) => <Stored usage={known} />),
+    History: show((known) => historyOf(known.history_bytes)),
     Events: show(({ events, bytes }) => `${events.toLocaleString()}, ${formatBytes(bytes.events)}`),
     Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
     Replays: show(({ bytes }) => formatBytes(bytes.replays)),
@@ -49,6 +50,11 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
     Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
     'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),
   };
+}
+
+function historyOf(bytes: number | null | undefined): string {
+  if (bytes === undefined) return 'None';
+  return bytes === null ? 'Not reachable at the moment' : formatBytes(bytes);
 }
 
 interface StoredProps {

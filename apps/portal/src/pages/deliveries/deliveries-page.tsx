@@ -1,10 +1,16 @@
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
+import { DataSearch } from '../../components/data-search';
 import { PageHeader } from '../../components/page-header';
 import { DeliveryTable } from './delivery-table';
 import { FilterBar } from './filter-bar';
-import { filtersOf, readFilters, writeFilters } from './filters-in-url';
+import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';
 import { IdSearch } from './id-search';
+
+const NONE =
+  'Nothing was sent yet, or nothing that the filters let through. Events that no webhook asked for make no delivery.';
+const NONE_WITH_DATA =
+  'The data of no event contain this, or the other filters let none of its deliveries through. Texts have to be the same, letter by letter. What was erased is not found.';
 
 /** All deliveries of the account. What is looked for stands in the address. */
 export function DeliveriesPage() {
@@ -12,18 +18,20 @@ export function DeliveriesPage() {
   const texts = readFilters(search);
   const address = search.toString();
   const filters = useMemo(() => filtersOf(readFilters(new URLSearchParams(address))), [address]);
+  const change = (changed: FilterTexts) => setSearch(writeFilters(changed), { replace: true });
   return (
     <>
       <PageHeader title="Deliveries">
         <IdSearch />
       </PageHeader>
-      <FilterBar texts={texts} onChange={(changed) => setSearch(writeFilters(changed), { replace: true })} />
+      <DataSearch value={texts.data} onSearch={(data) => change({ ...texts, data })} />
+      <FilterBar texts={texts} onChange={change} />
       <DeliveryTable
         // What was new for other filters is not for these.
         key={address}
         label="Deliveries"
         filters={filters}
-        hint="Nothing was sent yet, or nothing that the filters let through. Events that no webhook asked for make no delivery."
+        hint={filters.data === undefined ? NONE : NONE_WITH_DATA}
       />
     </>
   );

@@ -3,9 +3,11 @@ import { useCallback, useMemo } from 'react';
 import { useLocation } from 'wouter';
 import { type Delivery, type DeliveryFilters, useDeliveries } from '../../api/delivery-queries';
 import { queryKeys } from '../../api/query-keys';
+import { isCutShort } from '../../api/use-pages';
 import { Button } from '../../components/button';
 import { DataTable } from '../../components/data-table';
 import { Empty } from '../../components/empty';
+import { HistoryEnd } from '../../components/history-end';
 import { Problem } from '../../components/problem';
 import { ReadOn } from '../../components/read-on';
 import { deliveryColumns, WEBHOOK_COLUMN } from './delivery-columns';
@@ -26,6 +28,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   const queries = useQueryClient();
   const list = useDeliveries(filters);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
+  const isCut = isCutShort(data);
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
   const names = useWebhookNames(filters.webhook_id === undefined);
   const columns = useMemo(() => columnsFor(filters, names), [filters, names]);
@@ -58,7 +61,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         rows={rows}
         rowId={idOf}
         onOpen={({ id }) => navigate(`/deliveries/${encodeURIComponent(id)}`)}
-        onEnd={readOn}
+        {...(!isCut && { onEnd: readOn })}
       />
       {rows?.length === 0 && !hasNextPage && (
         <Empty title="No deliveries">
@@ -66,7 +69,8 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         </Empty>
       )}
       {error && rows && <Problem error={error} onRetry={() => void fetchNextPage()} />}
-      {hasNextPage && !error && <ReadOn isBusy={isFetchingNextPage} onReadOn={readOn} />}
+      {hasNextPage && !error && !isCut && <ReadOn isBusy={isFetchingNextPage} onReadOn={readOn} />}
+      {isCut && !error && <HistoryEnd isBusy={isFetchingNextPage} onRetry={readOn} />}
     </div>
   );
 }

@@ -107,6 +107,7 @@ const NO_FILTERS: FilterTexts = {
   outcome: '',
   type: '',
   webhook: '',
+  data: '',
   range: '',
   since: '',
   until: '',

@@ -4,19 +4,22 @@ const filtersIn = (search: string) => filtersOf(readFilters(new URLSearchParams(
 
 describe('the filters in an address', () => {
   it('come back as they were written, without those that are not set', () => {
-    const search = new URLSearchParams('status=held&http=503&webhook=wh_1');
+    const search = new URLSearchParams('status=held&http=503&webhook=wh_1&data=%7B%22a%22%3A1.0%7D');
     expect(writeFilters(readFilters(search)).toString()).toBe(search.toString());
   });
 
   it('are what the list is asked for', () => {
     expect(
-      filtersIn('status=held&http=503&outcome=http_5xx&type=brief.created&webhook=wh_1&range=24'),
+      filtersIn(
+        'status=held&http=503&outcome=http_5xx&type=brief.created&webhook=wh_1&data=%7B%22a%22%3A1.0%7D&range=24',
+      ),
     ).toEqual({
       status: 'held',
       response_status: 503,
       outcome: 'http_5xx',
       event_type: 'brief.created',
       webhook_id: 'wh_1',
+      data: '{"a":1.0}',
       last_hours: 24,
     });
   });
@@ -37,10 +40,16 @@ describe('the filters in an address', () => {
     expect(writeFilters(readFilters(search)).get('since')).toBe(since);
   });
 
-  it.each(['status=lost', 'http=9', 'http=6000', 'outcome=toString', 'range=-1', 'range=custom&since=never'])(
-    'mean nothing where they are none: %s',
-    (search) => {
-      expect(filtersIn(search)).toEqual({});
-    },
-  );
+  it.each([
+    'status=lost',
+    'http=9',
+    'http=6000',
+    'outcome=toString',
+    'range=-1',
+    'range=custom&since=never',
+    'data={a}',
+    'data=[]',
+  ])('mean nothing where they are none: %s', (search) => {
+    expect(filtersIn(search)).toEqual({});
+  });
 });

@@ -1,4 +1,5 @@
 import type { DeliveryFilters } from '../../api/delivery-queries';
+import { faultOfSearched } from '../../components/searched-data';
 import { fromLocalInput } from '../replay/range';
 import { outcomes, statuses } from './words';
 
@@ -9,6 +10,8 @@ export interface FilterTexts {
   readonly outcome: string;
   readonly type: string;
   readonly webhook: string;
+  /** A JSON object that the data of the events contain. */
+  readonly data: string;
   /** Hours back from now, `custom` for since and until, or any time. */
   readonly range: string;
   /** RFC 3339, in UTC: an address means the same wherever it is opened. */
@@ -16,7 +19,7 @@ export interface FilterTexts {
   readonly until: string;
 }
 
-const NAMES = ['status', 'http', 'outcome', 'type', 'webhook', 'range', 'since', 'until'] as const;
+const NAMES = ['status', 'http', 'outcome', 'type', 'webhook', 'data', 'range', 'since', 'until'] as const;
 
 export function readFilters(search: URLSearchParams): FilterTexts {
   const texts = Object.fromEntries(NAMES.map((name) => [name, search.get(name) ?? '']));
@@ -33,7 +36,7 @@ export function writeFilters(texts: FilterTexts): URLSearchParams {
 
 /** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
 export function filtersOf(texts: FilterTexts): DeliveryFilters {
-  const { status, http, outcome, type, webhook, range } = texts;
+  const { status, http, outcome, type, webhook, data, range } = texts;
   const hours = Number(range);
   return {
     ...(isKeyOf(statuses, status) && { status }),
@@ -41,6 +44,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
     ...(isHttpCode(http) && { response_status: Number(http) }),
     ...(type !== '' && { event_type: type }),
     ...(webhook !== '' && { webhook_id: webhook }),
+    ...(data !== '' && faultOfSearched(data) === undefined && { data }),
     ...(range !== '' && hours > 0 && { last_hours: hours }),
     ...(range === 'custom' && timesOf(texts)),
   };

@@ -23,6 +23,7 @@ describe('isNews', () => {
     ['of another webhook', { webhook_id: 'wh_2' }],
     ['of another type', { event_type: 'u' }],
     ['of another status', { status: 'held' }],
+    ['of what the data contain', { data: '{"a":1}' }],
     ['of a time that is over', { until: '2020-01-01T00:00:00.000Z' }],
   ])('is nothing in a list %s', (_name, filters) => {
     expect(isNews({ kind: 'delivery', change: 'created', delivery }, filters)).toBe(false);

@@ -13,6 +13,8 @@ export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryF
     [filters.outcome, delivery.last_outcome],
     [filters.response_status, delivery.last_response_status],
   ];
+  // No change tells the data. The list is looked at from time to time.
+  if (filters.data !== undefined) return false;
   // What a change does not know can't speak against it.
   if (wanted.some(([asked, known]) => asked !== undefined && known !== undefined && asked !== known)) {
     return false;

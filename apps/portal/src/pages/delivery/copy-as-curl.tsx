@@ -17,6 +17,9 @@ const UNSIGNED =
 const NO_CRYPTO =
   'Copied without a signature: browsers sign on pages of https only. Put it in where the command says SIGNATURE.';
 
+const BY_KEY =
+  'Copied without a signature: only the service has the private key. Put one in where the command says SIGNATURE.';
+
 /** Copies the delivery as a command. The webhook's address and secret are asked for when it is pressed, and not kept. */
 export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
   const api = useApi();
@@ -25,12 +28,14 @@ export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
 
   const write = async () => {
     const params = { path: { id: delivery.webhook_id } };
-    const { url } = await ask(api.GET('/v1/webhooks/{id}', { params }));
-    const signs = maySign && canSign();
+    const { url, signing } = await ask(api.GET('/v1/webhooks/{id}', { params }));
+    const hasSecret = signing !== 'ed25519';
+    const signs = hasSecret && maySign && canSign();
     const secret = signs ? (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret : undefined;
     const headers = delivery.attempts.at(-1)?.request_headers ?? {};
-    toasts.tell(signs ? SIGNED : maySign ? NO_CRYPTO : UNSIGNED);
-    return await curlOf({ url, body, eventId: delivery.event_id, headers, secret, now: new Date() });
+    const unsigned = maySign ? NO_CRYPTO : UNSIGNED;
+    toasts.tell(signs ? SIGNED : hasSecret ? unsigned : BY_KEY);
+    return await curlOf({ url, body, eventId: delivery.event_id, headers, signing, secret, now: new Date() });
   };
 
   return (

@@ -7,9 +7,10 @@ const input = {
   body: `{"type":"t","data":{"it's":"Zoë 🚀"}}`,
   eventId: 'evt_1',
   headers: { 'content-type': 'application/json', 'x-service-attempt': '2', authorization: '***' },
+  signing: 'hmac',
   secret: SECRET,
   now: new Date('2030-01-31T12:00:00Z'),
-};
+} as const;
 
 /** What a shell would give to curl as headers. */
 function headersIn(command: string): Record<string, string> {
@@ -37,5 +38,11 @@ describe('curlOf', () => {
   it('says where a signature and the webhook’s own values are missing', async () => {
     const headers = headersIn(await curlOf({ ...input, secret: undefined }));
     expect(headers).toMatchObject({ 'webhook-signature': 'v1,SIGNATURE', authorization: 'VALUE' });
+  });
+
+  it('has nothing by the secret where only a key pair signs', async () => {
+    const headers = headersIn(await curlOf({ ...input, signing: 'ed25519' }));
+    expect(headers).toMatchObject({ 'webhook-signature': 'v1a,SIGNATURE' });
+    expect(headers).not.toHaveProperty('x-service-signature');
   });
 });

@@ -6,6 +6,8 @@ export interface CurlInput {
   readonly eventId: string;
   /** Of the last attempt: which headers it had, some of them masked. */
   readonly headers: Attempt['request_headers'];
+  /** Of the webhook: a key pair's private half is with the service alone. */
+  readonly signing: 'hmac' | 'ed25519' | 'both';
   /** What signs it; undefined: this session can't have it, or this browser can't sign. */
   readonly secret: string | undefined;
   readonly now: Date;
@@ -15,15 +17,25 @@ const MASK = '***';
 const BODY_SIGNATURE = 'x-service-signature';
 
 /** A command that sends the delivery as the service would, signed as of now. */
-export async function curlOf({ url, body, eventId, headers, secret, now }: CurlInput): Promise<string> {
+export async function curlOf({
+  url,
+  body,
+  eventId,
+  headers,
+  signing,
+  secret,
+  now,
+}: CurlInput): Promise<string> {
   const timestamp = String(Math.floor(now.getTime() / 1_000));
-  const signed =
-    secret === undefined
-      ? { 'webhook-signature': 'v1,SIGNATURE', [BODY_SIGNATURE]: 'sha256=SIGNATURE' }
-      : {
-          'webhook-signature': `v1,${await signMessage(secret, `${eventId}.${timestamp}.${body}`)}`,
-          [BODY_SIGNATURE]: `sha256=${await signBody(secret, body)}`,
-        };
+  const signed: Readonly<Record<string, string>> =
+    signing === 'ed25519'
+      ? { 'webhook-signature': 'v1a,SIGNATURE' }
+      : secret === undefined
+        ? { 'webhook-signature': 'v1,SIGNATURE', [BODY_SIGNATURE]: 'sha256=SIGNATURE' }
+        : {
+            'webhook-signature': `v1,${await signMessage(secret, `${eventId}.${timestamp}.${body}`)}`,
+            [BODY_SIGNATURE]: `sha256=${await signBody(secret, body)}`,
+          };
   const sent = {
     'content-type': 'application/json',
     ...headers,

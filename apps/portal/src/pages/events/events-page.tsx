@@ -2,11 +2,13 @@ import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Badge } from '../../components/badge';
+import { DataSearch } from '../../components/data-search';
 import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
+import { faultOfSearched } from '../../components/searched-data';
 import { Time } from '../../components/time';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
@@ -34,8 +36,10 @@ export function EventsPage() {
   const [, go] = useLocation();
   const [search] = useSearchParams();
   const [type, since, until] = ['type', 'since', 'until'].map((name) => search.get(name) ?? '');
+  const data = search.get('data') ?? '';
   const pages = useEvents({
     ...(type && { type }),
+    ...(data && faultOfSearched(data) === undefined && { data }),
     ...(since && { since }),
     ...(until && { until }),
   });
@@ -52,6 +56,7 @@ export function EventsPage() {
         empty={
           <Empty title="No such events">
             <p>None was published that is like this, or they are kept no longer.</p>
+            {data !== '' && <p>Texts have to be the same, letter by letter. What was erased is not found.</p>}
           </Empty>
         }
       />
@@ -77,29 +82,32 @@ function Filters() {
     return at === null || Number.isNaN(Date.parse(at)) ? '' : toLocalInput(new Date(at));
   };
   return (
-    <div className={styles['filters']}>
-      <SelectField
-        label="Type"
-        value={search.get('type') ?? ''}
-        onChange={(event) => set('type', event.target.value)}
-      >
-        <option value="">all types</option>
-        {types.map(({ name }) => (
-          <option key={name}>{name}</option>
-        ))}
-      </SelectField>
-      <TextField
-        label="From"
-        type="datetime-local"
-        value={timeOf('since')}
-        onChange={(event) => set('since', fromLocalInput(event.target.value))}
-      />
-      <TextField
-        label="Until"
-        type="datetime-local"
-        value={timeOf('until')}
-        onChange={(event) => set('until', fromLocalInput(event.target.value))}
-      />
-    </div>
+    <>
+      <DataSearch value={search.get('data') ?? ''} onSearch={(text) => set('data', text)} />
+      <div className={styles['filters']}>
+        <SelectField
+          label="Type"
+          value={search.get('type') ?? ''}
+          onChange={(event) => set('type', event.target.value)}
+        >
+          <option value="">all types</option>
+          {types.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </SelectField>
+        <TextField
+          label="From"
+          type="datetime-local"
+          value={timeOf('since')}
+          onChange={(event) => set('since', fromLocalInput(event.target.value))}
+        />
+        <TextField
+          label="Until"
+          type="datetime-local"
+          value={timeOf('until')}
+          onChange={(event) => set('until', fromLocalInput(event.target.value))}
+        />
+      </div>
+    </>
   );
 }

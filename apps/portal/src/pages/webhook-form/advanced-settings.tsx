@@ -71,6 +71,7 @@ function SettingField({ name, value, error, onChange }: SettingFieldProps) {
   if (options) {
     return (
       <SelectField {...labels} value={value} onChange={(event) => onChange(event.target.value)}>
+        {value === '' && <option value="">As the account has it</option>}
         {Object.entries(options).map(([choice, label]) => (
           <option key={choice} value={choice}>
             {label}

@@ -1,4 +1,4 @@
-import { bodyOf, draftOf, emptyDraft } from './draft';
+import { bodyOf, draftOf, emptyDraft, newBodyOf } from './draft';
 import { faultAt, faultsOfDraft } from './draft-faults';
 import { patchOf } from './patch-of';
 
@@ -8,6 +8,7 @@ const webhook = {
   events: ['keyword.*'],
   status: 'enabled',
   ordering: 'none',
+  signing: 'hmac',
   description: 'Ours',
   rate_limit: 5,
   max_concurrency: 4,
@@ -48,6 +49,17 @@ it('asks for what was changed, and for null where something was taken away', () 
     headers: { 'x-token': null },
     metadata: { owner: 'Ann' },
   });
+});
+
+it('leaves it to the account how a new webhook signs, unless somebody has chosen', () => {
+  expect(newBodyOf(emptyDraft)).not.toHaveProperty('signing');
+  expect(newBodyOf({ ...emptyDraft, signing: 'hmac' })).toMatchObject({ signing: 'hmac' });
+  expect(newBodyOf({ ...emptyDraft, signing: 'both' })).toMatchObject({ signing: 'both' });
+});
+
+it('goes back to the secret where a webhook signed by a key pair', () => {
+  const keyed = { ...draft, signing: 'ed25519' };
+  expect(patchOf(bodyOf(keyed), bodyOf(draft))).toEqual({ signing: null });
 });
 
 it('finds nothing wrong with what the service gave, masked headers included', () => {

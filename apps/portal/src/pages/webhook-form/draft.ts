@@ -35,6 +35,8 @@ export const emptyDraft: Draft = {
   url: '',
   events: ['*'],
   ...draftSettings({}),
+  // As the account has it.
+  signing: '',
   filter: '',
   headers: [],
   metadata: [],
@@ -65,6 +67,14 @@ export function bodyOf(draft: Draft): NewWebhook {
   };
 }
 
+/** The same of a webhook that is to be made: its account may have another usual way to sign. */
+export function newBodyOf(draft: Draft): NewWebhook {
+  const body = bodyOf(draft);
+  return draft.signing === ''
+    ? body
+    : { ...body, signing: draft.signing as NonNullable<NewWebhook['signing']> };
+}
+
 type SentSettings = Pick<NewWebhook, SettingName>;
 
 function draftSettings(webhook: Partial<Pick<Webhook, SettingName>>): DraftSettings {
@@ -90,6 +100,7 @@ function usualOf(name: SettingName): string {
 }
 
 function isLeftOut(name: SettingName, text: string): boolean {
+  if (text === '') return true;
   return (settingOf(name).kind === 'delays' ? text.trim() : text) === usualOf(name);
 }
 

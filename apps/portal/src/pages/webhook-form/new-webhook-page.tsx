@@ -1,8 +1,8 @@
-import { useCreateWebhook } from '../../api/webhook-queries';
+import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CopyButton } from '../../components/copy-button';
 import { PageHeader } from '../../components/page-header';
-import { bodyOf, emptyDraft } from './draft';
+import { emptyDraft, newBodyOf } from './draft';
 import { WebhookForm } from './webhook-form';
 import styles from './webhook-form.module.css';
 
@@ -10,7 +10,7 @@ const parent = { href: '/webhooks', label: 'Webhooks' };
 
 export function NewWebhookPage() {
   const creation = useCreateWebhook();
-  if (creation.data) return <Created id={creation.data.id} secret={creation.data.secret} />;
+  if (creation.data) return <Created webhook={creation.data} />;
   return (
     <>
       <PageHeader title="New webhook" parent={parent} />
@@ -20,31 +20,40 @@ export function NewWebhookPage() {
         cancelHref="/webhooks"
         isBusy={creation.isPending}
         error={creation.error}
-        onSubmit={(draft) => creation.mutate(bodyOf(draft))}
+        onSubmit={(draft) => creation.mutate(newBodyOf(draft))}
       />
     </>
   );
 }
 
 interface CreatedProps {
-  readonly id: string;
-  /** Not for sessions that may not see secrets. */
-  readonly secret: string | undefined;
+  readonly webhook: CreatedWebhook;
 }
 
-function Created({ id, secret }: CreatedProps) {
+function Created({ webhook: { id, signing, secret, public_key: publicKey } }: CreatedProps) {
   return (
     <>
       <PageHeader title="Webhook created" parent={parent} />
-      {secret !== undefined && (
-        <div className={styles['created']}>
-          <p>Its requests are signed with this secret. Give it to the receiver, and to nobody else.</p>
-          <p className={styles['secret']}>
-            <code>{secret}</code>
-            <CopyButton text={secret} label="Copy the secret" />
-          </p>
-        </div>
-      )}
+      <div className={styles['created']}>
+        {signing !== 'ed25519' && (
+          <>
+            <p>Its requests are signed with this secret. Give it to the receiver, and to nobody else.</p>
+            <p className={styles['secret']}>
+              <code>{secret}</code>
+              <CopyButton text={secret} label="Copy the secret" />
+            </p>
+          </>
+        )}
+        {publicKey !== undefined && (
+          <>
+            <p>Its requests are signed with a private key. The receiver verifies them by the public one.</p>
+            <p className={styles['secret']}>
+              <code>{publicKey}</code>
+              <CopyButton text={publicKey} label="Copy the public key" />
+            </p>
+          </>
+        )}
+      </div>
       <ButtonLink href={`/webhooks/${id}`} kind="primary">
         Go to the webhook
       </ButtonLink>

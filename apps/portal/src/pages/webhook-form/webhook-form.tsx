@@ -10,6 +10,7 @@ import { type Draft, emptyDraft } from './draft';
 import { faultAt, faultsOfDraft } from './draft-faults';
 import { EventPicker } from './event-picker';
 import { FilterField } from './filter-field';
+import { SourceAddresses } from './source-addresses';
 import styles from './webhook-form.module.css';
 
 interface WebhookFormProps {
@@ -50,7 +51,12 @@ export function WebhookForm(props: WebhookFormProps) {
     <form className={styles['form']} noValidate onSubmit={submit}>
       <TextField
         label="URL"
-        hint="Where events are sent to, by POST."
+        hint={
+          <>
+            Where events are sent to, by POST
+            <SourceAddresses />.
+          </>
+        }
         type="url"
         autoComplete="off"
         placeholder="https://example.com/webhooks"

@@ -18,6 +18,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
     headers,
     metadata,
     tls,
+    public_key: publicKey,
     created_at: createdAt,
   } = webhook;
   return (
@@ -34,6 +35,11 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
         Events: <Events filters={events} />,
         Filter: filter && <code>{JSON.stringify(filter)}</code>,
         ...settingFacts(webhook),
+        'Public key': publicKey && (
+          <>
+            <code>{publicKey}</code> <CopyButton text={publicKey} label="Copy the public key" />
+          </>
+        ),
         Headers: headers && Object.keys(headers).join(', '),
         Metadata:
           metadata &&

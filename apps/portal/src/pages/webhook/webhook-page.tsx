@@ -52,7 +52,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
       {/* What is below would move when what is above it comes. */}
       {webhook && !areReplaysPending && (
         <>
-          {maySeeSecret && mayChange && <SecretPanel webhookId={id} />}
+          {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
           <WebhookDeliveries webhookId={id} />

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { parseId, parsePositive } from '../../input/parse-flags';
 import { parseTime } from '../../input/parse-time';
+import { readSearched } from '../../input/read-searched';
 import type { Delivery } from '../../resources';
 import { addExample } from '../example';
 import { addPaging, type PagingFlags, pageSize, printPages } from '../paging';
@@ -18,6 +19,7 @@ interface ListFlags extends PagingFlags {
   readonly answer?: number;
   readonly outcome?: NonNullable<Delivery['last_outcome']>;
   readonly type?: string;
+  readonly data?: string;
   readonly since?: string;
   readonly until?: string;
 }
@@ -32,6 +34,10 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     .option('--answer <status>', 'only those answered with this HTTP status last', parsePositive)
     .option('--outcome <outcome>', 'only those whose last attempt ended so: http_5xx, dns_error, …')
     .option('--type <type>', 'only those of this type')
+    .option(
+      '--data <json>',
+      "only those of events whose data contain this JSON object: itself, @FILE, or '-'",
+    )
     .option('--since <time>', 'from then on: a time, or how long ago (2h)', (text) => parseTime(text))
     .option('--until <time>', 'before then', (text) => parseTime(text))
     .action((flags: ListFlags) => listDeliveries(flags, cli));
@@ -39,12 +45,13 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     addPaging(list),
     'hookferry deliveries list --status exhausted --since 1d',
     'hookferry deliveries list --endpoint crm --answer 503',
+    `hookferry deliveries list --data '{"order":{"id":4711}}'`,
   );
 }
 
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const { endpoint, event, status, answer, outcome, type, since, until } = flags;
+  const { endpoint, event, status, answer, outcome, type, data, since, until } = flags;
   const query = {
     limit: pageSize(flags),
     ...(endpoint && { webhook_id: endpoint }),
@@ -53,11 +60,17 @@ async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
     ...(answer && { response_status: answer }),
     ...(outcome && { outcome }),
     ...(type && { event_type: type }),
+    ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),
     ...(since && { since }),
     ...(until && { until }),
   };
+  let isCutShort = false;
+  const onHistoryUnavailable = () => {
+    isCutShort = true;
+  };
   await printPages(cli, flags, {
-    items: client.paginate('/v1/deliveries', { params: { query } }),
+    items: client.paginate('/v1/deliveries', { params: { query }, onHistoryUnavailable }),
+    isCutShort: () => isCutShort,
     columns: DELIVERY_COLUMNS,
     ifNone: 'There are none.',
   });

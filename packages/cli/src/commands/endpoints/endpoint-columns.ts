@@ -29,6 +29,7 @@ export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
 
 export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
   ...ENDPOINT_COLUMNS,
+  ['public key', ({ public_key }) => public_key],
   ['attempts in 24 h', ({ health }) => health.attempts_24h],
   ['success rate', ({ health }) => formatRate(health.success_rate)],
   ['last success', ({ health }) => health.last_success_at],

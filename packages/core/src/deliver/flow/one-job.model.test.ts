@@ -84,6 +84,8 @@ it(
         'two requests in flight',
         'a retry that is due',
         'a held delivery that is due',
+        'a delivery that moves',
+        'a delivery that is sent again',
       ]),
     );
   },

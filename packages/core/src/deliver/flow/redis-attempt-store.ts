@@ -33,6 +33,8 @@ export interface AttemptRecord {
   readonly hasEnded: boolean;
   /** Whether the account is told that its endpoint fails. */
   readonly tellsOfFailing: boolean;
+  /** Whether a delivery without a log is recorded only if its endpoint's list has it. */
+  readonly mustBeListed?: boolean;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
 }
@@ -81,11 +83,13 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 // KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
 // for a success, the worker's time, open-until at its admission, whether the account is told of a failure,
-// attempt ('' if it is not counted), whether it has ended.
+// attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
+// has moved to the history has neither.
 const RECORD = defineGuard(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
+  if is_new and ARGV[13] and not redis.call('ZSCORE', list, event) then return {0, 0, 0, 0, 0, 0, 0} end
   local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
   local line, answer_level = ARGV[2], nil
   if is_unchanged and #ARGV[2] > #ARGV[3] then
@@ -198,6 +202,7 @@ export class AttemptStore {
       attemptKey,
       attempt.hasEnded ? 1 : 0,
     ];
+    if (attempt.mustBeListed) args.push(1);
     const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
       replySchema.parse(await RECORD(target, scriptKeys, args));
     if (isRecorded === 0) return undefined;

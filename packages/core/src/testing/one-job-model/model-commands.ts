@@ -15,6 +15,8 @@ export const REFUSED: SendResult = responded(500);
 
 const MAX_RUNS = 3;
 const MAX_LOOKS = 2;
+const MAX_MOVERS = 2;
+const CLAIMED_FOR_MS = 30_000;
 const PLACES = 8;
 // Past the wake-up that a held delivery asks for, past an opened breaker, past a probe that was lost.
 const JUMPS_MS = [150, 3_000, 61_000];
@@ -27,6 +29,7 @@ export function commandsFor(scene: ModelScene): readonly Command[] {
     ...scene.runs.flatMap((run, index) => commandsForRun(scene, run, index)),
     ...commandsForEndpoint(scene),
     ...commandsForLooks(scene),
+    ...commandsForHistory(scene),
   ];
 }
 
@@ -44,7 +47,7 @@ function commandsForDelivery(scene: ModelScene, delivery: ModelDelivery, index: 
     when(publish !== undefined, name('publish breaks off'), 1, async () => {
       delivery.publish = undefined;
     }),
-    when(isAdded, name('the job is added once more'), 1, () =>
+    when(isAdded && !seen?.isSettled, name('the job is added once more'), 1, () =>
       admission.deliveryQueue.addAll([scene.partsOf(delivery)]),
     ),
     when(isDelayed && putOff === 'retry', name('the retry is due'), 6, async () => {
@@ -128,6 +131,40 @@ function commandsForLooks(scene: ModelScene): Command[] {
         scene.looks = scene.looks.filter((other) => other !== look);
       }),
     ]),
+  );
+}
+
+function commandsForHistory(scene: ModelScene): Command[] {
+  const { movers, deliveries, snapshot } = scene;
+  const isResending = deliveries.some(({ resend }) => resend !== undefined);
+  const isAnyOver = snapshot.deliveries.some(({ isOpen, hasMoved }) => !isOpen && !hasMoved);
+  return possible(
+    when(isAnyOver && movers.length < MAX_MOVERS, 'somebody moves what is over', 9, () => scene.beginMove()),
+    ...movers.flatMap((mover, index) => [
+      when(true, `mover ${index + 1} goes on to ${mover.at}`, 6, () => scene.stepMove(mover)),
+      when(true, `mover ${index + 1} ends, as its process dies`, 0.5, async () => {
+        scene.movers = movers.filter((other) => other !== mover);
+        scene.lane.time.now += CLAIMED_FOR_MS;
+      }),
+    ]),
+    ...deliveries.flatMap((delivery, index) => commandsForResend(scene, delivery, index)),
+    when(!isResending, 'what was kept for a request may move', 0.5, () => scene.unpin()),
+  );
+}
+
+function commandsForResend(scene: ModelScene, delivery: ModelDelivery, index: number): Command[] {
+  const seen = scene.snapshot.deliveries[index];
+  const { resend, isResent, isAcknowledged, isExpired } = delivery;
+  const isOver = isAcknowledged && seen?.isOpen === false && !isExpired && !scene.isDeleted;
+  const name = (what: string) => `delivery ${index + 1} ${what}`;
+  return possible(
+    when(isOver && !isResent, name('is sent again'), 3, () => scene.beginResend(delivery)),
+    when(resend !== undefined, name(`is sent again: goes on to ${resend?.at}`), 6, async () =>
+      resend?.step(),
+    ),
+    when(resend !== undefined, name('is sent again: its process dies'), 0.5, async () => {
+      delivery.resend = undefined;
+    }),
   );
 }
 

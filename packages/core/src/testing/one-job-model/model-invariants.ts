@@ -45,28 +45,35 @@ export function keyOf({
   isEnabled,
   enabling,
   isDeleted,
+  movers,
 }: ModelScene): string {
-  const ofDeliveries = deliveries.map(({ publish, isAdded, isAcknowledged, isExpired, putOff }, index) => {
-    const { places = [], isHeld, isOpen, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
-    const ofRuns = runs
-      .filter(({ of }) => of === index)
-      .map(({ work, hasLostLock }) => `${work.at} ${hasLostLock}`);
-    const flags = [
-      publish?.at,
-      isAdded,
-      isAcknowledged,
-      isExpired,
-      isHeld,
-      isOpen,
-      lock !== '',
-      nextAttemptAt !== undefined,
-    ];
-    return [...places, places.includes('delayed') ? putOff : '', ...flags, ...ofRuns.toSorted()].join();
-  });
+  const ofDeliveries = deliveries.map(
+    ({ publish, isAdded, isAcknowledged, isExpired, putOff, resend, isResent }, index) => {
+      const { places = [], isHeld, isOpen, hasMoved, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
+      const ofRuns = runs
+        .filter(({ of }) => of === index)
+        .map(({ work, hasLostLock }) => `${work.at} ${hasLostLock}`);
+      const flags = [
+        publish?.at,
+        isAdded,
+        isAcknowledged,
+        isExpired,
+        isHeld,
+        isOpen,
+        hasMoved,
+        resend?.at,
+        isResent,
+        lock !== '',
+        nextAttemptAt !== undefined,
+      ];
+      return [...places, places.includes('delayed') ? putOff : '', ...flags, ...ofRuns.toSorted()].join();
+    },
+  );
   const ofLooks = looks.map(({ at }) => at).toSorted();
   const rest = [
     snapshot.wakeUpDueAt !== undefined,
     dead.length,
+    ...movers.map(({ at }) => at).toSorted(),
     isEnabled,
     enabling !== undefined,
     isDeleted,

@@ -2,11 +2,16 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { DELIVERIES_QUEUE } from '../../domain/queues';
 import { EventStore } from '../../events/redis-event-store';
+import { MovedStore } from '../../events/redis-moved';
+import { MovedIds } from '../../events/redis-moved-ids';
+import { OverList } from '../../events/redis-over-list';
+import { RecalledStore } from '../../events/redis-recalled';
 import { oneByOne } from '../../platform/redis-script';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
 import { buildAdmission } from '../build-admission';
+import { MemoryHistory } from '../memory-history';
 import { recordSignals } from '../record-signals';
 import { openTestRedis } from '../test-redis';
 import { testRetention } from '../test-retention';
@@ -65,6 +70,11 @@ export async function openModelLane() {
 
   return {
     redis: redis.client,
+    history: new MemoryHistory(),
+    overList: new OverList(redis.client),
+    movedStore: new MovedStore(redis.client, testRetention),
+    recalledStore: new RecalledStore(redis.client, testRetention),
+    movedIds: new MovedIds(redis.client, testRetention.ageMs),
     time,
     admission,
     eventStore: new EventStore(redis.client, testRetention),

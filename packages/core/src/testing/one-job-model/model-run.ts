@@ -1,13 +1,16 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
 import { type DeliverContext, type DeliverResult, deliver } from '../../deliver/deliver';
+import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
 import type { SendResult } from '../../domain/transport';
+import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import { oneByOne } from '../../platform/redis-script';
-import { type DeliveryJob, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
+import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { buildAdmission } from '../build-admission';
 import { Stepwise } from '../stepwise';
+import { testSealer } from '../test-sealer';
 import type { ModelLane } from './model-lane';
 
 type Admission = ReturnType<typeof buildAdmission>;
@@ -124,7 +127,7 @@ async function workOn(
 }
 
 function stepwiseContext(
-  { redis, admission, eventStore }: ModelLane,
+  { redis, admission, eventStore, overList }: ModelLane,
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
@@ -134,6 +137,9 @@ function stepwiseContext(
   return {
     ...admission,
     eventStore,
+    signingKeyStore: new SigningKeyStore(redis, testSealer),
+    ed25519Signatures: new Ed25519Signatures(),
+    overList,
     concurrency: {
       async takePermit(...args) {
         await work.pause('its admission');
@@ -190,9 +196,11 @@ function stepwiseContext(
 function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {
   const parts = parseDeliveryId(run.jobId);
   if (!parts) throw new Error(`${run.jobId} is no delivery's id.`);
+  const data = deliveryJobSchema.parse(job.data);
   return {
     ...parts,
-    accountId: deliveryJobSchema.parse(job.data).account_id,
+    accountId: data.account_id,
+    request: decodeRequest(data),
     hasWaited: job.attemptsStarted > 1,
     wasTakenOver: job.stalledCounter > 0,
     // Its lock is never over before this.

@@ -6,14 +6,21 @@ import { keys } from '../../domain/keys';
 import { disable } from '../../endpoints/disable';
 import { enableEndpoint, removeEndpoint } from '../../endpoints/manage-endpoints';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import { type MoveContext, moveBatch } from '../../history-mover/move-batch';
+import { recall } from '../../history-mover/recall';
 import { Turns } from '../../platform/batches';
+import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../../platform/redis-rows';
 import { oneByOne } from '../../platform/redis-script';
 import { fanOutEvents } from '../../publish/fan-out-event';
+import { FanOuts } from '../../publish/store-fan-out';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
+import { resend } from '../../replays/redeliver';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
 import { readHeld } from '../read-held';
 import { Stepwise } from '../stepwise';
+import { testRetention } from '../test-retention';
+import { withMethods } from '../with-methods';
 import type { ModelLane } from './model-lane';
 import { dropRun, type ModelProcess, type ModelRun, type PutOff, SENDING, startRun } from './model-run';
 import { type Snapshot, takeSnapshot } from './model-snapshot';
@@ -27,6 +34,9 @@ export interface ModelDelivery {
   isExpired: boolean;
   /** Why its job was put off the last time. */
   putOff: PutOff | undefined;
+  /** Somebody who sends it again, until that is done or has broken off. */
+  resend: Stepwise | undefined;
+  isResent: boolean;
 }
 
 /** A run whose process has died: its lock is still to expire. */
@@ -41,6 +51,8 @@ export interface SceneOptions {
 }
 
 const BREAKER_OPEN_MS = 2_000;
+// The model's time is long ago.
+const KEPT_DAYS = 10_000;
 
 /** The events of one interleaving: the deliveries of one endpoint, and the processes that work on them. */
 export class ModelScene {
@@ -49,6 +61,8 @@ export class ModelScene {
   runs: ModelRun[] = [];
   dead: DeadRun[] = [];
   looks: Stepwise[] = [];
+  /** Those that move what is over to the history. */
+  movers: Stepwise[] = [];
   enabling: Stepwise | undefined;
   isEnabled = true;
   isDeleted = false;
@@ -71,11 +85,15 @@ export class ModelScene {
       isAcknowledged: false,
       isExpired: false,
       putOff: undefined,
+      resend: undefined,
+      isResent: false,
     }));
   }
 
   static async open(lane: ModelLane, options: SceneOptions): Promise<ModelScene> {
     lane.time.now += 1_000;
+    lane.history.clear();
+    await lane.redis.del(keys.over);
     const scene = new ModelScene(lane, options);
     await lane.admission.endpointStore.create(scene.endpoint);
     await scene.see();
@@ -105,12 +123,20 @@ export class ModelScene {
 
   /** Stands still when the job is added and nothing else is done. */
   async publish(delivery: ModelDelivery): Promise<void> {
-    const { admission, eventStore } = this.lane;
+    const { admission, eventStore, overList, movedIds } = this.lane;
+    const { accountId, id } = delivery.event;
+    // As a worker does that takes the event from the queue once more.
+    const { isListed, moved } = await movedIds.look(accountId, id, admission.clock());
+    if (isListed || moved) {
+      delivery.isAcknowledged = true;
+      return;
+    }
     const publish = new Stepwise();
     delivery.publish = publish;
     const context = {
       ...admission,
       eventStore,
+      overList,
       inOrder: oneByOne(this.lane.redis),
       deliveryQueue: {
         addAll: async (deliveries: readonly NewDelivery[]) => {
@@ -119,10 +145,12 @@ export class ModelScene {
           await publish.pause('the lists');
         },
       },
+      fanOuts: new FanOuts(),
       fanOutTurns: new Turns(),
     };
     await publish.start(async () => {
-      await fanOutEvents(context, [{ event: delivery.event, receivers: [this.endpoint] }]);
+      const event = { ...delivery.event, isQueued: true } as const;
+      await fanOutEvents(context, [{ event, receivers: [this.endpoint] }]);
       delivery.isAcknowledged = true;
       delivery.publish = undefined;
     });
@@ -205,6 +233,90 @@ export class ModelScene {
     this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
     if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginWakeUp(places);
+  }
+
+  /** Stands still before it writes, and before the last of some steps: in a Cluster others come between. */
+  async beginMove(): Promise<void> {
+    const { admission, redis, overList, movedStore, movedIds, history } = this.lane;
+    const mover = new Stepwise();
+    const context: MoveContext = {
+      ...admission,
+      overList,
+      movedIds,
+      movedStore,
+      historyWriter: { write: mover.before('the write', history.write) },
+      openAccounts: { find: async () => ({ historyDays: undefined }) },
+      usageRecorder: { note: () => {} },
+      inOrder: oneByOne(redis),
+      forEach: pausing(rowsOneByOne(redis), mover),
+      retention: testRetention,
+      moveAfterMs: 0,
+      keepDays: KEPT_DAYS,
+    };
+    this.movers.push(mover);
+    await mover.start(async () => {
+      const { moved } = await moveBatch(context);
+      if (moved > 0) this.count('a delivery that moves');
+    });
+    this.movers = this.movers.filter((other) => !other.isOver);
+  }
+
+  async stepMove(mover: Stepwise): Promise<void> {
+    await mover.step();
+    if (mover.isOver) this.movers = this.movers.filter((other) => other !== mover);
+  }
+
+  /** Stands still between each two steps. */
+  async beginResend(delivery: ModelDelivery): Promise<void> {
+    const { admission, redis, eventStore, overList, recalledStore, history } = this.lane;
+    const resending = new Stepwise();
+    const parts = this.partsOf(delivery);
+    const context = {
+      ...admission,
+      eventStore,
+      overList,
+      recalledStore,
+      pgHistory: {
+        readForRecall: resending.before('the history', history.readForRecall),
+        countDeliveries: history.countDeliveries,
+        readHeads: history.readHeads,
+      },
+      usageRecorder: { note: () => {} },
+      retention: testRetention,
+      inOrder: oneByOne(redis),
+    };
+    const { deliveryQueue, deliveryStore } = admission;
+    const resendContext = {
+      ...context,
+      deliveryQueue: withMethods(deliveryQueue, {
+        addRequested: resending.before('the job', deliveryQueue.addRequested.bind(deliveryQueue)),
+      }),
+      deliveryStore: withMethods(deliveryStore, {
+        appendIfUnchanged: resending.before(
+          'the request',
+          deliveryStore.appendIfUnchanged.bind(deliveryStore),
+        ),
+      }),
+    };
+    delivery.resend = resending;
+    delivery.isResent = true;
+    const { acceptedAt } = delivery.event;
+    const input = { ...parts, acceptedAt, trigger: 'manual', requestId: `r-${parts.eventId}` } as const;
+    await resending.start(async () => {
+      await recall(context, parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
+      const resent = await resend(resendContext, input);
+      if (resent === 'resent') this.count('a delivery that is sent again');
+      delivery.resend = undefined;
+    });
+    if (resending.isOver) delivery.resend = undefined;
+  }
+
+  /** As after a minute: not while somebody is about to send something again. */
+  async unpin(): Promise<void> {
+    for (const { event } of this.deliveries) {
+      const pins = [keys.pinned(this.endpoint.id, event.id), keys.pinnedEvent(event.accountId, event.id)];
+      await this.lane.redis.del(...pins);
+    }
   }
 
   async disable(): Promise<void> {
@@ -294,4 +406,21 @@ export class ModelScene {
     if (index < 0) throw new Error(`A job of another interleaving was left: ${eventId}.`);
     return index;
   }
+}
+
+/** One after the other, and standing still before the last of several steps. */
+function pausing(forEach: InOrderForEach, work: Stepwise): InOrderForEach {
+  const turns = new Turns();
+  return (rows, steps) =>
+    turns.take(async () => {
+      const ends: RowEnd[] = rows.map(() => 'ran');
+      for (const [i, step] of steps.entries()) {
+        const left = [...rows.entries()].filter(([at]) => ends[at] === 'ran');
+        if (left.length === 0) break;
+        if (i > 0 && i === steps.length - 1) await work.pause('the removal');
+        const leftRows = left.map(([, row]) => row);
+        for (const [of, end] of (await forEach(leftRows, [step])).entries()) ends[left[of]?.[0] ?? -1] = end;
+      }
+      return ends;
+    });
 }

@@ -19,8 +19,12 @@ export interface SeenDelivery {
   readonly places: readonly JobPlace[];
   readonly lock: string;
   readonly isHeld: boolean;
-  /** Whether another attempt will follow. */
+  /** Whether another attempt will follow, by what Redis has of it, or else the history. */
   readonly isOpen: boolean;
+  /** Whether Redis has nothing of it, and the history has. */
+  readonly hasMoved: boolean;
+  /** Whether a fan-out that is repeated makes nothing of its event. */
+  readonly isSettled: boolean;
   readonly nextAttemptAt: number | undefined;
 }
 
@@ -44,16 +48,25 @@ const SEE = defineScript(`
     end
     table.insert(seen, {
       redis.call('EXISTS', base .. job), table.concat(places, ' '), redis.call('GET', base .. job .. ':lock') or '',
-      redis.call('ZSCORE', KEYS[1], event) and 1 or 0, redis.call('GET', log) or ''})
+      redis.call('ZSCORE', KEYS[1], event) and 1 or 0, redis.call('GET', log) or '',
+      redis.call('ZSCORE', KEYS[3], event) and 1 or 0, redis.call('ZSCORE', KEYS[4], event) and 1 or 0})
   end
   return seen`);
 
-const deliverySchema = z.tuple([z.number(), z.string(), z.string(), z.number(), z.string()]);
+const deliverySchema = z.tuple([
+  z.number(),
+  z.string(),
+  z.string(),
+  z.number(),
+  z.string(),
+  z.number(),
+  z.number(),
+]);
 const seenSchema = z.tuple([z.number(), z.string()]).rest(deliverySchema);
 
 /** Read everything that the invariants need. */
 export async function takeSnapshot(
-  { redis, jobKeys }: ModelLane,
+  { redis, jobKeys, history }: ModelLane,
   { accountId, id: endpointId }: Endpoint,
   eventIds: readonly EventId[],
 ): Promise<Snapshot> {
@@ -65,15 +78,18 @@ export async function takeSnapshot(
   const address = `${accountId}/${endpointId}`;
   const reply = await SEE(
     redis,
-    [queueKeys.held(endpointId), queueKeys.wakeUps],
+    [queueKeys.held(endpointId), queueKeys.wakeUps, keys.deliveries(endpointId), keys.events(accountId)],
     [jobKeys.base, address, ...args],
   );
   const [heldCount, wakeUpDueAt, ...deliveries] = seenSchema.parse(reply);
   return {
     heldCount,
     wakeUpDueAt: wakeUpDueAt === '' ? undefined : Number(wakeUpDueAt),
-    deliveries: deliveries.map(([hasJob, where, lock, isHeld, log]) => {
-      const { isOpen, nextAttemptAt } = readLog(log);
+    deliveries: deliveries.map(([hasJob, where, lock, isHeld, log, isListed, isEventListed], i) => {
+      const eventId = eventIds[i];
+      const moved = eventId && history.logOf(accountId, { eventId, endpointId });
+      const hasMoved = moved !== undefined && log === '' && isListed === 0;
+      const { isOpen, nextAttemptAt } = readLog(hasMoved ? moved : log);
       const inPlaces = places.filter((place) => where.split(' ').includes(place));
       const isTwice = where.split(' ').length !== new Set(where.split(' ')).size;
       return {
@@ -82,6 +98,8 @@ export async function takeSnapshot(
         lock,
         isHeld: isHeld === 1,
         isOpen,
+        hasMoved,
+        isSettled: isEventListed === 1 || hasMoved,
         nextAttemptAt,
       };
     }),

@@ -32,6 +32,18 @@ const TAKEN_OVER = [
   'run 1, at the answer: loses its lock',
   'the stalled check puts jobs back',
 ];
+const OVER_SHARE = 0.85;
+// What has moved, or is about to, is sent again.
+const OVER = [
+  'publish adds the job, delivery 1',
+  'publish is acknowledged, delivery 1',
+  'worker 1 fetches a job',
+  'run 1, at its job: goes on',
+  'run 1, at its admission: goes on',
+  'run 1, at the answer: success',
+  'run 1, at its record: goes on',
+  'run 1, at what follows: goes on',
+];
 /** Well more than two attempts of two deliveries take. */
 const DRAIN_ROUNDS = 100;
 const LATE_ROUND = 15;
@@ -53,6 +65,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
     if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
     else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
     else if (beginning < TAKEN_OVER_SHARE) await actAll(TAKEN_OVER);
+    else if (beginning < OVER_SHARE) await actAll(OVER);
     const length = MIN_COMMANDS + Math.floor(random() * (MAX_COMMANDS - MIN_COMMANDS + 1));
     for (let count = 0; count < length; count += 1) {
       const command = choose(commandsFor(scene), random());
@@ -101,7 +114,9 @@ async function settle(scene: ModelScene, round: number): Promise<void> {
     round < LATE_ROUND &&
     scene.snapshot.deliveries[of]?.hasJob === true;
   for (const { publish } of scene.deliveries) await publish?.step();
+  for (const { resend } of scene.deliveries) await resend?.step();
   for (const look of scene.looks) await scene.stepWakeUp(look);
+  for (const mover of scene.movers) await scene.stepMove(mover);
   await scene.enabling?.step();
   if (!scene.isDeleted && !scene.isEnabled && !scene.enabling) await scene.beginEnabling();
   for (const run of scene.runs.filter((each) => !isLate(each))) {
@@ -130,15 +145,16 @@ async function settle(scene: ModelScene, round: number): Promise<void> {
 }
 
 function isAtRest(scene: ModelScene): boolean {
-  const { snapshot, runs, looks, deliveries } = scene;
-  const isDone = deliveries.every(({ publish, isAcknowledged }, index) => {
+  const { snapshot, runs, looks, movers, deliveries } = scene;
+  const isDone = deliveries.every(({ publish, resend, isAcknowledged }, index) => {
     const seen = snapshot.deliveries[index];
-    return seen && !publish && !seen.hasJob && (!isAcknowledged || isAtEnd(scene, index, seen));
+    return seen && !publish && !resend && !seen.hasJob && (!isAcknowledged || isAtEnd(scene, index, seen));
   });
   return (
     isDone &&
     runs.length === 0 &&
     looks.length === 0 &&
+    movers.length === 0 &&
     snapshot.heldCount === 0 &&
     snapshot.wakeUpDueAt === undefined
   );

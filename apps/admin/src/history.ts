@@ -1,0 +1,114 @@
+import { PgDatabase } from '@hookferry/core/database/pg-database';
+import { migrate } from '@hookferry/core/database/pg-schema';
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import { type AsideEntry, OverList } from '@hookferry/core/events/redis-over-list';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { formatTime } from '@hookferry/core/platform/clock';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { type Cli, Failure, jsonOption, jsonSchema, limitOption, limitSchema, parseFlags } from './cli';
+import { formatJson, formatTable, withoutControls } from './format';
+import { readPages } from './read-all-pages';
+
+export function addMigrateHistory(history: Command, { output, historyUrl }: Cli): void {
+  history
+    .command('migrate')
+    .description('Make the tables of the history, or bring them up to date, as HISTORY_DATABASE_URL says')
+    .action(async () => {
+      const database = new PgDatabase({
+        url: historyUrl(),
+        applicationName: 'hookferry-admin',
+        readers: 1,
+        writers: 1,
+      });
+      try {
+        await migrate(database);
+      } catch (error) {
+        if (error instanceof AppError) throw new Failure(error.message, { cause: error });
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Failure(`The tables could not be made: ${reason}`, { cause: error });
+      } finally {
+        await database.close();
+      }
+      output.out('The tables of the history are up to date.\n');
+    });
+}
+
+const TITLES = ['DELIVERY', 'ACCOUNT', 'SINCE', 'REASON'];
+const listFlagsSchema = z.object({
+  limit: limitSchema,
+  json: jsonSchema,
+});
+
+export function addListRefused(history: Command, { output, withContext }: Cli): void {
+  history
+    .command('refused')
+    .description('List what PostgreSQL does not take, and why. It stays in Redis, and is shown from there.')
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { limit, json } = parseFlags(listFlagsSchema, given);
+      await withContext(async ({ redis }) => {
+        const overList = new OverList(redis);
+        const found = new Map<string, ReturnType<typeof presentRefused>>();
+        const pages = readPages<AsideEntry, string>(async (_limit, before) => {
+          const { entries, nextCursor } = await overList.listAside(before);
+          return [entries, nextCursor];
+        });
+        for await (const page of pages) {
+          // One may come twice.
+          for (const shown of page.map(presentRefused))
+            found.set(`${shown.account_id} ${shown.delivery_id}`, shown);
+          if (found.size > limit) break;
+        }
+        const shown = [...found.values()].slice(0, limit);
+        output.out(json ? formatJson(shown) : formatTable(TITLES, shown.map(toRow)));
+        if (found.size > limit)
+          output.error(`There are ${await overList.countAside()}: --limit shows more.\n`);
+      });
+    });
+}
+
+/** An event without deliveries has no id of one. */
+function presentRefused({ accountId, eventId, endpointId, since, reason }: AsideEntry) {
+  return {
+    delivery_id: endpointId === undefined ? null : deliveryIdOf({ eventId, endpointId }),
+    event_id: eventId,
+    account_id: accountId,
+    since: formatTime(since),
+    reason,
+  };
+}
+
+function toRow({ delivery_id, event_id, account_id, since, reason }: ReturnType<typeof presentRefused>) {
+  return [delivery_id ?? event_id, account_id, since, reason].map(withoutControls);
+}
+
+const retryFlagsSchema = z.object({ json: jsonSchema });
+const TOLD_EVERY = 5_000;
+
+export function addRetryRefused(history: Command, { output, withContext }: Cli): void {
+  history
+    .command('retry-refused')
+    .description(
+      'Have workers try again what PostgreSQL did not take, such as after you have mended a constraint.',
+    )
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { json } = parseFlags(retryFlagsSchema, given);
+      await withContext(async ({ redis, clock }) => {
+        let told = 0;
+        const tell = (count: number) => {
+          if (count - told < TOLD_EVERY) return;
+          told = count;
+          output.error(`Put back ${count} so far.\n`);
+        };
+        const count = await new OverList(redis).putBackAside(clock(), tell);
+        output.out(json ? formatJson({ put_back: count }) : `Put back ${count}.\n`);
+        if (count === 0) return;
+        output.error(
+          'Workers move it within HISTORY_MOVE_AFTER. What is refused again: hookferry-admin history refused\n',
+        );
+      });
+    });
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+
+const sourceAddressesSchema = z
+  .object({
+    data: z
+      .array(z.string().meta({ example: '203.0.113.0/28' }))
+      .readonly()
+      .describe('Ranges in CIDR notation. None: the operator has named none.'),
+  })
+  .meta({ id: 'SourceAddresses' });
+
+/** A receiver's network team has no key of the service, and the ranges are no secret: each delivery shows one. */
+export const readSourceAddresses = defineRoute({
+  operationId: 'readSourceAddresses',
+  summary: 'Read the addresses that deliveries come from',
+  method: 'get',
+  path: '/v1/source-addresses',
+  scope: 'none',
+  isPublic: true,
+  request: {},
+  responses: {
+    200: { description: 'The ranges, for a firewall.', schema: sourceAddressesSchema },
+  },
+  async handle(_request, { config }) {
+    return {
+      status: 200,
+      headers: { 'cache-control': 'public, max-age=3600' },
+      body: { data: config.SOURCE_ADDRESSES },
+    };
+  },
+});

@@ -1,0 +1,95 @@
+import { PgDatabase } from '@hookferry/core/database/pg-database';
+import type { AccountId } from '@hookferry/core/domain/account';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import { OverList } from '@hookferry/core/events/redis-over-list';
+import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { BuiltService } from '../processes/built-service';
+import { RedisProcess } from '../processes/measured-process';
+import { PostgresProcess } from '../processes/postgres-process';
+import { EVENT_TYPE } from '../traffic/events';
+import { ReceiverProcess } from '../traffic/receiver';
+
+export const ACCOUNT = 'default' as AccountId;
+export const KEEP_DAYS = 90;
+const ENDPOINTS = 10;
+const SWEEP_LEASE_MS = 6 * 3_600_000;
+
+/** The service with or without a history, and all that is around it. */
+export interface MovedStage {
+  readonly redisProcess: RedisProcess;
+  readonly redis: RedisClient;
+  readonly overList: OverList;
+  readonly receiver: ReceiverProcess;
+  readonly service: BuiltService;
+  readonly endpointIds: readonly EndpointId[];
+}
+
+export interface WithHistory extends MovedStage {
+  readonly postgres: PostgresProcess;
+  readonly database: PgDatabase;
+}
+
+export async function inPostgres<T>(work: (postgres: PostgresProcess) => Promise<T>): Promise<T> {
+  const postgres = await PostgresProcess.start();
+  try {
+    return await work(postgres);
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/** With everything in Redis, as it is without a history. */
+export async function inStage<T>(
+  build: string,
+  environment: Readonly<Record<string, string>>,
+  work: (stage: MovedStage) => Promise<T>,
+): Promise<T> {
+  const redisProcess = await RedisProcess.start();
+  const receiver = await ReceiverProcess.start();
+  const { url: redisUrl } = redisProcess;
+  const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
+  const overList = new OverList(redis);
+  try {
+    // What is loaded is in the list of what is over: nobody need look for it.
+    await overList.leaseSweep('bench', SWEEP_LEASE_MS);
+    const service = await BuiltService.start({ build, redisUrl, environment });
+    try {
+      const endpointIds: EndpointId[] = [];
+      for (let i = 0; i < ENDPOINTS; i += 1) {
+        const id = await service.register(ACCOUNT, receiver.urlOf('ok', `old-${i}`), EVENT_TYPE);
+        endpointIds.push(id as EndpointId);
+      }
+      return await work({ redisProcess, redis, overList, receiver, service, endpointIds });
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    redis.disconnect();
+    receiver.stop();
+    await redisProcess.stop();
+  }
+}
+
+/** With a history that takes what is over at once. */
+export async function inHistory<T>(
+  build: string,
+  postgres: PostgresProcess,
+  work: (stage: WithHistory) => Promise<T>,
+): Promise<T> {
+  const { url } = postgres;
+  const environment = { HISTORY_DATABASE_URL: url, HISTORY_MOVE_AFTER: '0s' };
+  const database = new PgDatabase({ url, applicationName: 'bench', readers: 2, writers: 2 });
+  try {
+    return await inStage(build, environment, (stage) => work({ ...stage, postgres, database }));
+  } finally {
+    await database.close();
+  }
+}
+
+export async function usedBytes(redis: RedisClient): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+}
+
+export function tell(text: string): void {
+  process.stderr.write(`  ${new Date().toISOString().slice(11, 19)} ${text}\n`);
+}

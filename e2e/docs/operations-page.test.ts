@@ -1,0 +1,75 @@
+import { PgDatabase } from '@hookferry/core/database/pg-database';
+import { dropDays } from '@hookferry/core/database/pg-days';
+import { erasePayload } from '@hookferry/core/database/pg-erase';
+import { PgHistory } from '@hookferry/core/database/pg-history';
+import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
+import { migrate, requireSchema } from '@hookferry/core/database/pg-schema';
+import { readBytes } from '@hookferry/core/database/pg-usage';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { buildMovedDelivery, buildMovedEvent } from '@hookferry/core/testing/build-moved-event';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
+import { Client } from 'pg';
+import { blocksOf, readPage } from './read-page';
+
+if (!hasPostgres) console.warn(`SKIPPED: the roles of the page about operations, because ${NO_POSTGRES}.`);
+const describePostgres = hasPostgres ? describe : describe.skip;
+
+describePostgres('the page about operations', () => {
+  let server: PostgresServer;
+  const opened: PgDatabase[] = [];
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await server.close();
+  });
+
+  const urlOf = (role: string) => server.url.replace(/postgres@(.*)\/postgres$/, `${role}@$1/hookferry`);
+
+  function openAs(role: string): PgDatabase {
+    const database = new PgDatabase({ url: urlOf(role), applicationName: 'test', readers: 1, writers: 2 });
+    opened.push(database);
+    return database;
+  }
+
+  async function asSuperuser(statements: string): Promise<void> {
+    const client = new Client({ connectionString: urlOf('postgres') });
+    await client.connect();
+    await client.query(statements);
+    await client.end();
+  }
+
+  it('gives the workers and the API the rights that they need, and the API no more', async () => {
+    const [roles = '', before = '', after = '', ...rest] = blocksOf(await readPage('operations.md'), 'sql');
+    expect(rest).toEqual([]);
+    // A database can't be made along with something else.
+    for (const statement of roles.split(';').filter((text) => text.trim() !== ''))
+      await server.query(statement);
+    await asSuperuser(before);
+    const worker = openAs('hookferry_worker');
+    await migrate(worker);
+    await asSuperuser(after);
+
+    const event = buildMovedEvent({ deliveries: [buildMovedDelivery()] });
+    const writer = new HistoryWriter(worker, systemClock);
+    expect(await writer.write([event], Number.POSITIVE_INFINITY)).toEqual({ kind: 'written' });
+    const api = openAs('hookferry_api');
+    await requireSchema(api);
+    const { accountId, id } = event;
+    const history = new PgHistory(api);
+    expect(await history.findEvent(accountId, id)).toMatchObject({ id });
+    expect((await history.listDeliveries({ accountId }, { limit: 10 })).entries).toHaveLength(1);
+    expect(await erasePayload(api, accountId, id, systemClock())).toBe(true);
+    expect(await history.findEvent(accountId, id)).not.toHaveProperty('body');
+    expect(await readBytes(api, [accountId])).toEqual([expect.any(Number)]);
+
+    const attempts = ['DELETE FROM webhook_events', 'DROP TABLE webhook_events', 'CREATE TABLE mine ()'];
+    for (const statement of attempts) {
+      await expect(api.connected((client) => client.query(statement))).rejects.toMatchObject({
+        code: '42501',
+      });
+    }
+    expect(await dropDays(worker, systemClock())).toContain('webhook_events_k90_20231114');
+  });
+});

@@ -1,0 +1,103 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
+import { type Finding, toFindings } from '../checks/finding';
+import type { Progress } from '../progress';
+import type { Service } from '../service';
+
+/** Added to tables by the fault that has PostgreSQL refuse rows. */
+export const REFUSING_CONSTRAINT = 'refused_by_a_fault';
+
+const OVER = 'over:{history}';
+const SET_ASIDE = 'set-aside:{history}';
+const LOOK_EVERY_MS = 500;
+// Several looks: something may be on its way between two of them.
+const LOOKS = 20;
+const SCANNED_AT_ONCE = 2_000;
+const PATTERNS = ['event:{*', 'receivers:{*', 'delivery:{*', 'moved:{*'];
+
+/** Waits until what is over has moved; at most for as long as anything does. */
+export async function untilMoved(service: Service, stuckAfterMs: number, progress: Progress): Promise<void> {
+  const redis = service.deployment.connect({ maxRetriesPerRequest: null });
+  try {
+    let last = '';
+    let movedAt = Date.now();
+    for (;;) {
+      const count = await redis.zcard(OVER);
+      progress.show(`moving: ${count} left`);
+      if (count === 0) return;
+      const now = `${count} ${String(await redis.zrange(OVER, '0', '0', 'WITHSCORES'))}`;
+      if (now !== last) movedAt = Date.now();
+      last = now;
+      if (Date.now() - movedAt > stuckAfterMs) return;
+      await wait(LOOK_EVERY_MS);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** What PostgreSQL was made to refuse, and nothing else, is put aside and is still there. Then it is tried again. */
+export async function retryRefused(service: Service): Promise<readonly Finding[]> {
+  const redis = service.deployment.connect({ maxRetriesPerRequest: null });
+  const aside = await redis.hgetall(SET_ASIDE);
+  const keys = Object.keys(aside).length === 0 ? [] : await findKeys(redis);
+  redis.disconnect();
+  if (keys.length > 0) await service.administer(['history', 'retry-refused']);
+  return [
+    ...toFindings(
+      'put aside for no reason of a fault',
+      Object.entries(aside)
+        .filter(([, reason]) => !reason.includes(REFUSING_CONSTRAINT))
+        .map(([entry, reason]) => `${entry}: ${reason}`),
+    ),
+    ...toFindings(
+      'put aside, and not in Redis',
+      Object.keys(aside).filter((entry) => !keysOf(entry).some((key) => keys.includes(key))),
+    ),
+  ];
+}
+
+/** Whether Redis is empty of all that is over. */
+export async function checkMoved(service: Service): Promise<readonly Finding[]> {
+  const redis = service.deployment.connect({ maxRetriesPerRequest: null });
+  try {
+    for (let look = 1; ; look += 1) {
+      const findings = await findLeft(redis);
+      if (findings.length === 0 || look === LOOKS) return findings;
+      await wait(LOOK_EVERY_MS);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function findLeft(redis: Redis | Cluster): Promise<readonly Finding[]> {
+  const aside = Object.keys(await redis.hgetall(SET_ASIDE));
+  const over = await redis.zrange(OVER, '0', '-1');
+  return toFindings('over, and still in Redis', [...over, ...aside, ...(await findKeys(redis))]);
+}
+
+/** The keys of an entry `account/event.webhook`, and of its event. */
+function keysOf(entry: string): readonly string[] {
+  const [event = '', webhook = ''] = entry.split('.');
+  const id = event.slice(event.indexOf('/') + 1);
+  return [
+    `event:{${event}}`,
+    `receivers:{${event}}`,
+    `moved:{${event}}`,
+    ...(webhook === '' ? [] : [`delivery:{${webhook}}:${id}`]),
+  ];
+}
+
+async function findKeys(redis: Redis | Cluster): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const pattern of PATTERNS) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await (redis as Redis).scan(cursor, 'MATCH', pattern, 'COUNT', SCANNED_AT_ONCE);
+      found.push(...keys);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+  return found;
+}

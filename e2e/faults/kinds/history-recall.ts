@@ -1,0 +1,85 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FaultScene } from '../fault-scene';
+import { isAccepted, type ReceivedRequest, type Resend } from '../ledger';
+import { during, type Strike } from './fault-kind';
+
+const DELIVERIES = 24;
+const TRIES = 30;
+const TRY_AGAIN_AFTER_MS = 500;
+const ASKED_WITHIN_MS = 1_500;
+// What was accepted so long before is over, and has moved or is just about to.
+const OVER_FOR_MS = 1_500;
+
+/** Each is to be sent once more, and to move once more. */
+export async function recallThroughKill(scene: FaultScene): Promise<Strike> {
+  const { random, resends } = scene;
+  const chosen = choose(scene);
+  const asked = Promise.all(
+    chosen.map(async (request) => {
+      await wait(random.between(0, ASKED_WITHIN_MS));
+      resends.push(await askAgain(scene, request));
+    }),
+  );
+  await wait(random.between(0, ASKED_WITHIN_MS));
+  const strike = await random.pick([killProcess, killPostgres])(scene);
+  await asked;
+  return strike;
+}
+
+async function killProcess({ service, random }: FaultScene): Promise<Strike> {
+  const victim = random.pick([...service.workers, ...service.apis]);
+  const strike = await during(victim.name, () => victim.end('SIGKILL'));
+  await victim.start();
+  return strike;
+}
+
+async function killPostgres({ service: { history }, random }: FaultScene): Promise<Strike> {
+  return await during('PostgreSQL', async () => {
+    await history.crash();
+    await wait(random.between(200, 2_000));
+    await history.mend();
+  });
+}
+
+function choose({ receivers, registered, resends, random, specs }: FaultScene): readonly ReceivedRequest[] {
+  const before = Date.now() - OVER_FOR_MS;
+  const known = new Set(registered.map(({ spec }) => spec.name));
+  const done = new Set(resends.map(({ eventId, endpoint }) => `${eventId} at ${endpoint}`));
+  // Once is enough for each, and one in strict order would come after later ones.
+  const strict = new Set(
+    specs.filter(({ options }) => options?.ordering === 'strict').map(({ name }) => name),
+  );
+  const all = receivers.requests.filter(
+    (request) =>
+      isAccepted(request) &&
+      request.endedAt < before &&
+      known.has(request.endpoint) &&
+      !strict.has(request.endpoint) &&
+      !done.has(`${request.eventId} at ${request.endpoint}`),
+  );
+  const chosen = new Map<string, ReceivedRequest>();
+  for (let i = 0; i < DELIVERIES && all.length > 0; i += 1) {
+    const request = random.pick(all);
+    chosen.set(`${request.eventId} at ${request.endpoint}`, request);
+  }
+  return [...chosen.values()];
+}
+
+/** Under one key, so that it is done once. */
+async function askAgain(scene: FaultScene, { eventId, endpoint }: ReceivedRequest): Promise<Resend> {
+  const { service, registered } = scene;
+  const webhookId = registered.find(({ spec }) => spec.name === endpoint)?.webhookId ?? '';
+  const headers = { 'idempotency-key': `again-${eventId}-${endpoint}` };
+  const path = `/v1/deliveries/${eventId}.${webhookId}/redeliver`;
+  const askedAt = Date.now();
+  let isAcknowledged = false;
+  for (let tries = 0; !isAcknowledged && tries < TRIES; tries += 1) {
+    const answer = await service.client.request('POST', path, undefined, headers).catch(() => undefined);
+    isAcknowledged = answer?.status === 202;
+    if (answer?.status === 404) throw new Error(`${path} is not found, though it was delivered.`);
+    // Its payload was erased: there is nothing to send.
+    if (answer?.status === 409 && JSON.stringify(answer.body).includes('payload_erased')) break;
+    if (!isAcknowledged) await wait(TRY_AGAIN_AFTER_MS);
+  }
+  return { eventId, endpoint, askedAt, isAcknowledged };
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import type { Column } from '../output/output';
+import type { SigningKey, SigningKeyList } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { addExample } from './example';
+
+interface RotateFlags extends ConfirmFlags {
+  readonly immediate?: boolean;
+}
+
+const COLUMNS: readonly Column<SigningKey>[] = [
+  ['kid', ({ kid }) => kid],
+  ['public key', ({ public_key }) => public_key],
+  ['status', ({ status }) => status],
+  ['signs from', ({ signs_from }) => signs_from],
+  ['published until', ({ published_until }) => published_until],
+];
+
+export function addSigningKeys(program: Command, cli: Cli): void {
+  const keys = program
+    .command('signing-keys')
+    .description(
+      'Keys by which receivers verify Ed25519 signatures (endpoints with --signing ed25519 or both).',
+    );
+  const list = keys
+    .command('list')
+    .description('List the public keys, the newest first.')
+    .action(() => listSigningKeys(cli));
+  addExample(list, 'hookferry signing-keys list');
+  const rotate = keys
+    .command('rotate')
+    .description('Make a new key. It is published first, and signs later.')
+    .option('--immediate', 'after a leak: it signs at once, and all other keys are taken away')
+    .action((flags: RotateFlags) => rotateSigningKey(flags, cli));
+  addExample(addYes(rotate), 'hookferry signing-keys rotate --yes');
+}
+
+async function listSigningKeys(cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  print(await client.GET('/v1/signing-keys'), cli);
+}
+
+async function rotateSigningKey(flags: RotateFlags, cli: Cli): Promise<void> {
+  const question = flags.immediate
+    ? 'Take away all keys for a new one? Receivers refuse what they cannot verify until they have it.'
+    : 'Make a new key? Receivers with a copy of the old one have to get it.';
+  await requireYes(cli, flags, question);
+  const client = await connect(cli);
+  const body = flags.immediate ? { immediate: true } : {};
+  print(await client.POST('/v1/signing-keys/rotate', { body }), cli);
+}
+
+function print({ data, jwks_path: path }: SigningKeyList, { output }: Cli): void {
+  output.list(data, COLUMNS, 'There are none: no endpoint asks for one yet.');
+  output.note(`Published at ${path}`);
+}

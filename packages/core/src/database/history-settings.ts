@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { historyRetentionSchema } from '../domain/history-retention';
+import { durationSchema } from '../platform/duration';
+
+/** The setting of every program that has to do with the history. */
+export const historySettings = {
+  HISTORY_DATABASE_URL: z
+    .string()
+    // No message repeats the value, which may contain a password.
+    .refine(
+      isDatabaseUrl,
+      'must be postgresql://[user[:password]@]host[:port]/database[?sslmode=…] (user and password percent-encoded)',
+    )
+    .optional()
+    .describe('a PostgreSQL that takes [what is over](history.md): `postgresql://…`'),
+};
+
+/** The settings of the programs that move what is over. */
+export const moverSettings = {
+  HISTORY_MOVE_AFTER: durationSchema
+    .prefault('60s')
+    .describe('how long after its end a delivery stays in Redis before it moves there'),
+  HISTORY_RETENTION: historyRetentionSchema
+    .prefault('90d')
+    .describe(
+      'how long what has moved is kept there: whole days, from the acceptance of its event; an account may have its own',
+    ),
+};
+
+function isDatabaseUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}

@@ -1,0 +1,110 @@
+import type { AccountId } from '../domain/account';
+import { ERASED_LOG_START } from '../domain/delivery-log';
+import type { EventId } from '../domain/event';
+import { type AttemptColumns, BEFORE_ALL } from './history-rows';
+import { historyUnavailable, type PgDatabase } from './pg-database';
+import { DAILY_TABLES, ROLLUPS } from './pg-days';
+import { queryOf, timeOf } from './pg-rows';
+import { ADD_USAGE, answerBytesOf, type Placed, UsageSums } from './pg-usage';
+
+const LOCK_EVENTS = `
+  SELECT account_id, ${timeOf('accepted_at')} AS accepted_at, keep_days, coalesce(octet_length(data), 0) AS bytes
+  FROM webhook_events WHERE account_id = $1 AND event_id = $2 FOR UPDATE`;
+
+const ERASE_EVENT = `
+  UPDATE webhook_events SET data = NULL, is_searchable = false, erased_at = coalesce(erased_at, $3)
+  WHERE account_id = $1 AND event_id = $2`;
+
+// The mark is the line before all others, as it is in the log.
+const MARK_DELIVERIES = `
+  UPDATE webhook_deliveries AS d SET other_lines = $3 || d.other_lines FROM webhook_events AS e
+  WHERE e.account_id = $1 AND e.event_id = $2 AND NOT starts_with(d.other_lines, $4)
+    AND d.account_id = $1 AND d.accepted_at = e.accepted_at AND d.keep_days = e.keep_days AND d.event_id = $2
+  RETURNING d.account_id, ${timeOf('d.accepted_at')} AS accepted_at, d.delivery_key, d.keep_days`;
+
+const SELECT_ANSWERS = `
+  SELECT a.account_id, ${timeOf('a.accepted_at')} AS accepted_at, a.keep_days, a.response_body, a.response_headers, a.exact
+  FROM json_populate_recordset(null::webhook_attempts, $1) AS given
+  JOIN webhook_attempts AS a USING (account_id, accepted_at, delivery_key, keep_days)`;
+
+const ERASE_ATTEMPTS = `
+  UPDATE webhook_attempts AS a SET response_body = NULL, response_headers = NULL, exact = NULL
+  FROM json_populate_recordset(null::webhook_attempts, $1) AS given
+  WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days)
+      = (given.account_id, given.accepted_at, given.delivery_key, given.keep_days)`;
+
+/**
+ * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent.
+ *
+ * @param erasedAt milliseconds since the Unix epoch.
+ * @returns whether the history has such an event.
+ * @throws AppError `history_unavailable`.
+ */
+export async function erasePayload(
+  database: Pick<PgDatabase, 'transact'>,
+  accountId: AccountId,
+  eventId: EventId,
+  erasedAt: number,
+): Promise<boolean> {
+  return await orUnavailable(() =>
+    database.transact(async (client) => {
+      const event = [accountId, eventId];
+      const usage = new UsageSums();
+      const events = await client.query<Placed & { readonly bytes: number }>(LOCK_EVENTS, event);
+      for (const row of events.rows) usage.add(row, -row.bytes);
+      await client.query(ERASE_EVENT, [...event, new Date(erasedAt).toISOString()]);
+      const start = `${BEFORE_ALL} ${ERASED_LOG_START}`;
+      const { rows } = await client.query(MARK_DELIVERIES, [...event, `${start}${erasedAt}}\n`, start]);
+      const deliveries = [JSON.stringify(rows)];
+      const answers = await client.query<Placed & AttemptColumns>(SELECT_ANSWERS, deliveries);
+      for (const row of answers.rows) usage.add(row, -answerBytesOf(row));
+      await client.query(ERASE_ATTEMPTS, deliveries);
+      await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
+      return events.rowCount !== 0;
+    }),
+  );
+}
+
+/**
+ * Remove some of what the history has of an account.
+ *
+ * @param limit about how many rows.
+ * @returns how many; 0: it has nothing of the account any more.
+ * @throws AppError `history_unavailable`.
+ */
+export async function eraseAccount(
+  database: Pick<PgDatabase, 'transact'>,
+  accountId: AccountId,
+  limit: number,
+): Promise<number> {
+  return await orUnavailable(() =>
+    database.transact(async (client) => {
+      for (const table of DAILY_TABLES.toReversed()) {
+        const { rowCount } = await client.query(eraseFrom(table), [accountId, limit]);
+        if (rowCount) return rowCount;
+      }
+      let count = 0;
+      for (const table of [ROLLUPS, 'webhook_usage']) {
+        const { rowCount } = await client.query(`DELETE FROM ${table} WHERE account_id = $1`, [accountId]);
+        count += rowCount ?? 0;
+      }
+      return count;
+    }),
+  );
+}
+
+// The oldest ones, and all of the same time.
+function eraseFrom(table: string): string {
+  return `DELETE FROM ${table} WHERE account_id = $1 AND accepted_at <= (
+    SELECT max(accepted_at) FROM (
+      SELECT accepted_at FROM ${table} WHERE account_id = $1 ORDER BY accepted_at LIMIT $2
+    ) AS oldest)`;
+}
+
+async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw historyUnavailable(error);
+  }
+}

@@ -1,0 +1,25 @@
+import type { AccountId } from './account';
+import type { EndpointId } from './endpoint';
+import type { EventHead, EventId } from './event';
+
+/** An event as it goes into the history, and as it comes back. */
+export interface MovedEvent {
+  readonly accountId: AccountId;
+  readonly id: EventId;
+  /** Its score in the lists. Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  readonly head: Pick<EventHead, 'type' | 'isAimed' | 'erasedAt' | 'trace'>;
+  /** The JSON text of its data, as it came. `undefined`: it was erased. */
+  readonly dataText: string | undefined;
+  /** How many days after its acceptance it leaves the history. */
+  readonly keepDays: number;
+  /** It is older than that: what is on record of it, for longer, is brought up to date, and nothing is added. */
+  readonly isOver?: boolean;
+  /** Those that are over. The event may have others. */
+  readonly deliveries: readonly MovedDelivery[];
+}
+
+export interface MovedDelivery {
+  readonly endpointId: EndpointId;
+  readonly log: string;
+}

@@ -1,0 +1,94 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import type { AccountId } from '../../domain/account';
+import { keys } from '../../domain/keys';
+import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../domain/signing-key';
+import { createLru, ParsedCache } from '../../platform/caches';
+import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import { defineScript } from '../../platform/redis-script';
+import type { Sealer } from '../seal';
+
+const CACHED_ACCOUNTS = 10_000;
+
+// KEYS: signing-keys. ARGV: the record as it must be now ('' for none), the new one.
+const REPLACE_IF_UNCHANGED = defineScript(`
+  if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+  redis.call('SET', KEYS[1], ARGV[2])
+  return 1`);
+
+/**
+ * The signing keys of accounts: one record each, always read from Redis, so that all processes agree on which
+ * key signs. Private keys are sealed when written, and opened by the processes that sign.
+ */
+export class SigningKeyStore {
+  readonly #records = new ParsedCache(parse, { entries: CACHED_ACCOUNTS });
+  readonly #opened = createLru<string, OpenedKey>(CACHED_ACCOUNTS);
+
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly sealer: Sealer,
+  ) {}
+
+  /** `undefined`: no webhook of the account has asked for one yet. */
+  async find(accountId: AccountId): Promise<SigningKeys | undefined> {
+    const raw = await this.redis.get(keys.signingKeys(accountId));
+    return raw === null ? undefined : this.#records.get(accountId, raw);
+  }
+
+  /**
+   * Replace the account's keys by the result of `change`, in one step. A concurrent change is never
+   * overwritten: `change` is called again with the newer keys. If it gives the same ones, nothing is written.
+   */
+  async update(
+    accountId: AccountId,
+    change: (signingKeys: SigningKeys | undefined) => SigningKeys,
+  ): Promise<SigningKeys> {
+    for (;;) {
+      const raw = await this.redis.get(keys.signingKeys(accountId));
+      const before = raw === null ? undefined : this.#records.get(accountId, raw);
+      const changed = change(before);
+      if (changed === before) return changed;
+      const args = [raw ?? '', JSON.stringify(changed)];
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.signingKeys(accountId)], args)) === 1) return changed;
+    }
+  }
+
+  async remove(accountId: AccountId): Promise<void> {
+    await this.redis.unlink(keys.signingKeys(accountId));
+  }
+
+  /** A private key in the form in which it is stored: it opens for its own account and its own `kid` alone. */
+  seal(accountId: AccountId, kid: string, pkcs8: string): string {
+    return this.sealer.seal(pkcs8, ownerOf(accountId, kid));
+  }
+
+  /** The same key under the sealing key of now. @throws AppError `secret_unreadable`. */
+  reseal(accountId: AccountId, { kid, privateKey, ...key }: SigningKey): SigningKey {
+    const pkcs8 = this.sealer.open(privateKey, ownerOf(accountId, kid));
+    return { kid, ...key, privateKey: this.seal(accountId, kid, pkcs8) };
+  }
+
+  /** @throws AppError `secret_unreadable`. */
+  open(accountId: AccountId, { kid, privateKey: sealed }: SigningKey): KeyObject {
+    const owner = ownerOf(accountId, kid);
+    const known = this.#opened.get(owner);
+    if (known?.sealed === sealed) return known.key;
+    const der = Buffer.from(this.sealer.open(sealed, owner), 'base64');
+    const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    this.#opened.set(owner, { sealed, key });
+    return key;
+  }
+}
+throwStorageErrors(SigningKeyStore);
+
+interface OpenedKey {
+  readonly sealed: string;
+  readonly key: KeyObject;
+}
+
+function parse(raw: string): SigningKeys {
+  return signingKeysSchema.parse(JSON.parse(raw));
+}
+
+function ownerOf(accountId: AccountId, kid: string): string {
+  return `${accountId}/signing-keys/${kid}`;
+}

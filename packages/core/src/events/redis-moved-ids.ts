@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import type { AccountId } from '../domain/account';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { ScriptRows } from '../platform/redis-rows';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
+
+/** The id of an event that has moved to the history, and what it stands for. */
+export interface MovedId {
+  /**
+   * - `claimed`: a client chose the id over HTTP; the digest is that of its claim.
+   * - `queued`: the event came by the queue; the digest is that of its body.
+   */
+  readonly kind: 'claimed' | 'queued';
+  /** Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** Of the content, as in a claim; the beginning is enough. `undefined`: its payload was erased. */
+  readonly digest: string | undefined;
+}
+
+/** An event that leaves Redis, with what stays known of it. */
+export interface KeptId {
+  readonly accountId: AccountId;
+  readonly eventId: EventId;
+  readonly movedId: MovedId;
+}
+
+/** What became of an event that may have been fanned out before. */
+export interface Settled {
+  /** Whether it is in its account's list: it is complete then. */
+  readonly isListed: boolean;
+  readonly moved: MovedId | undefined;
+}
+
+// So that the ids of an account with millions of events take less than 100 bytes each, and those of one with a
+// few thousand no key for each.
+const BUCKETS = 1_024;
+const FIELD_BYTES = 9;
+const DIGEST_LENGTH = 22;
+/** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
+const LOOKED_AT = 8;
+
+// KEYS: the account's events, bucket. ARGV: event, field.
+const LOOK = defineScript(`
+  return {redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0, redis.call('HGET', KEYS[2], ARGV[2]) or ''}`);
+
+// KEYS: bucket. ARGV: field, value, how long to keep it, those accepted before this have lapsed.
+const KEEP = defineScript(`
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
+  for i = 1, #some, 2 do
+    local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
+    if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
+  end`);
+
+// KEYS: bucket. ARGV: field.
+const ERASE_DIGEST = defineScript(`
+  local value = redis.call('HGET', KEYS[1], ARGV[1])
+  if value then redis.call('HSET', KEYS[1], ARGV[1], string.match(value, '^%a%d+ ')) end`);
+
+/**
+ * The ids of events that have moved to the history, for as long as an id that is published again is known:
+ * RETENTION. Those that the API made itself are not among them, as nobody publishes them again.
+ */
+export class MovedIds {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly retentionMs: number,
+  ) {}
+
+  async look(
+    accountId: AccountId,
+    id: EventId,
+    now: number,
+    target: ScriptTarget = this.redis,
+  ): Promise<Settled> {
+    const { bucket, field } = placeOf(accountId, id);
+    const reply = await LOOK(target, [keys.events(accountId), bucket], [id, field]);
+    const [isListed, value] = reply as readonly [number, string];
+    const moved = decode(value);
+    const isKept = moved !== undefined && moved.acceptedAt >= now - this.retentionMs;
+    return { isListed: isListed === 1, moved: isKept ? moved : undefined };
+  }
+
+  async keep(rows: readonly KeptId[], now: number, target: ScriptRows): Promise<void> {
+    const { retentionMs } = this;
+    await target.call(
+      KEEP,
+      rows,
+      ({ accountId, eventId }) => [placeOf(accountId, eventId).bucket],
+      ({ accountId, eventId, movedId }) => [
+        placeOf(accountId, eventId).field,
+        encode(movedId),
+        retentionMs,
+        now - retentionMs,
+      ],
+    );
+  }
+
+  /** Its id stays taken. */
+  async eraseDigest(accountId: AccountId, id: EventId): Promise<void> {
+    const { bucket, field } = placeOf(accountId, id);
+    await ERASE_DIGEST(this.redis, [bucket], [field]);
+  }
+
+  async removeAll(accountId: AccountId): Promise<void> {
+    const buckets = Array.from({ length: BUCKETS }, (_, i) => keys.movedIds(accountId, i));
+    await this.redis.unlink(...buckets);
+  }
+}
+
+throwStorageErrors(MovedIds);
+
+/** Whether a digest is that of the content which the id stands for. */
+export function isOfDigest({ digest }: MovedId, whole: string): boolean {
+  return digest !== undefined && whole.startsWith(digest);
+}
+
+/** The digest of an event's content: its body, and the endpoints that it is aimed at. */
+export function digestOf(body: string, endpointIds: readonly string[] = []): string {
+  return createHash('sha256')
+    .update(`${endpointIds.join(' ')}\n${body}`)
+    .digest('base64url');
+}
+
+// Nobody can choose ids so that they all come into one bucket.
+function placeOf(accountId: AccountId, id: EventId): { readonly bucket: string; readonly field: string } {
+  const digest = createHash('sha256').update(id).digest();
+  return {
+    bucket: keys.movedIds(accountId, digest.readUInt16BE(0) % BUCKETS),
+    field: digest.toString('base64url', 2, 2 + FIELD_BYTES),
+  };
+}
+
+const KINDS = { claimed: 'c', queued: 'q' } as const;
+
+function encode({ kind, acceptedAt, digest = '' }: MovedId): string {
+  return `${KINDS[kind]}${acceptedAt} ${digest.slice(0, DIGEST_LENGTH)}`;
+}
+
+function decode(value: string): MovedId | undefined {
+  const [, letter, acceptedAt, digest] = /^([cq])(\d+) ([\w-]*)$/.exec(value) ?? [];
+  if (letter === undefined) return undefined;
+  return {
+    kind: letter === KINDS.claimed ? 'claimed' : 'queued',
+    acceptedAt: Number(acceptedAt),
+    digest: digest === '' ? undefined : digest,
+  };
+}

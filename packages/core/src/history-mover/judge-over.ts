@@ -1,0 +1,97 @@
+import { type EndStatus, readSummary } from '../domain/delivery-log';
+import type { EventHead } from '../domain/event';
+import { isDayOver } from '../domain/history-retention';
+import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
+import type { SeenDelivery, SeenEvent } from '../events/redis-moved';
+import type { ClaimedEntry } from '../events/redis-over-list';
+import type { Clock } from '../platform/clock';
+
+/** Entries of one event in the list of what is over, with what Redis has of them. */
+export interface OverEvent extends Pick<ClaimedEntry, 'accountId' | 'eventId'>, SeenEvent {
+  /** `undefined`: it is gone. */
+  readonly head: EventHead | undefined;
+  /** For how many days its account's history is kept. Absent: as long as for any account. */
+  readonly historyDays?: number | undefined;
+  readonly entries: readonly OverEntryRead[];
+}
+
+export interface OverEntryRead {
+  readonly entry: ClaimedEntry;
+  /** Absent: the entry is an event without deliveries. */
+  readonly delivery?: SeenDelivery | undefined;
+}
+
+export type Judgement =
+  /** It goes into the history, and leaves Redis. */
+  | { readonly kind: 'move'; readonly delivery: MovedDelivery; readonly status: EndStatus }
+  /** The event does, if no delivery needs it. */
+  | { readonly kind: 'move_event' }
+  /** It is in the history, and something of it is left: a process died while it was removed. */
+  | { readonly kind: 'moved' }
+  /** Its event is gone. */
+  | { readonly kind: 'gone' }
+  /** The event is still fanned out: a fan-out that is repeated must find what it has made. */
+  | { readonly kind: 'incomplete' }
+  /** It is not over, or not any more. Its end will bring it back. */
+  | { readonly kind: 'open' };
+
+/** An entry with what becomes of it. */
+export interface JudgedEntry extends OverEntryRead {
+  readonly judgement: Judgement;
+}
+
+/** An event that moves, or leaves Redis, with some of its deliveries. */
+export interface MovingEvent extends OverEvent {
+  readonly entries: readonly JudgedEntry[];
+  /** What the history gets. Absent: it has it, or the event is gone. */
+  readonly moved?: MovedEvent | undefined;
+}
+
+/** A fan-out has broken off for good by then. */
+const FANNED_OUT_WITHIN_MS = 3_600_000;
+
+/** What becomes of an entry, by what Redis has of it. */
+export function judgeOver(
+  { head, listedAt }: Pick<OverEvent, 'head' | 'listedAt'>,
+  { entry: { endpointId }, delivery }: OverEntryRead,
+  now: number,
+): Judgement {
+  if (head === undefined) return { kind: 'gone' };
+  if (listedAt === undefined && head.acceptedAt > now - FANNED_OUT_WITHIN_MS) return { kind: 'incomplete' };
+  if (endpointId === undefined || delivery === undefined) return { kind: 'move_event' };
+  const { log, isListed } = delivery;
+  if (log === undefined) return { kind: isListed ? 'open' : 'moved' };
+  const { isOpen, status } = readSummary(log);
+  if (isOpen || status === 'pending') return { kind: 'open' };
+  return { kind: 'move', delivery: { endpointId, log }, status };
+}
+
+/** An event as the history gets it, with some deliveries. `undefined`: it is not in the form of an event. */
+export function toMoved(
+  { accountId, eventId: id, text = '', head, listedAt, historyDays }: OverEvent,
+  { keepDays: usualDays, clock }: { readonly keepDays: number; readonly clock: Clock },
+  deliveries: readonly MovedDelivery[],
+): MovedEvent | undefined {
+  if (head === undefined) return undefined;
+  const dataText = head.erasedAt === undefined ? dataTextOf(head.type, text) : undefined;
+  if (head.erasedAt === undefined && dataText === undefined) return undefined;
+  const createdAt = listedAt ?? head.acceptedAt;
+  const keepDays = historyDays ?? usualDays;
+  const moved = { accountId, id, createdAt, head, dataText, keepDays, deliveries };
+  return isDayOver(createdAt, keepDays, clock()) ? { ...moved, isOver: true } : moved;
+}
+
+function dataTextOf(type: string, text: string): string | undefined {
+  const body = text.slice(text.indexOf('\n') + 1);
+  const start = startOf(type);
+  return body.startsWith(start) && body.endsWith('}') ? body.slice(start.length, -1) : undefined;
+}
+
+/** The body that the text of the data was cut out of. */
+export function bodyOf(type: string, dataText: string): string {
+  return `${startOf(type)}${dataText}}`;
+}
+
+function startOf(type: string): string {
+  return `{"type":${JSON.stringify(type)},"data":`;
+}

@@ -1,0 +1,49 @@
+import type { UsageRecorder } from '../accounts/account-quota';
+import { PgDatabase, type PgDatabaseOptions } from '../database/pg-database';
+import { PgHistory } from '../database/pg-history';
+import type { Emit } from '../domain/signal';
+import type { Retention } from '../events/redis-event-index';
+import { MovedStore } from '../events/redis-moved';
+import { MovedIds } from '../events/redis-moved-ids';
+import { OverList } from '../events/redis-over-list';
+import { RecalledStore } from '../events/redis-recalled';
+import type { Clock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
+import type { InOrder } from '../platform/redis-script';
+import type { RecallContext } from './recall';
+
+export interface OpenMovedHistoryContext extends Pick<RecallContext, 'eventStore' | 'deliveryStore'> {
+  readonly config: { readonly HISTORY_DATABASE_URL?: string | undefined };
+  readonly redis: RedisClient;
+  /** On this Redis. */
+  readonly inOrder: InOrder;
+  readonly retention: Retention;
+  readonly usageRecorder: UsageRecorder;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/**
+ * Open what each process with a history has: the database, what Redis knows of what has moved to it, and the way
+ * back. Gives nothing if there is no history. It connects when it is asked first.
+ */
+export function openMovedHistory(
+  context: OpenMovedHistoryContext,
+  connections: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>,
+) {
+  const { config, redis, retention, usageRecorder, inOrder, clock, emit, eventStore, deliveryStore } =
+    context;
+  const url = config.HISTORY_DATABASE_URL;
+  if (url === undefined) return undefined;
+  const historyDatabase = new PgDatabase({ ...connections, url, emit });
+  const moved = {
+    pgHistory: new PgHistory(historyDatabase),
+    overList: new OverList(redis),
+    movedStore: new MovedStore(redis, retention),
+    movedIds: new MovedIds(redis, retention.ageMs),
+    recalledStore: new RecalledStore(redis, retention),
+  };
+  const stores = { eventStore, deliveryStore, retention, usageRecorder };
+  const recalling: RecallContext = { ...moved, ...stores, inOrder, clock };
+  return { ...moved, historyDatabase, recalling };
+}

@@ -1,0 +1,178 @@
+import type { UsageRecorder } from '../accounts/account-quota';
+import type { PgHistory } from '../database/pg-history';
+import type { AccountId } from '../domain/account';
+import { endStatuses, readSummary } from '../domain/delivery-log';
+import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
+import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../domain/usage';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { type EventStore, encodeStored } from '../events/redis-event-store';
+import type { MovedCounts } from '../events/redis-moved';
+import type { OverList } from '../events/redis-over-list';
+import type { RecalledStore } from '../events/redis-recalled';
+import type { DeliveryKey } from '../history/history-source';
+import type { Clock } from '../platform/clock';
+import { type InOrder, runStep, type Step } from '../platform/redis-script';
+import { bodyOf } from './judge-over';
+
+export interface RecallContext {
+  readonly recalledStore: Pick<
+    RecalledStore,
+    'pin' | 'unpin' | 'returnEvent' | 'returnReceiver' | 'returnLog' | 'listAgain'
+  >;
+  readonly eventStore: Pick<EventStore, 'erasePayload'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
+  readonly overList: Pick<OverList, 'addAll'>;
+  readonly pgHistory: Pick<PgHistory, 'readForRecall' | 'countDeliveries' | 'readHeads'>;
+  readonly usageRecorder: Pick<UsageRecorder, 'note'>;
+  readonly retention: { readonly ageMs: number };
+  /** On the Redis of these. */
+  readonly inOrder: InOrder;
+  readonly clock: Clock;
+}
+
+/**
+ * Bring what has moved to the history back to Redis, so that it can be sent again, or to somebody who has not
+ * got it: the events, and these deliveries of them if there were any. What is in Redis stays as it is. None of
+ * it moves until `endRecall`, or for a minute if the process dies. By then it has jobs, which keep it; otherwise
+ * it moves again.
+ *
+ * @param keys no more than some hundreds.
+ * @throws AppError `history_unavailable` when some of it has moved and can't be read.
+ */
+export async function recall(
+  context: RecallContext,
+  accountId: AccountId,
+  keys: readonly DeliveryKey[],
+): Promise<void> {
+  const { recalledStore, pgHistory, inOrder } = context;
+  const isHere = await Promise.all(
+    keys.map((key) => runStep(inOrder, (target) => recalledStore.pin(accountId, key, target))),
+  );
+  const away = keys.filter((_key, i) => !isHere[i]);
+  if (away.length === 0) return;
+  const events = await pgHistory.readForRecall(accountId, away);
+  await Promise.all(events.map((event) => bringBack(context, event)));
+  await eraseAgain(context, accountId, events);
+}
+
+// An erasure looks into Redis once more after it has erased what the history has. What it did not find there,
+// as this process was about to bring it back, is found here.
+async function eraseAgain(
+  { pgHistory, eventStore, deliveryStore }: RecallContext,
+  accountId: AccountId,
+  events: readonly MovedEvent[],
+): Promise<void> {
+  const whole = events.filter(({ head }) => head.erasedAt === undefined);
+  if (whole.length === 0) return;
+  const places = whole.map(({ id: eventId, createdAt }) => ({ eventId, createdAt }));
+  const heads = await pgHistory.readHeads(accountId, places);
+  await Promise.all(
+    whole.map(async ({ id: eventId, deliveries }, i) => {
+      const erasedAt = heads[i]?.erasedAt;
+      if (erasedAt === undefined) return;
+      await eventStore.erasePayload(accountId, eventId, erasedAt);
+      const parts = deliveries.map(({ endpointId }) => ({ eventId, endpointId }));
+      await Promise.all(
+        parts.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved: true })),
+      );
+    }),
+  );
+}
+
+/**
+ * Do the work that sends deliveries again, with all of them in Redis.
+ *
+ * @param context absent: there is no history that they may have moved to.
+ * @throws AppError `history_unavailable` as `recall` does, before the work.
+ */
+export async function whileRecalled<Result>(
+  context: RecallContext | undefined,
+  accountId: AccountId,
+  keys: readonly DeliveryKey[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!context) return await work();
+  try {
+    await recall(context, accountId, keys);
+    return await work();
+  } finally {
+    // Otherwise they may move in a minute.
+    await endRecall(context, accountId, keys).catch(() => {});
+  }
+}
+
+/** What was recalled has its jobs now, or will have none: it may move when it is over. */
+export async function endRecall(
+  { recalledStore, inOrder }: Pick<RecallContext, 'recalledStore' | 'inOrder'>,
+  accountId: AccountId,
+  keys: readonly DeliveryKey[],
+): Promise<void> {
+  await Promise.all(keys.map((key) => inOrder([(target) => recalledStore.unpin(accountId, key, target)])));
+}
+
+// A receiver is listed when its log is there.
+async function bringBack(context: RecallContext, event: MovedEvent): Promise<void> {
+  const { recalledStore, overList, inOrder, clock } = context;
+  const { accountId, id: eventId, createdAt, deliveries } = event;
+  const text = textOf(event);
+  const counts = await countsOf(context, event);
+  const entries =
+    deliveries.length === 0
+      ? [{ accountId, eventId }]
+      : deliveries.map(({ endpointId }) => ({ accountId, eventId, endpointId }));
+  const steps: readonly Step[] = [
+    // First: whatever becomes of this process, it moves again.
+    (target) => overList.addAll(entries, clock(), target),
+    // An event that is in no list counts as one that is still fanned out.
+    (target) => recalledStore.listAgain(accountId, eventId, createdAt, target),
+    async (target) => {
+      const isBack = await recalledStore.returnEvent({ accountId, eventId, text, counts }, target);
+      if (isBack) note(context, event, 'events', EVENT_BYTES + Buffer.byteLength(text));
+    },
+    ...deliveries.flatMap((delivery) => stepsFor(context, event, delivery)),
+  ];
+  await inOrder(steps);
+}
+
+function stepsFor(
+  context: RecallContext,
+  event: MovedEvent,
+  { endpointId, log }: MovedDelivery,
+): readonly Step[] {
+  const { recalledStore } = context;
+  const { accountId, id: eventId, createdAt } = event;
+  const parts = { eventId, endpointId };
+  const { status } = readSummary(log);
+  return [
+    async (target) => {
+      const isBack = await recalledStore.returnLog(parts, log, createdAt, target);
+      const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
+      if (isBack) note(context, event, 'deliveries', bytes);
+    },
+    async (target) => {
+      if (status !== 'pending') await recalledStore.returnReceiver(accountId, parts, status, target);
+    },
+  ];
+}
+
+/** How many of the event's deliveries have moved: counted in Redis for as long as the event is there. */
+async function countsOf({ pgHistory }: RecallContext, { accountId, id }: MovedEvent): Promise<MovedCounts> {
+  const counts = await pgHistory.countDeliveries(accountId, id);
+  return Object.fromEntries(
+    endStatuses.flatMap((status) => (counts[status] === 0 ? [] : [[status, counts[status]]])),
+  );
+}
+
+function textOf({ head, dataText, createdAt }: MovedEvent): string {
+  const body = dataText === undefined ? '' : bodyOf(head.type, dataText);
+  return encodeStored({ ...head, acceptedAt: createdAt }, body);
+}
+
+function note(
+  { usageRecorder, retention }: RecallContext,
+  { accountId, createdAt }: MovedEvent,
+  kind: UsageKind,
+  bytes: number,
+): void {
+  usageRecorder.note(accountId, kind, bytes, createdAt, retention.ageMs);
+}

@@ -1,0 +1,139 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../domain/account';
+import type { NewDelivery } from '../domain/delivery';
+import { readSummary } from '../domain/delivery-log';
+import type { EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { EventStore } from '../events/redis-event-store';
+import type { MovedStore } from '../events/redis-moved';
+import type { OverEntry, OverList } from '../events/redis-over-list';
+import type { Clock } from '../platform/clock';
+import { askForEach, type InOrderForEach } from '../platform/redis-rows';
+import type { Mark } from '../platform/redis-timeline';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
+
+export interface SweepOverContext {
+  readonly accountStore: Pick<AccountStore, 'list'>;
+  readonly eventStore: Pick<EventStore, 'listFrom' | 'listReceivers'>;
+  readonly movedStore: Pick<MovedStore, 'seeDeliveries'>;
+  readonly overList: Pick<OverList, 'addMissing' | 'leaseSweep'>;
+  /** On the Redis of these. */
+  readonly forEach: InOrderForEach;
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const ACCOUNTS_AT_ONCE = 100;
+const EVENTS_AT_ONCE = 100;
+const RECEIVERS_AT_ONCE = 250;
+const DELIVERIES_PER_SECOND = 2_000;
+const EVERY_MS = 3_600_000;
+const LEASED_FOR_MS = 60_000;
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Finds what is over and in no list of it: from before there was a history, or forgotten by a process that
+ * died in a Cluster. At the start, and then every hour. One worker at a time does so, slowly. One that takes
+ * over begins again: what was found has moved by then.
+ */
+export class OverSweep {
+  readonly #stop = new AbortController();
+  readonly #timer = new WakeUpTimer(() => this.#sweep());
+
+  constructor(private readonly context: SweepOverContext) {}
+
+  start(): void {
+    this.#timer.wakeUpIn(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      if (!this.#stop.signal.aborted)
+        this.context.emit({ name: 'task.failed', task: 'find what is over', error });
+    }
+    this.#timer.wakeUpIn(EVERY_MS);
+  }
+
+  /** Go through all events of all accounts, unless another worker does. Gives how many entries it added. */
+  async runOnce(): Promise<number> {
+    const { accountStore } = this.context;
+    let found = 0;
+    let before: string | undefined;
+    do {
+      if (!(await this.#isLeader())) return found;
+      const { accounts, nextCursor } = await accountStore.list(ACCOUNTS_AT_ONCE, before);
+      for (const { id, erasingSince } of accounts) {
+        if (erasingSince === undefined) found += await this.#sweepAccount(id);
+      }
+      before = nextCursor;
+    } while (before !== undefined);
+    return found;
+  }
+
+  async #isLeader(): Promise<boolean> {
+    const { overList, workerId } = this.context;
+    return await overList.leaseSweep(workerId, LEASED_FOR_MS);
+  }
+
+  async #sweepAccount(accountId: AccountId): Promise<number> {
+    const { eventStore } = this.context;
+    let found = 0;
+    let after: Mark | undefined;
+    do {
+      if (!(await this.#isLeader())) return found;
+      const marks = await eventStore.listFrom(accountId, {}, EVENTS_AT_ONCE, after);
+      for (const { id } of marks) found += await this.#sweepEvent(accountId, id as EventId);
+      after = marks.length < EVENTS_AT_ONCE ? undefined : marks.at(-1);
+    } while (after !== undefined);
+    return found;
+  }
+
+  async #sweepEvent(accountId: AccountId, eventId: EventId): Promise<number> {
+    const { eventStore, overList, clock } = this.context;
+    let found = 0;
+    let before: string | undefined;
+    do {
+      const page = await eventStore.listReceivers(accountId, eventId, RECEIVERS_AT_ONCE, before);
+      const deliveries = page.members.map((endpointId) => ({ accountId, eventId, endpointId }));
+      // An event that goes to nobody, or of which all has moved but itself.
+      const isEmpty = deliveries.length === 0 && before === undefined;
+      const over = isEmpty ? [{ accountId, eventId }] : await this.#overAmong(deliveries);
+      await overList.addMissing(over, clock());
+      found += over.length;
+      await this.#pace(deliveries.length + 1);
+      before = page.nextCursor;
+    } while (before !== undefined);
+    return found;
+  }
+
+  async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
+    const { movedStore, forEach } = this.context;
+    const seen = await askForEach(forEach, deliveries, (rows, target) =>
+      movedStore.seeDeliveries(rows, target),
+    );
+    return deliveries.filter((_delivery, i) => {
+      const one = seen[i];
+      if (one instanceof Error) throw one;
+      return one?.log !== undefined && !readSummary(one.log).isOpen;
+    });
+  }
+
+  #owed = 0;
+
+  async #pace(deliveries: number): Promise<void> {
+    this.#owed += deliveries;
+    if (this.#owed < EVENTS_AT_ONCE) return;
+    const durationMs = (this.#owed / DELIVERIES_PER_SECOND) * 1_000;
+    this.#owed = 0;
+    await wait(durationMs, undefined, { signal: this.#stop.signal, ref: false });
+  }
+}

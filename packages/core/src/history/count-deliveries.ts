@@ -1,0 +1,93 @@
+import type { AccountId } from '../domain/account';
+import { endStatuses } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import type { MovedCounts, MovedStore } from '../events/redis-moved';
+import { SharedResults } from '../platform/caches';
+import { type HeldStatus, type ShownStatus, shownStatusOf } from './delivery-standings';
+import type { DeliveryCounts } from './history-source';
+
+export interface DeliveryCounterOptions {
+  readonly eventStore: Pick<EventStore, 'listReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
+  readonly heldDeliveries: Pick<HeldStatus, 'isHeld'>;
+  /** Absent: nothing moves to a history. */
+  readonly moved?: Pick<MovedStore, 'countsOf'> | undefined;
+  /** Milliseconds by a clock that never jumps. */
+  readonly now?: () => number;
+}
+
+// It reads the whole log of each delivery, so many together would fill the memory.
+const COUNTED_AT_ONCE = 25;
+
+/**
+ * How long the counts of an event with more deliveries than are counted at once are shown. Counting takes
+ * tenths of a second of reading logs. This bounds its cost, however often clients ask.
+ */
+export const COUNTS_SHOWN_FOR_MS = 5_000;
+const REMEMBERED_EVENTS = 1_000;
+// An event's deliveries move in a few batches.
+const MOST_TRIES = 5;
+
+/** Counts the deliveries of an event. The counts of an event with many deliveries are some seconds old. */
+export class DeliveryCounter {
+  readonly #counts: SharedResults<DeliveryCounts>;
+
+  constructor(private readonly options: DeliveryCounterOptions) {
+    this.#counts = new SharedResults({
+      entries: REMEMBERED_EVENTS,
+      shownForMs: COUNTS_SHOWN_FOR_MS,
+      now: options.now,
+      isKept: ({ total }) => total > COUNTED_AT_ONCE,
+    });
+  }
+
+  /** Concurrent requests share the work. */
+  async countOf(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
+    return await this.#counts.get(`${accountId}/${eventId}`, () => this.#countAll(accountId, eventId));
+  }
+
+  /** With those that have moved. What moves while it counts might count twice, or not: then it counts again. */
+  async #countAll(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
+    const { moved } = this.options;
+    if (!moved) return await this.#count(accountId, eventId);
+    let before = await moved.countsOf(accountId, eventId);
+    for (let tries = 1; ; tries += 1) {
+      const counts = await this.#count(accountId, eventId);
+      const after = await moved.countsOf(accountId, eventId);
+      if (tries === MOST_TRIES || sumOf(before) === sumOf(after)) return sumUp(counts, after);
+      before = after;
+    }
+  }
+
+  async #count(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
+    const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
+    let before: EndpointId | undefined;
+    do {
+      const page = await this.options.eventStore.listReceivers(accountId, eventId, COUNTED_AT_ONCE, before);
+      const statuses = await Promise.all(page.members.map((id) => this.#statusOf(id, eventId)));
+      for (const status of statuses) counts[status] += 1;
+      counts.total += statuses.length;
+      before = page.nextCursor;
+    } while (before !== undefined);
+    return counts;
+  }
+
+  async #statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
+    const { deliveryStore, heldDeliveries } = this.options;
+    const { status } = await deliveryStore.readSummary(endpointId, eventId);
+    return await shownStatusOf(heldDeliveries, { endpointId, eventId }, status);
+  }
+}
+
+function sumUp(counts: DeliveryCounts, moved: MovedCounts): DeliveryCounts {
+  const sum = { ...counts, total: counts.total + sumOf(moved) };
+  for (const status of endStatuses) sum[status] += moved[status] ?? 0;
+  return sum;
+}
+
+function sumOf(moved: MovedCounts): number {
+  return Object.values(moved).reduce((sum, count) => sum + count, 0);
+}

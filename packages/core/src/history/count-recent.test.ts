@@ -1,0 +1,182 @@
+import type { EndpointId } from '../domain/endpoint';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEvent } from '../testing/build-event';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { RECENT_SHOWN_FOR_MS, RecentAttempts } from './count-recent';
+import { readMetrics } from './read-metrics';
+
+const HOUR_MS = 3_600_000;
+const NOON = Date.parse('2026-11-24T12:00:00Z');
+const NOW = NOON + HOUR_MS / 2;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+function arrange(mostDeliveries?: number) {
+  const accountId = uniqueAccountId();
+  const eventStore = new EventStore(redis.client, testRetention);
+  const deliveryStore = new DeliveryStore(redis.client, testRetention);
+  let passedMs = 0;
+  const recentAttempts = new RecentAttempts({
+    eventStore,
+    deliveryStore,
+    now: () => passedMs,
+    ...(mostDeliveries === undefined ? {} : { mostDeliveries }),
+  });
+
+  /** An event's delivery that failed at some times, and was delivered at another, if at all. */
+  async function record({
+    type = 'keyword.quick_win',
+    acceptedAt = NOON,
+    endpointId = uniqueEndpointId(),
+    failedAt = [],
+    deliveredAt,
+    durationMs = 100,
+  }: {
+    readonly type?: string;
+    readonly acceptedAt?: number;
+    readonly endpointId?: EndpointId | undefined;
+    readonly failedAt?: readonly number[];
+    readonly deliveredAt?: number;
+    readonly durationMs?: number;
+  }): Promise<void> {
+    const event = buildEvent({ accountId, acceptedAt, type });
+    await eventStore.save(event, [endpointId]);
+    await eventStore.enlist(event, 1);
+    await deliveryStore.enlist(event.id, [endpointId], acceptedAt);
+    const parts = { eventId: event.id, endpointId };
+    for (const [i, startedAt] of failedAt.entries()) {
+      const attempt = buildAttempt({ number: i + 1, startedAt, durationMs, outcome: 'http_5xx' });
+      const isLast = deliveredAt === undefined && i === failedAt.length - 1;
+      await deliveryStore.append(parts, {
+        kind: 'attempted',
+        attempt,
+        nextAttemptAt: isLast ? undefined : NOW,
+      });
+    }
+    if (deliveredAt === undefined) return;
+    const number = failedAt.length + 1;
+    const attempt = buildAcceptedAttempt({ number, startedAt: deliveredAt, durationMs });
+    await deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+  }
+
+  return {
+    record,
+    pass: (ms: number) => void (passedMs += ms),
+    read: (query: Partial<Parameters<typeof readMetrics>[2]> = {}) =>
+      readMetrics({ recentAttempts, clock: () => NOW }, accountId, { interval: '1h', ...query }),
+  };
+}
+
+it('counts attempts by the hour in which they began, and deliveries that were given up', async () => {
+  const { record, read } = arrange();
+  const acceptedAt = NOON - HOUR_MS - 1_000;
+  await record({ acceptedAt, failedAt: [NOON - HOUR_MS - 1, NOON - 1], deliveredAt: NOON });
+  await record({ acceptedAt, failedAt: [NOON, NOON + 1] });
+  const { points, since, until } = await read();
+  expect(points).toMatchObject([
+    { start: NOON - 2 * HOUR_MS, attempts: 1, delivered: 0, failed: 1, retried: 0, exhausted: 0 },
+    { start: NOON - HOUR_MS, attempts: 1, delivered: 0, failed: 1, retried: 1, exhausted: 0 },
+    { start: NOON, attempts: 3, delivered: 1, failed: 2, retried: 2, exhausted: 1 },
+  ]);
+  expect([since, until]).toEqual([NOON - 24 * HOUR_MS, NOON + HOUR_MS]);
+});
+
+it('tells percentiles of how long attempts took, and from the acceptance to the delivery', async () => {
+  const { record, read } = arrange();
+  for (let i = 1; i <= 100; i += 1)
+    await record({ acceptedAt: NOON, deliveredAt: NOON + 5_000, durationMs: 10 * i });
+  await record({ failedAt: [NOON - HOUR_MS], acceptedAt: NOON - HOUR_MS });
+  const [failed, delivered] = (await read()).points;
+  const near = (ms: number) => ({ asymmetricMatch: (value: number) => Math.abs(value / ms - 1) < 0.023 });
+  expect(delivered).toMatchObject({ p50: near(500), p95: near(950), p99: near(990), lagP95: near(5_950) });
+  expect(failed).toMatchObject({ p50: near(100), lagP95: undefined });
+});
+
+it('groups by webhook, type or outcome', async () => {
+  const { record, read } = arrange();
+  const endpoints = [uniqueEndpointId(), uniqueEndpointId()].toSorted();
+  const [first, second] = endpoints;
+  await record({ type: 'a.b', endpointId: first, deliveredAt: NOON });
+  await record({ type: 'c.d', endpointId: second, failedAt: [NOON], deliveredAt: NOON + 1 });
+  const groups = async (groupBy: 'webhook_id' | 'event_type' | 'outcome') =>
+    (await read({ groupBy })).points.map(({ value, attempts }) => [value, attempts]);
+  expect(await groups('webhook_id')).toEqual([
+    [first, 1],
+    [second, 2],
+  ]);
+  expect(await groups('event_type')).toEqual([
+    ['a.b', 1],
+    ['c.d', 2],
+  ]);
+  expect(await groups('outcome')).toEqual([
+    ['delivered', 2],
+    ['http_5xx', 1],
+  ]);
+});
+
+it('keeps to the time that is asked for, in whole hours, and to the last 24 of them', async () => {
+  const { record, read } = arrange();
+  for (const hours of [25, 24, 2, 1, 0])
+    await record({ acceptedAt: NOON - 30 * HOUR_MS, deliveredAt: NOON - hours * HOUR_MS });
+  const startsOf = async (query: { readonly since?: number; readonly until?: number }) =>
+    (await read(query)).points.map(({ start }) => (NOON - start) / HOUR_MS);
+  expect(await startsOf({})).toEqual([24, 2, 1, 0]);
+  expect(await startsOf({ since: 0 })).toEqual([24, 2, 1, 0]);
+  expect(await startsOf({ since: NOON - 2 * HOUR_MS + 1, until: NOON - 1 })).toEqual([2, 1]);
+  expect(await startsOf({ until: 0 })).toEqual([]);
+  expect(await startsOf({ since: NOW + HOUR_MS })).toEqual([]);
+});
+
+it('looks at so many deliveries at most, the newest, and says from when on it has counted', async () => {
+  const { record, read } = arrange(2);
+  for (const minutes of [50, 40, 30, 20])
+    await record({ acceptedAt: NOON - minutes * 60_000, deliveredAt: NOON - minutes * 60_000 });
+  const { points, since } = await read();
+  expect(points).toMatchObject([{ attempts: 2 }]);
+  expect(since).toBe(NOON - 30 * 60_000);
+});
+
+it('counts once in ten seconds, however often it is asked', async () => {
+  const { record, read, pass } = arrange();
+  const attempts = async () => (await read()).points.map((point) => point.attempts);
+  await record({ deliveredAt: NOON });
+  expect(await attempts()).toEqual([1]);
+  await record({ deliveredAt: NOON });
+  expect(await attempts()).toEqual([1]);
+  pass(RECENT_SHOWN_FOR_MS);
+  expect(await attempts()).toEqual([2]);
+});
+
+it('refuses other intervals, and more than 2,000 points', async () => {
+  const { read } = arrange();
+  await expect(read({ interval: '5m' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    validationErrors: [{ pointer: '?/interval' }],
+  });
+  const counts = {
+    attempts: 1,
+    delivered: 1,
+    retried: 0,
+    exhausted: 0,
+    durations: new Map(),
+    lags: new Map(),
+  };
+  const rollups = Array.from({ length: 2_001 }, (_, i) => ({ start: NOON, value: `wh_${i}`, ...counts }));
+  const recentAttempts = { count: async () => ({ rollups, countedFrom: undefined }), read: async () => [] };
+  const many = readMetrics({ recentAttempts, clock: () => NOW }, uniqueAccountId(), {
+    interval: '1h',
+    groupBy: 'webhook_id',
+  });
+  await expect(many).rejects.toMatchObject({
+    code: 'invalid_request',
+    validationErrors: [{ pointer: '?/since', detail: expect.stringContaining('2001 points') }],
+  });
+});

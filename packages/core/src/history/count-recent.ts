@@ -1,0 +1,106 @@
+import { setImmediate } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { chunksOf } from '../platform/batches';
+import { SharedResults } from '../platform/caches';
+import type { ListMark, WalkedDelivery } from './history-source';
+import { type ReadEntriesContext, readEntries, walkedOf } from './list-entries';
+import { countedLogOf, type Rollup, type RollupQuery, RollupTally } from './rollups';
+
+/** The attempts on record in Redis. */
+export interface RecentRollups {
+  readonly rollups: readonly Rollup[];
+  /** There were too many deliveries: of events that were accepted before this time nothing is counted. */
+  readonly countedFrom: number | undefined;
+}
+
+/** A delivery that has been tried, and what is counted of its log. */
+export interface RecentDelivery extends WalkedDelivery {
+  readonly log: string;
+}
+
+export interface RecentAttemptsOptions extends ReadEntriesContext {
+  readonly deliveryStore: Pick<DeliveryStore, 'readLogs'>;
+  /** Does heavy work of an account, one piece at a time. By default at once. */
+  readonly inTurn?: <Result>(accountId: AccountId, work: () => Promise<Result>) => Promise<Result>;
+  /** Milliseconds by a clock that never jumps. */
+  readonly now?: () => number;
+  readonly mostDeliveries?: number;
+}
+
+// It takes some tens of microseconds of processor time each, so this is half a second.
+const MOST_DELIVERIES = 20_000;
+// A log may have tens of kilobytes.
+const READ_TOGETHER = 25;
+const LISTED_TOGETHER = 250;
+
+/** For so long the same counts are given again: this bounds their cost, however often clients ask. */
+export const RECENT_SHOWN_FOR_MS = 10_000;
+const REMEMBERED = 200;
+
+/** The attempts of an account that Redis has on record. */
+export class RecentAttempts {
+  readonly #counts: SharedResults<RecentRollups>;
+
+  constructor(private readonly options: RecentAttemptsOptions) {
+    this.#counts = new SharedResults({
+      entries: REMEMBERED,
+      shownForMs: RECENT_SHOWN_FOR_MS,
+      now: options.now,
+    });
+  }
+
+  /** Count them. Concurrent requests share the work. */
+  async count(query: RollupQuery): Promise<RecentRollups> {
+    const { accountId, grain, dimension, since, until } = query;
+    const name = [accountId, grain, dimension, since, until].join(' ');
+    return await this.#counts.get(name, async () => {
+      const tally = new RollupTally(query);
+      const countedFrom = await this.#readAll(accountId, (delivery, log) => tally.add(delivery, log));
+      return { rollups: tally.rollups(), countedFrom };
+    });
+  }
+
+  /** Read the deliveries that have been tried: each time anew, those of the newest events first. */
+  async read(accountId: AccountId): Promise<readonly RecentDelivery[]> {
+    const deliveries: RecentDelivery[] = [];
+    await this.#readAll(accountId, ({ createdAt, eventId, endpointId, type }, log) =>
+      deliveries.push({ createdAt, eventId, endpointId, type, log: countedLogOf(log) }),
+    );
+    return deliveries;
+  }
+
+  /** Gives when the event was accepted before which it has looked at none. */
+  async #readAll(
+    accountId: AccountId,
+    add: (delivery: WalkedDelivery, log: string) => void,
+  ): Promise<number | undefined> {
+    const { inTurn = (_accountId, work) => work() } = this.options;
+    return await inTurn(accountId, async () => {
+      let left = this.options.mostDeliveries ?? MOST_DELIVERIES;
+      let after: ListMark | undefined;
+      do {
+        const span = { limit: Math.min(left, LISTED_TOGETHER), after };
+        // An attempt of today may be of any older event.
+        const { entries, nextCursor } = await readEntries(this.options, { accountId }, span);
+        const deliveries = entries.flatMap((entry) => walkedOf(entry) ?? []);
+        for (const some of chunksOf(deliveries, READ_TOGETHER)) await this.#readSome(some, add);
+        left -= entries.length;
+        after = nextCursor;
+      } while (after !== undefined && left > 0);
+      return after?.createdAt;
+    });
+  }
+
+  async #readSome(
+    deliveries: readonly WalkedDelivery[],
+    add: (delivery: WalkedDelivery, log: string) => void,
+  ): Promise<void> {
+    const logs = await this.options.deliveryStore.readLogs(deliveries);
+    for (const [i, delivery] of deliveries.entries()) {
+      const log = logs[i] ?? '';
+      if (log !== '') add(delivery, log);
+    }
+    await setImmediate();
+  }
+}

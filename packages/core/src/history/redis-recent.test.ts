@@ -1,0 +1,159 @@
+import type { EndStatus } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
+import { type DroppedEvent, fenceOf, MovedStore } from '../events/redis-moved';
+import { type RowStep, rowsAsOne } from '../platform/redis-rows';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildEvent } from '../testing/build-event';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { Recent } from './redis-recent';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+/** An event that was delivered to some endpoints; deliveries to others are still to be tried. */
+async function arrange({ delivered = 1, untried = 0 } = {}) {
+  const event = buildEvent();
+  const { accountId, id: eventId, acceptedAt } = event;
+  const stores = {
+    endpointStore: new EndpointStore(redis.client, testSealer),
+    eventStore: new EventStore(redis.client, testRetention),
+    deliveryStore: new DeliveryStore(redis.client, testRetention),
+    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
+  };
+  const movedStore = new MovedStore(redis.client, testRetention);
+  const endpointIds = Array.from({ length: delivered + untried }, uniqueEndpointId);
+  await stores.eventStore.save(event, endpointIds);
+  await stores.eventStore.enlist(event, endpointIds.length);
+  await stores.deliveryStore.enlist(eventId, endpointIds, acceptedAt);
+  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+  const over = endpointIds.slice(0, delivered);
+  for (const endpointId of over) await stores.deliveryStore.append({ endpointId, eventId }, fact);
+
+  /** As the mover removes it, once the history has it. */
+  async function move(endpointId: EndpointId, status: EndStatus = 'delivered') {
+    const parts = { endpointId, eventId };
+    const log = (await redis.client.get(keys.delivery(endpointId, eventId))) ?? '';
+    const ends = await rowsAsOne(redis.client)(
+      [{ ...parts, accountId, status, fence: fenceOf(log) }],
+      [(rows, target) => movedStore.release(rows, target), (rows, target) => movedStore.remove(rows, target)],
+    );
+    expect(ends).toEqual(['ran']);
+  }
+
+  async function moveAll() {
+    for (const endpointId of over) await move(endpointId);
+  }
+
+  async function dropEvent() {
+    const drop: RowStep<DroppedEvent> = async (rows, target) =>
+      expect(await movedStore.drop(rows, target)).toMatchObject([{ outcome: 'dropped' }]);
+    expect(await rowsAsOne(redis.client)([{ accountId, eventId, isErased: false }], [drop])).toEqual(['ran']);
+  }
+
+  return {
+    ...stores,
+    movedStore,
+    recent: new Recent(stores, movedStore),
+    event,
+    over,
+    move,
+    moveAll,
+    dropEvent,
+  };
+}
+
+type Arranged = Awaited<ReturnType<typeof arrange>>;
+
+/** Lets all move after the next call of a store's method, before its result is used. */
+function moveAfter<Store extends object>(store: Store, method: keyof Store & string, { moveAll }: Arranged) {
+  const target = store as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  const real = target[method]?.bind(store);
+  jest.spyOn(target, method).mockImplementationOnce(async (...args) => {
+    const result = await real?.(...args);
+    await moveAll();
+    return result;
+  });
+}
+
+describe('a delivery that moves while it is read', () => {
+  it.each(['account', 'event'] as const)(
+    'hides nothing in the list of an %s: it is not taken for one that was never tried',
+    async (scope) => {
+      const scene = await arrange({ delivered: 2, untried: 1 });
+      const { accountId, id } = scene.event;
+      moveAfter(scene.eventStore, 'open', scene);
+      const query = scope === 'event' ? { accountId, eventId: id } : { accountId };
+      const { entries } = await scene.recent.listDeliveries(query, { limit: 10 });
+      expect(entries.filter(({ isGone }) => isGone)).toHaveLength(2);
+      expect(entries.flatMap(({ row }) => row ?? [])).toMatchObject([{ status: 'pending' }]);
+    },
+  );
+
+  it('is gone from the list of its endpoint', async () => {
+    const scene = await arrange();
+    const [endpointId] = scene.over;
+    const { accountId } = scene.event;
+    const mark = { eventId: scene.event.id, createdAt: scene.event.acceptedAt };
+    const readListed = scene.deliveryStore.readListed.bind(scene.deliveryStore);
+    jest.spyOn(scene.deliveryStore, 'readListed').mockImplementationOnce(async (...args) => {
+      await scene.moveAll();
+      return await readListed(...args);
+    });
+    const { entries } = await scene.recent.listDeliveries({ accountId, endpointId }, { limit: 10 });
+    expect(entries).toMatchObject([{ mark: { ...mark, endpointId }, row: undefined, isGone: true }]);
+  });
+
+  it('is not found alone once it has moved', async () => {
+    const scene = await arrange();
+    const [endpointId = uniqueEndpointId()] = scene.over;
+    const { accountId, id: eventId, acceptedAt: createdAt } = scene.event;
+    await scene.moveAll();
+    expect(await scene.recent.findDelivery(accountId, { endpointId, eventId })).toBeUndefined();
+    expect(await scene.recent.readStates(accountId, [{ endpointId, eventId, createdAt }])).toEqual([
+      undefined,
+    ]);
+  });
+});
+
+describe('an event of which deliveries have moved', () => {
+  it('counts them with the others, by their status', async () => {
+    const { recent, event, over, move } = await arrange({ delivered: 3, untried: 1 });
+    const { accountId, id } = event;
+    const [first = uniqueEndpointId(), second = uniqueEndpointId()] = over;
+    await move(first);
+    await move(second, 'exhausted');
+    expect(await recent.countDeliveries(accountId, id)).toMatchObject({
+      ...{ total: 4, delivered: 2, exhausted: 1, pending: 1 },
+    });
+    const { entries } = await recent.listEvents({ accountId }, { limit: 10 });
+    expect(entries).toMatchObject([{ row: { id, deliveryCount: 4 } }]);
+  });
+
+  it('counts each once, although they move meanwhile', async () => {
+    const scene = await arrange({ delivered: 3, untried: 1 });
+    moveAfter(scene.eventStore, 'listReceivers', scene);
+    expect(await scene.recent.countDeliveries(scene.event.accountId, scene.event.id)).toMatchObject({
+      ...{ total: 4, delivered: 3, pending: 1 },
+    });
+  });
+
+  it('hides nothing once it has gone itself', async () => {
+    const { recent, event, moveAll, dropEvent } = await arrange();
+    await moveAll();
+    await dropEvent();
+    const { entries } = await recent.listEvents({ accountId: event.accountId }, { limit: 10 });
+    expect(entries).toMatchObject([{ mark: { eventId: event.id }, row: undefined, isGone: true }]);
+  });
+});

@@ -1,0 +1,264 @@
+import type { AccountId } from '../domain/account';
+import type { DeliveryParts } from '../domain/delivery';
+import type { DeliveryState } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventHead, EventId, StoredEvent } from '../domain/event';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DeliveryStore, RecordedDelivery } from '../events/redis-delivery-store';
+import type { EventMark } from '../events/redis-event-index';
+import type { EventStore } from '../events/redis-event-store';
+import type { MovedStore } from '../events/redis-moved';
+import type { Batch } from '../platform/batches';
+import { DeliveryCounter } from './count-deliveries';
+import {
+  type EmptyEntry,
+  type HeldStatus,
+  matchesFilter,
+  readStandings,
+  type Standing,
+  standingsOf,
+  type TypedStanding,
+} from './delivery-standings';
+import type {
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryQuery,
+  EventKey,
+  EventQuery,
+  HistorySource,
+  ListedEvent,
+  ListMark,
+  ListSpan,
+  SourceBatch,
+  SourceEntry,
+  WalkedDelivery,
+  WalkQuery,
+} from './history-source';
+import {
+  type EntryBatch,
+  findHolding,
+  type HeldIndexes,
+  readEntries,
+  readHeldEntries,
+  readOn,
+  readReceiver,
+  readReceivers,
+  walkEntries,
+  walkedOf,
+} from './list-entries';
+import { searchRecent } from './search-recent';
+
+export interface RecentStores {
+  readonly endpointStore: Pick<EndpointStore, 'listIds'>;
+  readonly eventStore: Pick<
+    EventStore,
+    'find' | 'findHead' | 'open' | 'list' | 'listFrom' | 'listReceivers' | 'findCounted' | 'isReceiver'
+  >;
+  readonly deliveryStore: Pick<
+    DeliveryStore,
+    'find' | 'list' | 'listFrom' | 'readIfAny' | 'readListed' | 'readSummary'
+  >;
+  readonly heldDeliveries: HeldStatus & HeldIndexes;
+}
+
+/**
+ * What is in Redis: all that is not over, and what was over a moment ago. Several commands read an entry, and
+ * it may move to the history in between. An event's deliveries leave their receivers first, their logs after
+ * that, and the event last, so a look at what comes first tells whether something was still there.
+ */
+export class Recent implements HistorySource {
+  readonly #counter: DeliveryCounter;
+
+  /** @param moved absent: there is no history beside it. */
+  constructor(
+    private readonly stores: RecentStores,
+    private readonly moved?: Pick<MovedStore, 'countsOf'>,
+  ) {
+    this.#counter = new DeliveryCounter({ ...stores, moved });
+  }
+
+  async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
+    return await searchRecent(this.stores, query, async () => {
+      const { entries, nextCursor } = await this.#readStandings(query, span);
+      return { entries: await this.#judgeAll(query, entries), nextCursor };
+    });
+  }
+
+  async listEvents(query: EventQuery, span: ListSpan): Promise<SourceBatch<ListedEvent>> {
+    return await searchRecent(this.stores, query, () => this.#listEvents(query, span));
+  }
+
+  async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
+    if (query.endpointId !== undefined) return await this.#walkEndpoint(query, query.endpointId, span);
+    const { entries, nextCursor } = await walkEntries(this.stores, query, span);
+    return { entries: entries.map((one) => ({ mark: one, row: walkedOf(one) })), nextCursor };
+  }
+
+  async walkEvents({ accountId, since, until }: WalkQuery, span: ListSpan): Promise<SourceBatch<EventMark>> {
+    const { eventStore } = this.stores;
+    const { marks, nextCursor } = await readOn(
+      (limit, after) => eventStore.listFrom(accountId, { since, until }, limit, after),
+      span,
+    );
+    return { entries: marks.map((mark) => ({ mark, row: mark })), nextCursor };
+  }
+
+  async findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
+    return await this.stores.eventStore.find(accountId, id);
+  }
+
+  async findDelivery(_accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    return await this.stores.deliveryStore.find(parts);
+  }
+
+  async readHeads(
+    accountId: AccountId,
+    events: readonly EventKey[],
+  ): Promise<readonly (EventHead | undefined)[]> {
+    return await Promise.all(
+      events.map(({ eventId }) => this.stores.eventStore.findHead(accountId, eventId)),
+    );
+  }
+
+  async readStates(
+    _accountId: AccountId,
+    deliveries: readonly DeliveryKey[],
+  ): Promise<readonly (DeliveryState | undefined)[]> {
+    return await Promise.all(deliveries.map((delivery) => this.stores.deliveryStore.readIfAny(delivery)));
+  }
+
+  async countDeliveries(accountId: AccountId, id: EventId): Promise<DeliveryCounts | undefined> {
+    const { eventStore } = this.stores;
+    // Its deliveries are counted while it is here: it leaves after them, and comes back before them.
+    if (this.moved && !(await eventStore.findHead(accountId, id))) return undefined;
+    const counts = await this.#counter.countOf(accountId, id);
+    return !this.moved || (await eventStore.findHead(accountId, id)) ? counts : undefined;
+  }
+
+  async #listEvents(
+    { accountId, type: wanted, since, until }: EventQuery,
+    { limit, after }: ListSpan,
+  ): Promise<SourceBatch<ListedEvent>> {
+    const { eventStore } = this.stores;
+    const { marks, nextCursor } = await eventStore.list(accountId, limit, after, { since, until });
+    const entries = marks.map(async (mark): Promise<SourceEntry<ListedEvent>> => {
+      const { eventId: id, createdAt } = mark;
+      const found = await eventStore.findCounted(accountId, id);
+      if (!found) return { mark, row: undefined, isGone: true };
+      const { head, deliveryCount } = found;
+      const { type, erasedAt } = head;
+      if (wanted !== undefined && wanted !== type) return { mark, row: undefined };
+      const row = { id, type, createdAt, deliveryCount, ...(erasedAt === undefined ? {} : { erasedAt }) };
+      return { mark, row };
+    });
+    return { entries: await Promise.all(entries), nextCursor };
+  }
+
+  async #readStandings(
+    query: DeliveryQuery,
+    span: ListSpan,
+  ): Promise<Batch<Standing | EmptyEntry, ListMark>> {
+    const { endpointId, eventId } = query;
+    if (endpointId !== undefined && eventId === undefined) {
+      const { limit, after } = span;
+      const page = await this.stores.deliveryStore.list(endpointId, limit, after, query);
+      const entries = await standingsOf(this.stores, endpointId, page.deliveries);
+      return { entries, nextCursor: page.nextCursor };
+    }
+    const { entries, nextCursor } = await this.#readEntries(query, span);
+    return { entries: await readStandings(this.stores, entries), nextCursor };
+  }
+
+  async #readEntries(query: DeliveryQuery, span: ListSpan): Promise<EntryBatch> {
+    const { accountId, endpointId, eventId, status } = query;
+    if (eventId !== undefined) {
+      return endpointId === undefined
+        ? await readReceivers(this.stores, query, eventId, span)
+        : await readReceiver(this.stores, query, eventId, endpointId);
+    }
+    const holding = status === 'held' ? await findHolding(this.stores, accountId) : undefined;
+    return holding
+      ? await readHeldEntries(this.stores, holding, query, span)
+      : await readEntries(this.stores, query, span);
+  }
+
+  async #judgeAll(
+    query: DeliveryQuery,
+    all: readonly (Standing | EmptyEntry)[],
+  ): Promise<readonly SourceEntry<TypedStanding>[]> {
+    if (all.some((one) => this.#needsLook(one))) {
+      return await Promise.all(all.map(async (one) => await this.#lookAt(query, one)));
+    }
+    return all.map((one) => judge(query, one));
+  }
+
+  /** Whether its record does not tell its type, or whether it is still here. */
+  #needsLook(one: Standing | EmptyEntry): one is Standing {
+    if (one.endpointId === undefined) return false;
+    return one.type === undefined || (this.moved !== undefined && isUntried(one));
+  }
+
+  async #lookAt(query: DeliveryQuery, one: Standing | EmptyEntry): Promise<SourceEntry<TypedStanding>> {
+    if (!this.#needsLook(one)) return judge(query, one);
+    // Without a log, nothing has happened yet. Or it has just moved: then its receiver is gone as well.
+    const known = this.moved && isUntried(one) ? await this.#lookAgain(query.accountId, one) : one;
+    if (!known) return { mark: one, row: undefined, isGone: true };
+    if (!matchesFilter(known, query)) return { mark: one, row: undefined };
+    // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
+    const type = known.type ?? (await this.stores.eventStore.findHead(query.accountId, one.eventId))?.type;
+    return judge(query, { ...known, type });
+  }
+
+  /** Events that are gone are left out. */
+  async #walkEndpoint(
+    { accountId, since, until }: WalkQuery,
+    endpointId: EndpointId,
+    span: ListSpan,
+  ): Promise<SourceBatch<WalkedDelivery>> {
+    const { marks, nextCursor } = await readOn(
+      (limit, after) => this.stores.deliveryStore.listFrom(endpointId, { since, until }, limit, after),
+      span,
+    );
+    const { after } = span;
+    // Only behind this endpoint's delivery of that event does the event itself lie behind the mark.
+    const isToCome = after?.endpointId !== undefined && endpointId < after.endpointId;
+    const all = isToCome ? [{ eventId: after.eventId, createdAt: after.createdAt }, ...marks] : marks;
+    const heads = await this.readHeads(accountId, all);
+    const entries = all.map((mark, i): SourceEntry<WalkedDelivery> => {
+      const key = { ...mark, endpointId };
+      const type = heads[i]?.type;
+      return type === undefined
+        ? { mark: key, row: undefined, isGone: true }
+        : { mark: key, row: { ...key, type } };
+    });
+    return { entries, nextCursor };
+  }
+
+  /** What has become of a delivery that seemed to be untried. `undefined`: it is not here any more. */
+  async #lookAgain(accountId: AccountId, one: Standing): Promise<Standing | undefined> {
+    const { deliveryStore, eventStore } = this.stores;
+    let state = await deliveryStore.readIfAny(one);
+    if (!state) {
+      if (!(await eventStore.isReceiver(accountId, one))) return undefined;
+      // Its endpoint was deleted, and its list with it. Or it has come back from the history just now.
+      state = await deliveryStore.readIfAny(one);
+    }
+    if (!state || (state.status === 'pending' && state.attemptCount === 0)) return one;
+    const { status, attemptCount, lastOutcome, lastResponseStatus, nextAttemptAt, eventType } = state;
+    const type = one.type ?? eventType;
+    return { ...one, status, attemptCount, lastOutcome, lastResponseStatus, nextAttemptAt, type };
+  }
+}
+
+function isUntried({ status, attemptCount }: Standing): boolean {
+  return attemptCount === 0 && (status === 'pending' || status === 'held');
+}
+
+function judge(query: DeliveryQuery, one: Standing | EmptyEntry): SourceEntry<TypedStanding> {
+  return { mark: one, row: isWanted(query, one) ? one : undefined };
+}
+
+function isWanted(query: DeliveryQuery, one: Standing | EmptyEntry): one is TypedStanding {
+  if (one.endpointId === undefined || one.type === undefined || !matchesFilter(one, query)) return false;
+  return query.eventType === undefined || query.eventType === one.type;
+}

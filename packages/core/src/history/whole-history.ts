@@ -1,0 +1,247 @@
+import type { AccountId } from '../domain/account';
+import type { DeliveryParts } from '../domain/delivery';
+import type { DeliveryState } from '../domain/delivery-log';
+import type { EventHead, EventId, StoredEvent } from '../domain/event';
+import type { RecordedDelivery } from '../events/redis-delivery-store';
+import type { EventMark } from '../events/redis-event-index';
+import { AppError } from '../platform/app-error';
+import { type Page, SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
+import type { ShownStatus, TypedStanding } from './delivery-standings';
+import {
+  type CompareMarks,
+  type DeliveryCounts,
+  type DeliveryKey,
+  type DeliveryQuery,
+  type EventKey,
+  type EventQuery,
+  type HistorySource,
+  type ListedEvent,
+  type ListMark,
+  type ListSpan,
+  markOf,
+  mergeBatches,
+  newestFirst,
+  oldestFirst,
+  type SourceBatch,
+  type WalkedDelivery,
+  type WalkQuery,
+} from './history-source';
+
+export interface CountedEvent {
+  readonly event: StoredEvent;
+  readonly counts: DeliveryCounts;
+}
+
+/** A page of a list. */
+export interface HistoryPage<Row> extends Page<Row, ListMark> {
+  /** It ends before its list does, because the history is away. */
+  readonly isCutShort?: true;
+}
+
+/** What of an account may have moved to the history. */
+export interface HistoryReach {
+  /**
+   * Everything that was accepted later is in Redis. `undefined`: that is not known. Milliseconds since the
+   * Unix epoch.
+   */
+  reach(accountId: AccountId): Promise<number | undefined>;
+}
+
+export interface MovedHistory {
+  readonly source: HistorySource;
+  readonly reach: HistoryReach;
+}
+
+type ReadFrom<Row> = (source: HistorySource, span: ListSpan) => Promise<SourceBatch<Row>>;
+
+/**
+ * All that is on record: in Redis, and in the history if there is one. Readers see each record once, in one
+ * order. What moves is in the history before it leaves Redis, so Redis is read first.
+ *
+ * While the history is away, a list ends where it would be needed. Everything else that needs it throws
+ * `history_unavailable`, and so does a page that would have nothing to show for that reason.
+ */
+export class WholeHistory {
+  constructor(
+    private readonly recent: HistorySource,
+    private readonly moved?: MovedHistory,
+  ) {}
+
+  /** Read a page of deliveries. It costs about the same, however few match. */
+  async listDeliveries(
+    query: DeliveryQuery,
+    limit: number,
+    before?: ListMark,
+  ): Promise<HistoryPage<TypedStanding>> {
+    const mostScanned = query.eventId === undefined ? SCANNED_TOGETHER : SCANNED_ONE_BY_ONE;
+    return await this.#readPage({ query, limit, before, mostScanned }, (source, span) =>
+      source.listDeliveries(query, span),
+    );
+  }
+
+  /** Read a page of events that were fanned out. */
+  async listEvents(query: EventQuery, limit: number, before?: ListMark): Promise<HistoryPage<ListedEvent>> {
+    const mostScanned = query.data === undefined ? SCANNED_ONE_BY_ONE : SCANNED_IN_A_SEARCH;
+    return await this.#readPage({ query, limit, before, mostScanned }, (source, span) =>
+      source.listEvents(query, span),
+    );
+  }
+
+  /** Read the next deliveries of a walk. An entry without a row is not there any more. */
+  async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
+    return await this.#walk(query, span, (source, part) => source.walkDeliveries(query, part));
+  }
+
+  /** Read the next events of a walk. */
+  async walkEvents(query: WalkQuery, span: ListSpan): Promise<SourceBatch<EventMark>> {
+    return await this.#walk(query, span, (source, part) => source.walkEvents(query, part));
+  }
+
+  async findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
+    return await this.#findFirst((source) => source.findEvent(accountId, id));
+  }
+
+  /** Read an event, and count its deliveries. */
+  async findCounted(accountId: AccountId, id: EventId): Promise<CountedEvent | undefined> {
+    return await this.#findFirst(async (source) => {
+      const counts = await source.countDeliveries(accountId, id);
+      const event = counts && (await source.findEvent(accountId, id));
+      return event && { event, counts };
+    });
+  }
+
+  async findHead(accountId: AccountId, eventId: EventId): Promise<EventHead | undefined> {
+    const [head] = await this.readHeads(accountId, [{ eventId }]);
+    return head;
+  }
+
+  async findDelivery(accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    return await this.#findFirst((source) => source.findDelivery(accountId, parts));
+  }
+
+  /** In the order of the events. */
+  async readHeads(
+    accountId: AccountId,
+    events: readonly EventKey[],
+  ): Promise<readonly (EventHead | undefined)[]> {
+    return await this.#findEach(accountId, events, (source, some) => source.readHeads(accountId, some));
+  }
+
+  /** In the order of the deliveries. */
+  async readStates(
+    accountId: AccountId,
+    deliveries: readonly DeliveryKey[],
+  ): Promise<readonly (DeliveryState | undefined)[]> {
+    return await this.#findEach(accountId, deliveries, (source, some) => source.readStates(accountId, some));
+  }
+
+  async #readPage<Row>(
+    { query, limit, before, mostScanned }: PageInput,
+    readFrom: ReadFrom<Row>,
+  ): Promise<HistoryPage<Row>> {
+    let cutBy: AppError | undefined;
+    const page = await scanPage({
+      limit,
+      before,
+      mostScanned,
+      readBatch: async (size, after: ListMark | undefined) => {
+        const batch = await this.#readNewest(query, { limit: size, after }, readFrom);
+        cutBy = batch.cutBy;
+        return batch;
+      },
+      cursorOf: ({ mark }) => markOf(mark),
+      show: async ({ row }) => row,
+    });
+    if (!cutBy || page.found.length === limit) return page;
+    // With nothing to show it would look like the end of the list.
+    if (page.found.length === 0) throw cutBy;
+    return { ...page, isCutShort: true };
+  }
+
+  async #readNewest<Row>(query: Query, span: ListSpan, readFrom: ReadFrom<Row>): Promise<CutBatch<Row>> {
+    const batch = await readFrom(this.recent, span);
+    if (!this.moved || query.status === 'pending' || query.status === 'held') return batch;
+    // After what Redis has: what leaves it raises the reach before.
+    const reach = await this.moved.reach.reach(query.accountId);
+    if (isBeyond(reach, batch.nextCursor?.createdAt, query.since)) return batch;
+    try {
+      return await mergeWith(batch, this.moved.source, span, newestFirst, readFrom);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      // Where nothing is known to have moved, Redis may well have all.
+      if (reach === undefined && batch.nextCursor !== undefined) return batch;
+      const sure = batch.entries.filter(({ mark }) => reach === undefined || mark.createdAt > reach);
+      const last = sure.at(-1)?.mark ?? span.after;
+      return { entries: sure, nextCursor: last && markOf(last), endsPage: true, cutBy: error };
+    }
+  }
+
+  async #walk<Row>(query: WalkQuery, span: ListSpan, readFrom: ReadFrom<Row>): Promise<SourceBatch<Row>> {
+    const batch = await readFrom(this.recent, span);
+    if (!this.moved) return batch;
+    const reach = await this.moved.reach.reach(query.accountId);
+    if (isBeyond(reach, span.after?.createdAt, query.since)) return batch;
+    return await mergeWith(batch, this.moved.source, span, oldestFirst, readFrom);
+  }
+
+  async #findFirst<Found>(
+    find: (source: HistorySource) => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const found = await find(this.recent);
+    return found === undefined && this.moved ? await find(this.moved.source) : found;
+  }
+
+  /** Ask the history for what Redis does not have, and what may have moved. */
+  async #findEach<Key extends EventKey, Found>(
+    accountId: AccountId,
+    wanted: readonly Key[],
+    read: (source: HistorySource, some: readonly Key[]) => Promise<readonly (Found | undefined)[]>,
+  ): Promise<readonly (Found | undefined)[]> {
+    const found = await read(this.recent, wanted);
+    if (!this.moved || found.every((one) => one !== undefined)) return found;
+    const reach = await this.moved.reach.reach(accountId);
+    const missing = wanted.filter((key, i) => found[i] === undefined && !isBeyond(reach, key.createdAt));
+    if (missing.length === 0) return found;
+    const others = await read(this.moved.source, missing);
+    const byKey = new Map(missing.map((key, i) => [key, others[i]]));
+    return wanted.map((key, i) => found[i] ?? byKey.get(key));
+  }
+}
+
+// A search that finds nothing takes 10 ms for these, and many look for one event alone.
+const SCANNED_IN_A_SEARCH = 150;
+
+interface Query {
+  readonly accountId: AccountId;
+  readonly since?: number | undefined;
+  readonly status?: ShownStatus | undefined;
+}
+
+interface PageInput {
+  readonly query: Query;
+  readonly limit: number;
+  readonly before: ListMark | undefined;
+  readonly mostScanned: number;
+}
+
+/** `cutBy`: the history, which has what comes next, is away. */
+type CutBatch<Row> = SourceBatch<Row> & { readonly cutBy?: AppError };
+
+/** Whether one of these times, from which on something is wanted, comes after all that has moved. */
+function isBeyond(reach: number | undefined, ...times: readonly (number | undefined)[]): boolean {
+  return reach !== undefined && times.some((time) => time !== undefined && time > reach);
+}
+
+async function mergeWith<Row>(
+  batch: SourceBatch<Row>,
+  source: HistorySource,
+  span: ListSpan,
+  compare: CompareMarks,
+  readFrom: ReadFrom<Row>,
+): Promise<SourceBatch<Row>> {
+  return mergeBatches([batch, await readFrom(source, { ...span, last: batch.nextCursor })], compare);
+}
+
+function isAway(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'history_unavailable';
+}

@@ -1,0 +1,256 @@
+import { AccountStore } from '../accounts/redis-account-store';
+import { HistoryWriter } from '../database/pg-history-writer';
+import { keys } from '../domain/keys';
+import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { endRecall, recall } from '../history-mover/recall';
+import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../platform/redis-rows';
+import { type InOrder, oneByOne } from '../platform/redis-script';
+import { EventQueue } from '../queue/bullmq-event-queue';
+import {
+  type ArrangedEvent,
+  DELIVERED,
+  EXHAUSTED,
+  MOVE_AFTER_MS,
+  MovingScene,
+} from '../testing/moving-scene';
+import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
+import { openTestHistory, type TestHistory } from '../testing/test-history';
+import { testSealer } from '../testing/test-sealer';
+import { type ErasureCursor, stepErasure } from './erase-account';
+import { erasePayload } from './erase-payload';
+import { RemainsStore } from './redis-remains-store';
+
+/*
+ * An erasure comes between any two steps of what moves, or of what comes back, and the other way round. Real
+ * Redis, real PostgreSQL.
+ */
+
+if (!hasPostgres) console.warn(`SKIPPED: erasures of what moves, because ${NO_POSTGRES}.`);
+
+/** As in an answer of `EXHAUSTED`. */
+const ANSWER = 'oh no';
+const RETENTION_MS = 86_400_000;
+
+/** Counts the steps of a process, and does something else before one of them. */
+class Interruption {
+  steps = 0;
+
+  constructor(
+    private readonly at: number,
+    private readonly work: () => Promise<unknown>,
+  ) {}
+
+  watch<Target extends object>(target: Target): Target {
+    return new Proxy(target, {
+      get: (_target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return async (...args: unknown[]) => {
+          await this.next();
+          return await (Reflect.apply(method, target, args) as Promise<unknown>);
+        };
+      },
+    });
+  }
+
+  async next(): Promise<void> {
+    this.steps += 1;
+    if (this.steps === this.at) await this.work();
+  }
+
+  /** Whether it was to come after all of them. */
+  get isBeyond(): boolean {
+    return this.steps < this.at;
+  }
+}
+
+(hasPostgres ? describe : describe.skip)('an erasure', () => {
+  let test: TestHistory;
+  let scene: MovingScene;
+  let eventQueue: EventQueue;
+  beforeAll(async () => {
+    test = await openTestHistory();
+    scene = await MovingScene.open();
+    eventQueue = new EventQueue(scene.redis.client, oneShard('bull'));
+  });
+  afterAll(async () => {
+    await eventQueue.close();
+    await scene.close();
+    await test.close();
+  });
+
+  const nothing = new Interruption(0, async () => {});
+
+  /** Each step by itself, as in a Cluster. */
+  function movingParts(interruption = nothing) {
+    const { client } = scene.redis;
+    const [one, rowsOne] = [oneByOne(client), rowsOneByOne(client)];
+    const inOrder: InOrder = async (steps) => {
+      for (const step of steps) {
+        await interruption.next();
+        if (!(await one([step]))) return false;
+      }
+      return true;
+    };
+    const forEach: InOrderForEach = async (rows, steps) => {
+      const ends: RowEnd[] = rows.map(() => 'ran');
+      for (const step of steps) {
+        await interruption.next();
+        const left = [...rows.entries()].filter(([at]) => ends[at] === 'ran');
+        const found = await rowsOne(
+          left.map(([, row]) => row),
+          [step],
+        );
+        for (const [i, [at]] of left.entries()) ends[at] = found[i] ?? 'stopped';
+      }
+      return ends;
+    };
+    const historyWriter = interruption.watch(new HistoryWriter(test.database, () => scene.now));
+    return { historyWriter, inOrder, forEach };
+  }
+
+  const move = (interruption = nothing) => scene.moveAfter(MOVE_AFTER_MS, movingParts(interruption));
+
+  async function bringBack({ event, endpointIds }: ArrangedEvent, interruption = nothing): Promise<void> {
+    const { accountId, id: eventId, acceptedAt: createdAt } = event;
+    const wanted = endpointIds.map((endpointId) => ({ eventId, createdAt, endpointId }));
+    const context = {
+      ...scene.context,
+      ...movingParts(interruption),
+      pgHistory: interruption.watch(test.history),
+    };
+    await recall(context, accountId, wanted);
+    await endRecall(scene.context, accountId, wanted);
+  }
+
+  const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
+    erasePayload(
+      {
+        eventStore: interruption.watch(scene.eventStore),
+        deliveryStore: interruption.watch(scene.deliveryStore),
+        eventQueue,
+        movedIds: interruption.watch(scene.movedIds),
+        historyDatabase: interruption.watch(test.database),
+        // What is remembered of a payload is not looked at here.
+        wait: async () => {},
+        clock: () => scene.now,
+        emit: () => {},
+      },
+      event.accountId,
+      event.id,
+    );
+
+  async function arrange(hasMoved: boolean): Promise<ArrangedEvent> {
+    await scene.redis.client.flushdb();
+    const arranged = await scene.arrange([[EXHAUSTED], [DELIVERED], [EXHAUSTED]]);
+    if (hasMoved) await move();
+    return arranged;
+  }
+
+  /** Check that neither side has the payload, or an answer. */
+  async function expectErased({ event, endpointIds }: ArrangedEvent): Promise<void> {
+    const { accountId, id: eventId } = event;
+    const text = await scene.redis.client.get(keys.event(accountId, eventId));
+    expect(text ?? ' !0\n').toMatch(/ !\d+\n$/);
+    const logs = await Promise.all(
+      endpointIds.map((endpointId) => scene.logInRedis({ eventId, endpointId })),
+    );
+    expect(logs.join('')).not.toContain(ANSWER);
+    if (text !== null) return;
+    expect(
+      await test.server.query(
+        `SELECT data, erased_at IS NOT NULL AS is_erased FROM webhook_events WHERE event_id = $1`,
+        [eventId],
+      ),
+    ).toEqual([{ data: null, is_erased: true }]);
+  }
+
+  /** As `expectErased`, once all has moved. */
+  async function expectErasedForGood(arranged: ArrangedEvent): Promise<void> {
+    for (let i = 0; i < 20 && (await scene.overList.count()) > 0; i += 1) await move();
+    expect(await scene.keysLeft()).toEqual([]);
+    await expectErased(arranged);
+    const answers = await test.server.query(
+      `SELECT response_body FROM webhook_attempts WHERE event_id = $1`,
+      [arranged.event.id],
+    );
+    expect(answers).toEqual(arranged.endpointIds.map(() => ({ response_body: null })));
+  }
+
+  type Work = (arranged: ArrangedEvent, interruption?: Interruption) => Promise<unknown>;
+  const movesAway: Work = (_arranged, interruption) => move(interruption);
+
+  const races: readonly [name: string, hasMoved: boolean, whole: Work, between: Work][] = [
+    ['of a payload while it moves', false, movesAway, erase],
+    ['of a payload, which moves meanwhile', false, erase, movesAway],
+    ['of a payload while it comes back', true, bringBack, erase],
+    ['of a payload, which comes back meanwhile', true, erase, bringBack],
+  ];
+
+  it.each(races)(
+    '%s leaves nothing of it anywhere, whenever it comes',
+    async (_name, hasMoved, whole, between) => {
+      let at = 1;
+      for (; ; at += 1) {
+        const arranged = await arrange(hasMoved);
+        const interruption = new Interruption(at, () => between(arranged));
+        await whole(arranged, interruption);
+        if (interruption.isBeyond) break;
+        await expectErased(arranged);
+        await expectErasedForGood(arranged);
+      }
+      expect(at).toBeGreaterThan(4);
+    },
+  );
+
+  async function eraseAccount({ event: { accountId } }: ArrangedEvent): Promise<void> {
+    const accountStore = new AccountStore(scene.redis.client);
+    await accountStore.create({ id: accountId, createdAt: 1, weight: 1 });
+    await accountStore.markErasing(accountId, scene.now);
+    scene.erasing.add(accountId);
+    let cursor: ErasureCursor | undefined;
+    for (;;) {
+      const context = {
+        accountStore,
+        endpointStore: new EndpointStore(scene.redis.client, testSealer),
+        remainsStore: new RemainsStore(scene.redis.client, shardsOf(createQueueLayout(1, 'bull'))),
+        deliveryQueue: { removeIdle: async () => [] },
+        accountJobs: { removeSome: async () => undefined },
+        movedIds: scene.movedIds,
+        overList: scene.overList,
+        historyDatabase: test.database,
+        retention: { ageMs: RETENTION_MS },
+        clock: () => scene.now,
+        emit: () => {},
+      };
+      const result = await stepErasure(context, accountId, cursor);
+      if (result.kind === 'done') return;
+      scene.now += result.delayMs;
+      cursor = result.cursor ?? cursor;
+    }
+  }
+
+  it.each([
+    ['while some of it moves', false, movesAway],
+    ['while some of it comes back', true, bringBack],
+  ] as const)('of an account %s leaves nothing of it anywhere', async (_name, hasMoved, whole) => {
+    let at = 1;
+    for (; ; at += 1) {
+      const arranged = await arrange(hasMoved);
+      const { accountId } = arranged.event;
+      const interruption = new Interruption(at, () => eraseAccount(arranged));
+      // It may find nothing any more of what it was about to write.
+      await whole(arranged, interruption).catch(() => {});
+      if (interruption.isBeyond) break;
+      expect(
+        await test.server.query(
+          `SELECT 'e' FROM webhook_events WHERE account_id = $1 UNION ALL SELECT 'd' FROM webhook_deliveries
+           WHERE account_id = $1 UNION ALL SELECT 'a' FROM webhook_attempts WHERE account_id = $1`,
+          [accountId],
+        ),
+      ).toEqual([]);
+    }
+    expect(at).toBeGreaterThan(4);
+  });
+});

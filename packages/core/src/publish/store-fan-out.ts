@@ -1,0 +1,188 @@
+import type { NewDelivery } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { Subscriber } from '../endpoints/redis-subscriptions';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import type { OverList } from '../events/redis-over-list';
+import { chunksOf } from '../platform/batches';
+import type { Clock } from '../platform/clock';
+import { GatheredWork } from '../platform/end-of-turn';
+import { type InOrder, isDataError, type ScriptTarget, type Step } from '../platform/redis-script';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { Assumption } from './redis-assumption';
+
+/** An event with its receivers. */
+export interface RoutedEvent {
+  readonly event: AcceptedEvent;
+  readonly receivers: readonly Subscriber[];
+}
+
+/** Some of an event's receivers: nearly always all of them. */
+export interface Portion extends RoutedEvent {
+  /** The event is stored with this portion. */
+  readonly isFirst: boolean;
+  /** The event is complete with this portion: the total number of receivers. */
+  readonly total: number | undefined;
+}
+
+export interface StoreFanOutContext {
+  readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
+  /** Absent: there is no history that an event moves to. */
+  readonly overList?: Pick<OverList, 'addAll'> | undefined;
+  /** On the Redis of all of these. */
+  readonly inOrder: InOrder;
+  readonly fanOuts: FanOuts;
+  readonly clock: Clock;
+}
+
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few
+// milliseconds.
+const CHUNK = 50;
+
+/** What is taken along with others of the same turn of the event loop. */
+interface Part {
+  readonly portions: readonly Portion[];
+  readonly assumption: Assumption | undefined;
+  isAlone: boolean;
+}
+
+/** The parts of a process' fan-outs: those of one account in one turn of the event loop go together. */
+export class FanOuts extends GatheredWork<Part> {
+  constructor() {
+    super(CHUNK + 1);
+  }
+}
+
+/** Store one batch, along with others of the same turn of the event loop. It is harmless when repeated. */
+export async function storeAlong(
+  context: StoreFanOutContext,
+  portions: readonly Portion[],
+  assumption: Assumption | undefined,
+): Promise<void> {
+  const part: Part = { portions, assumption, isAlone: true };
+  const name = assumption?.name ?? portions[0]?.event.accountId ?? '';
+  try {
+    await context.fanOuts.add(name, part, sizeOf(portions), (parts) => take(context, parts));
+  } catch (error) {
+    // What failed may have been the data of another one.
+    if (part.isAlone || !isDataError(error)) throw error;
+    await take(context, [part]);
+  }
+}
+
+async function take(context: StoreFanOutContext, parts: readonly Part[]): Promise<void> {
+  if (parts.length > 1) for (const part of parts) part.isAlone = false;
+  const batch = parts.flatMap(({ portions }) => portions);
+  const steps: readonly Step[] = [
+    (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
+    (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+    (target) => listDeliveries(context, batch, target),
+    (target) => listEvents(context, batch, target),
+  ];
+  const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
+  await (first ? first.inOrder(steps, others) : context.inOrder(steps));
+}
+
+async function store(
+  { eventStore }: StoreFanOutContext,
+  { event, receivers, isFirst }: Portion,
+  target: ScriptTarget,
+): Promise<void> {
+  const endpointIds = receivers.map(({ id }) => id);
+  if (isFirst) await eventStore.save(event, endpointIds, target);
+  else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+}
+
+/** An endpoint with the events that it gets. */
+interface Listed {
+  readonly receiver: Subscriber;
+  readonly events: AcceptedEvent[];
+}
+
+// One call for all events of an endpoint.
+async function listDeliveries(
+  { deliveryStore, admissionStore }: StoreFanOutContext,
+  batch: readonly Portion[],
+  target: ScriptTarget,
+): Promise<void> {
+  const byReceiver = new Map<EndpointId, Listed>();
+  for (const { event, receivers } of batch) {
+    for (const receiver of receivers) {
+      const listed = byReceiver.get(receiver.id);
+      if (listed) listed.events.push(event);
+      else byReceiver.set(receiver.id, { receiver, events: [event] });
+    }
+  }
+  const steps: Promise<void>[] = [];
+  for (const { receiver, events } of byReceiver.values()) {
+    const marks = events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt }));
+    steps.push(deliveryStore.enlistAll(receiver.id, marks, events[0]?.accountId, target));
+    if (receiver.ordering !== 'strict') continue;
+    const places = events.map(({ id: eventId, acceptedAt }) => ({ eventId, acceptedAt }));
+    steps.push(admissionStore.joinOrder(receiver.id, places, target));
+  }
+  await Promise.all(steps);
+}
+
+// Last: an event in its account's list is complete, and a fan-out of it that is repeated has nothing to do.
+async function listEvents(
+  { eventStore, overList, clock }: StoreFanOutContext,
+  batch: readonly Portion[],
+  target: ScriptTarget,
+): Promise<void> {
+  const complete: { readonly event: AcceptedEvent; readonly deliveries: number }[] = [];
+  for (const { event, total } of batch) {
+    if (total !== undefined) complete.push({ event, deliveries: total });
+  }
+  if (complete.length === 0) return;
+  await Promise.all([
+    eventStore.enlistAll(complete, target),
+    overList?.addAll(
+      complete
+        .filter(({ deliveries }) => deliveries === 0)
+        .map(({ event: { accountId, id } }) => ({ accountId, eventId: id })),
+      clock(),
+      target,
+    ),
+  ]);
+}
+
+function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
+  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
+  return chunks.map((chunk, i) => ({
+    event,
+    receivers: chunk,
+    isFirst: i === 0,
+    total: i === chunks.length - 1 ? receivers.length : undefined,
+  }));
+}
+
+/** What is stored, in batches. Small portions go together. */
+export function batchesOf(routed: readonly RoutedEvent[]): readonly (readonly Portion[])[] {
+  const batches: Portion[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const portion of routed.flatMap(portionsOf)) {
+    const ownSize = sizeOf([portion]);
+    if (size + ownSize > CHUNK + 1) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(portion);
+    size += ownSize;
+  }
+  return batches;
+}
+
+function sizeOf(portions: readonly Portion[]): number {
+  return portions.reduce((size, { receivers }) => size + 1 + receivers.length, 0);
+}
+
+function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+  const { accountId, id: eventId, acceptedAt } = event;
+  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
+}

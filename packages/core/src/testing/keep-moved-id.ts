@@ -1,0 +1,13 @@
+import type { KeptId, MovedIds } from '../events/redis-moved-ids';
+import type { RedisClient } from '../platform/redis-connect';
+import { rowsAsOne } from '../platform/redis-rows';
+
+/** As a mover does when an event leaves Redis. */
+export async function keepMovedId(
+  client: RedisClient,
+  movedIds: MovedIds,
+  kept: KeptId,
+  now: number,
+): Promise<void> {
+  await rowsAsOne(client)([kept], [(rows, target) => movedIds.keep(rows, now, target)]);
+}

@@ -1,0 +1,172 @@
+import type { AccountId } from '../domain/account';
+import type { DeliveryParts } from '../domain/delivery';
+import type { DeliveryFact } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
+import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
+import { MovedStore } from '../events/redis-moved';
+import { MovedIds } from '../events/redis-moved-ids';
+import { OverList } from '../events/redis-over-list';
+import { RecalledStore } from '../events/redis-recalled';
+import { type MoveContext, moveBatch } from '../history-mover/move-batch';
+import type { MoverContext } from '../history-mover/mover';
+import { rowsAsOne } from '../platform/redis-rows';
+import { asOne } from '../platform/redis-script';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
+import { buildEvent } from './build-event';
+import { MemoryHistory } from './memory-history';
+import { recordSignals } from './record-signals';
+import { openTestRedis, type TestRedis } from './test-redis';
+import { uniqueEndpointId } from './unique-ids';
+
+export const MOVE_AFTER_MS = 60_000;
+export const KEEP_DAYS = 90;
+const RETENTION_MS = 14 * 86_400_000;
+/** Longer than any claim. */
+export const CLAIM_IS_OVER_MS = 31_000;
+
+export const DELIVERED: DeliveryFact = {
+  kind: 'attempted',
+  attempt: buildAcceptedAttempt(),
+  nextAttemptAt: undefined,
+};
+export const DELIVERED_THEN: DeliveryFact = {
+  kind: 'attempted',
+  attempt: buildAcceptedAttempt({ number: 2, startedAt: 1_700_009_000_000 }),
+  nextAttemptAt: undefined,
+};
+export const EXHAUSTED: DeliveryFact = {
+  kind: 'attempted',
+  attempt: buildAttempt({ responseBody: 'oh no' }),
+  nextAttemptAt: undefined,
+};
+export const FAILED: DeliveryFact = {
+  kind: 'attempted',
+  attempt: buildAttempt(),
+  nextAttemptAt: 1_700_009_000_000,
+};
+
+export interface ArrangedEvent {
+  readonly event: AcceptedEvent;
+  readonly endpointIds: readonly EndpointId[];
+}
+
+/** What is over, in a Redis of a test's own, with a history. */
+export class MovingScene {
+  readonly history = new MemoryHistory();
+  readonly signals = recordSignals();
+  readonly usage: { readonly accountId: AccountId; readonly kind: string; readonly bytes: number }[] = [];
+  readonly erasing = new Set<AccountId>();
+  /** Of accounts with a retention of their own. */
+  readonly historyDays = new Map<AccountId, number>();
+  readonly context: MoverContext & {
+    readonly eventStore: EventStore;
+    readonly deliveryStore: DeliveryStore;
+    readonly deliveryQueue: DeliveryQueue;
+    readonly movedStore: MovedStore;
+    readonly recalledStore: RecalledStore;
+    readonly overList: OverList;
+  };
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly admissionStore: AdmissionStore;
+  readonly movedStore: MovedStore;
+  readonly movedIds: MovedIds;
+  readonly overList: OverList;
+  now = 1_700_000_000_000;
+
+  private constructor(readonly redis: TestRedis) {
+    const { client } = redis;
+    const retention = { ageMs: RETENTION_MS, count: 1_000_000 };
+    this.eventStore = new EventStore(client, retention);
+    this.deliveryStore = new DeliveryStore(client, retention);
+    this.admissionStore = new AdmissionStore(client);
+    this.movedStore = new MovedStore(client, retention);
+    this.movedIds = new MovedIds(client, RETENTION_MS);
+    this.overList = new OverList(client);
+    this.context = {
+      eventStore: this.eventStore,
+      deliveryStore: this.deliveryStore,
+      overList: this.overList,
+      movedStore: this.movedStore,
+      recalledStore: new RecalledStore(client, retention),
+      movedIds: this.movedIds,
+      deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
+      historyWriter: this.history,
+      openAccounts: {
+        find: async (accountId) =>
+          this.erasing.has(accountId) ? undefined : { historyDays: this.historyDays.get(accountId) },
+      },
+      usageRecorder: {
+        note: (accountId, kind, bytes) => void this.usage.push({ accountId, kind, bytes }),
+      },
+      inOrder: asOne(client),
+      forEach: rowsAsOne(client),
+      retention,
+      moveAfterMs: MOVE_AFTER_MS,
+      keepDays: KEEP_DAYS,
+      clock: () => this.now,
+      emit: this.signals.listen,
+    };
+  }
+
+  static async open(): Promise<MovingScene> {
+    return new MovingScene(await openTestRedis());
+  }
+
+  async close(): Promise<void> {
+    await this.context.deliveryQueue.close();
+    await this.redis.close();
+  }
+
+  /** An event that is fanned out to so many endpoints, each with these facts. */
+  async arrange(
+    facts: readonly (readonly DeliveryFact[])[] = [[DELIVERED]],
+    change: Partial<AcceptedEvent> = {},
+    endpointIds: readonly EndpointId[] = facts.map(() => uniqueEndpointId()),
+  ): Promise<ArrangedEvent> {
+    const event = buildEvent({ acceptedAt: this.now, ...change });
+    const { accountId, id: eventId, acceptedAt } = event;
+    await this.eventStore.save(event, endpointIds);
+    await this.deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId);
+    await this.eventStore.enlist(event, endpointIds.length);
+    for (const [i, endpointId] of endpointIds.entries()) {
+      for (const fact of facts[i] ?? []) await this.deliveryStore.append({ eventId, endpointId }, fact);
+      if (!(await this.isOpen({ eventId, endpointId }))) {
+        await this.overList.add({ accountId, eventId, endpointId }, this.now);
+      }
+    }
+    if (facts.length === 0) await this.overList.add({ accountId, eventId }, this.now);
+    return { event, endpointIds };
+  }
+
+  async isOpen({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await this.deliveryStore.readSummary(endpointId, eventId)).isOpen;
+  }
+
+  /** Move what is due after so long, as a process with these parts does. */
+  async moveAfter(ms = MOVE_AFTER_MS, change: Partial<MoveContext> = {}) {
+    this.now += ms;
+    return await moveBatch({ ...this.context, ...change });
+  }
+
+  /** Move until nothing is left to do. */
+  async moveAll(): Promise<void> {
+    for (let i = 0; i < 20 && (await this.overList.count()) > 0; i += 1) await this.moveAfter(3_600_000);
+  }
+
+  logInRedis({ endpointId, eventId }: DeliveryParts): Promise<string | null> {
+    return this.redis.client.get(keys.delivery(endpointId, eventId));
+  }
+
+  /** All keys but those that stay: how far the history reaches, and ids that clients chose. */
+  async keysLeft(): Promise<readonly string[]> {
+    const all = await this.redis.client.keys('*');
+    return all.filter((key) => !/^(reach|attempt-reach|moved-ids|usage|used-bytes):/.test(key)).toSorted();
+  }
+}

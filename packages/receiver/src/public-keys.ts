@@ -1,0 +1,90 @@
+import { joinBytes } from './join-bytes';
+import { createKeySet, type KeySetOptions, type PublicKey } from './key-set';
+import type { SignatureVerifier } from './secrets';
+import { WebhookVerificationError } from './verification-error';
+
+export type { KeySetOptions } from './key-set';
+export type { SignatureVerifier } from './secrets';
+
+/**
+ * Verifies `v1a` signatures by the service's public keys (`whpk_…`). With several, one that fits is enough.
+ *
+ * @throws WebhookVerificationError `not_a_key`, at once.
+ */
+export function publicKeys(...keys: readonly (string | undefined)[]): SignatureVerifier {
+  if (keys.length === 0) throw notAKey('there is none');
+  const imported = keys.map((key) => importKey(bytesOfKey(key)));
+  return {
+    verify: async ({ signatures, message }) =>
+      isSignedByOne(await Promise.all(imported), signatures, message),
+  };
+}
+
+/**
+ * Verifies `v1a` signatures by the keys that the service publishes for an account. They are fetched when they are
+ * needed first, and again when they are old, or when a request names one that is not among them: for that at most
+ * once a minute.
+ *
+ * @param url https: alone; of your own configuration, never of a request.
+ * @throws WebhookVerificationError `not_a_key` at once, `keys_unavailable` while they can't be fetched.
+ */
+export function jwks(url: string | undefined, options: KeySetOptions = {}): SignatureVerifier {
+  if (typeof url !== 'string' || !/^https:\/\/[^/]/i.test(url)) {
+    throw notAKey('the URL of a key set must begin with https://');
+  }
+  const keySet = createKeySet(url, importKey, options);
+  return {
+    async verify({ signatures, message, kid }) {
+      if (!signatures.some((signature) => signature.startsWith(SCHEME))) return false;
+      return isSignedByOne(await keySet.find(kid), signatures, message);
+    },
+  };
+}
+
+const SCHEME = 'v1a,';
+const KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+async function isSignedByOne(
+  keys: readonly PublicKey[],
+  signatures: readonly string[],
+  message: Uint8Array,
+): Promise<boolean> {
+  for (const signature of signatures) {
+    const bytes = signature.startsWith(SCHEME) ? decodeBase64(signature.slice(SCHEME.length)) : undefined;
+    if (bytes?.length !== SIGNATURE_BYTES) continue;
+    for (const key of keys) {
+      if (await globalThis.crypto.subtle.verify('Ed25519', key, joinBytes([bytes]), joinBytes([message])))
+        return true;
+    }
+  }
+  return false;
+}
+
+function importKey(bytes: Uint8Array): Promise<PublicKey> {
+  return globalThis.crypto.subtle.importKey('raw', joinBytes([bytes]), 'Ed25519', false, ['verify']);
+}
+
+function bytesOfKey(key: unknown): Uint8Array {
+  if (typeof key !== 'string' || key.trim() === '') throw notAKey('it is not set');
+  const text = key.trim();
+  if (!text.startsWith('whpk_')) throw notAKey('it does not begin with whpk_');
+  const bytes = decodeBase64(text.slice('whpk_'.length));
+  if (bytes?.length !== KEY_BYTES) throw notAKey('it is not the base64 of 32 bytes');
+  return bytes;
+}
+
+function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+function notAKey(why: string): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'not_a_key',
+    `This is no public key: ${why}. Pass "public_key" of the webhook as it is shown (whpk_…), or the URL of the key set.`,
+  );
+}
