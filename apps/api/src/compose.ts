@@ -23,7 +23,7 @@ import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
 import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { createApp } from './app';
+import { createApp, messageClassesOf } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
 import { HttpServer } from './http/http-server';
@@ -113,8 +113,14 @@ export async function composeApi(
     eventLoopLagMs: watchEventLoop(),
     clock: steadyClock,
   });
+  const app = createApp(context);
   const server = await listen(
-    new HttpServer(createApp(context), { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
+    new HttpServer(app, {
+      maxConnections: config.MAX_CONNECTIONS,
+      messageClasses: messageClassesOf(app),
+      newId,
+      emit,
+    }),
     config,
   );
 

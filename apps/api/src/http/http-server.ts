@@ -3,6 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   Server,
+  type ServerOptions,
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
@@ -15,7 +16,12 @@ import { PROBLEM_TYPE, presentProblem } from './problem';
 export interface HttpServerOptions extends BrokenRequestOptions {
   readonly maxConnections: number;
   readonly timeouts?: Partial<Timeouts>;
+  /** Node's own by default. */
+  readonly messageClasses?: MessageClasses;
 }
+
+/** The classes of a server's requests and responses. */
+export type MessageClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 
 interface Timeouts {
   /** For the request line and all headers. */
@@ -47,14 +53,21 @@ export class HttpServer extends Server {
   readonly #sockets = new Set<Socket>();
   #isStopping = false;
 
-  constructor(listener: RequestListener, { maxConnections, timeouts, newId, emit }: HttpServerOptions) {
+  constructor(listener: RequestListener, options: HttpServerOptions) {
+    const { maxConnections, timeouts, messageClasses, newId, emit } = options;
     const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
     const inOrder = new RequestsInOrder(listener, announce('pipelined', emit));
     const refuseMalformed = announce('malformed', emit);
     const answerBroken = answerBrokenRequest({ newId, emit });
     super(
       // A request without Host is refused later, where every error gets its form.
-      { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
+      {
+        ...checked,
+        ...messageClasses,
+        keepAliveTimeout,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        requireHostHeader: false,
+      },
       inOrder.take,
     );
     this.timeout = timeout;

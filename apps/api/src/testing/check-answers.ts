@@ -1,21 +1,35 @@
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Response } from 'express';
+import { HttpServer } from '../http/http-server';
 import { requestStateOf } from '../http/request-state';
 import { createResponseCheck } from './check-response';
 
 const REQUEST_STARTED = 'http.server.request.start';
 
+interface Exchange {
+  readonly server: Server;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /**
  * Compare the responses of routes with the API's description, from now on. `stop` throws an Error with every
- * difference.
+ * difference, and with every message whose prototype was changed: that would cost more than Express itself.
  */
 export function checkAnswers(): { stop(): void } {
   const validationErrorsOf = createResponseCheck();
   const validationErrors = new Set<string>();
   const listen: ChannelListener = (message) => {
-    const { response } = message as { readonly response: ServerResponse };
+    const { server, request, response } = message as Exchange;
+    const begun = prototypesOf(request, response);
     onEnd(response, (body) => {
+      const ended = prototypesOf(request, response);
+      const isChanged = begun.some((prototype, i) => prototype !== ended[i]);
+      // Other servers of a test are plain ones.
+      if (isChanged && server instanceof HttpServer) {
+        validationErrors.add(`${request.method} ${request.url}: the prototype of a message was changed`);
+      }
       for (const fault of validationErrorsOf(answerIn(response as Response, body)))
         validationErrors.add(fault);
     });
@@ -28,6 +42,10 @@ export function checkAnswers(): { stop(): void } {
         throw new Error(`Not as described:\n${[...validationErrors].join('\n')}`);
     },
   };
+}
+
+function prototypesOf(...messages: readonly object[]): readonly unknown[] {
+  return messages.map((message) => Object.getPrototypeOf(message) as unknown);
 }
 
 function onEnd(response: ServerResponse, notice: (body: string) => void): void {
