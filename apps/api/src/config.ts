@@ -1,6 +1,7 @@
 import { historySettings } from '@hookferry/core/database/history-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
 import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
+import { disableSettings } from '@hookferry/core/endpoints/disable';
 import {
   accountAllowanceSchema,
   allowanceSchema,
@@ -94,6 +95,7 @@ export const apiSettings = z
       .describe('how long a new [key](security.md#signing-keys) is published before it signs'),
     SOURCE_ADDRESSES,
     ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether webhooks may be plain `http:`'),
+    ...disableSettings,
     MAX_EVENT_BYTES: maxEventBytesSchema,
     RATE_LIMIT: allowanceSchema
       .prefault('10000/1s')

@@ -14,7 +14,7 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
 import { AddressPolicy } from '@hookferry/core/egress/address-policy';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
+import { countDisabled, disablePolicyOf } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
@@ -27,6 +27,7 @@ import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-sto
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
@@ -197,12 +198,14 @@ function openStores(process: ProcessContext) {
       deliveryStore,
       inTurn: (accountId, work) => heavyTurns.run(accountId, work),
     }),
+    eventCounter: new EventCounter({ eventStore, movedEvents: historyParts?.movedEvents, clock }),
     history: new WholeHistory(
       new Recent(recent, historyParts?.movedStore),
       historyParts && { source: historyParts.pgHistory, reach: historyParts.movedStore },
     ),
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
+    disablePolicy: disablePolicyOf(config),
     healthStore: new HealthStore(redis, config.RETENTION),
     admissionStore: new AdmissionStore(redis),
     remainsStore: new RemainsStore(redis, shards),

@@ -1,7 +1,8 @@
 import type { PgDatabase } from '@hookferry/core/database/pg-database';
-import { readRollups } from '@hookferry/core/database/pg-rollups';
+import { readKnownEvents, readRollups } from '@hookferry/core/database/pg-rollups';
 import { requireSchema } from '@hookferry/core/database/pg-schema';
 import type { Emit } from '@hookferry/core/domain/signal';
+import type { MovedEvents } from '@hookferry/core/history/count-events';
 import type { MovedAttempts } from '@hookferry/core/history/read-metrics';
 import {
   type OpenMovedHistoryContext,
@@ -26,7 +27,12 @@ export function openHistory(context: OpenMovedHistoryContext) {
     read: (query) => readRollups(parts.historyDatabase, query),
     reach: (accountId) => parts.movedStore.attemptReach(accountId),
   };
-  return { ...parts, movedAttempts };
+  const movedEvents: MovedEvents = {
+    read: (query) => readRollups(parts.historyDatabase, query),
+    reach: (accountId) => parts.movedStore.reach(accountId),
+    known: (accountId, events) => readKnownEvents(parts.historyDatabase, accountId, events),
+  };
+  return { ...parts, movedAttempts, movedEvents };
 }
 
 interface CheckHistoryContext {

@@ -1,10 +1,7 @@
 import { historySettings, moverSettings } from '@hookferry/core/database/history-settings';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
-import {
-  durationOrNeverSchema,
-  durationSchema,
-  positiveDurationSchema,
-} from '@hookferry/core/platform/duration';
+import { disableSettings } from '@hookferry/core/endpoints/disable';
+import { positiveDurationSchema } from '@hookferry/core/platform/duration';
 import {
   commonSettings,
   type Environment,
@@ -71,10 +68,7 @@ const settings = z.object({
   DELIVERY_PROXY_URL: proxyUrlSchema
     .optional()
     .describe('a forward proxy for all deliveries: `http://[user:password@]host[:port]`, or https'),
-  DISABLE_AFTER: durationOrNeverSchema
-    .prefault('5d')
-    .describe('a webhook without a success for so long is disabled; `never`: it is tried for ever'),
-  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('its failures must be so far apart for that'),
+  ...disableSettings,
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')
     .describe("a killed worker's deliveries are taken over after one and a quarter times this at most"),

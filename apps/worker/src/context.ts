@@ -10,7 +10,7 @@ import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
-import type { DisablePolicy } from '@hookferry/core/endpoints/disable';
+import { disablePolicyOf } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
@@ -235,12 +235,6 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
 // A forgotten last success counts as none: it must stay as long as it prevents the disabling.
 function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
   return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
-}
-
-function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {
-  return DISABLE_AFTER === 'never'
-    ? 'never'
-    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
 }
 
 // One endpoint may use a quarter of the slots, and all of them while no other endpoint needs any.

@@ -21,7 +21,7 @@ import { erasePayload, listEvents, publishBatch, publishEvent, readEvent } from 
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
-import { readDeliveryMetrics } from './metrics';
+import { readDeliveryMetrics, readEventMetrics } from './metrics';
 import { listTroubledWebhooks, readOperations } from './operations';
 import {
   createPortalSession,
@@ -75,6 +75,7 @@ export const routes: readonly Route[] = [
   readDelivery, //          GET    /v1/deliveries/:id
   redeliverDelivery, //     POST   /v1/deliveries/:id/redeliver
   readDeliveryMetrics, //   GET    /v1/metrics/deliveries
+  readEventMetrics, //      GET    /v1/metrics/events
   createReplay, //          POST   /v1/webhooks/:id/replays
   listReplays, //           GET    /v1/webhooks/:id/replays
   readReplay, //            GET    /v1/replays/:id

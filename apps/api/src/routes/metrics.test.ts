@@ -57,7 +57,7 @@ it('gives the attempts of the last 24 hours, by the hour', async () => {
         group: { webhook_id: endpointId },
         ...{ attempts: 1, delivered: 1, failed: 0, retried: 0, exhausted: 0 },
         // Right within 2.2 %: these are 100.
-        ...{ p50_ms: 100.86, p95_ms: 100.86, p99_ms: 100.86, lag_p95_ms: 100.86 },
+        ...{ p50_ms: 100.86, p95_ms: 100.86, p99_ms: 100.86, lag_p50_ms: 100.86, lag_p95_ms: 100.86 },
       },
     ],
     interval: '1h',
@@ -75,15 +75,42 @@ it("shows nothing of another account's", async () => {
 });
 
 it.each([
-  ['interval=5m', '?/interval'],
   ['interval=2h', '?/interval'],
   ['group_by=status', '?/group_by'],
   ['since=yesterday', '?/since'],
   ['since=2026-11-24T12:00:00Z&until=2026-11-24T11:00:00Z', '?/until'],
   ['limit=5', '?/limit'],
+  ['webhook_id=wh_1', '?/webhook_id'],
+  ['event_type=a.b&group_by=outcome', '?/group_by'],
 ])('refuses ?%s', async (query, pointer) => {
   const { body } = await get(`?${query}`).expect(422);
   expect(body).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
+});
+
+it('gives those of one webhook or one type alone, and all of the time together', async () => {
+  const { endpointId, eventType } = await deliver(Date.now());
+  await deliver(Date.now());
+  const attemptsOf = async (query: string) =>
+    (await get(query).expect(200)).body.data.map(({ attempts }: { attempts: number }) => attempts);
+  expect(await attemptsOf(`?webhook_id=${endpointId}`)).toEqual([1]);
+  expect(await attemptsOf(`?interval=total&group_by=webhook_id`)).toEqual([1, 1]);
+  expect(await attemptsOf(`?interval=total&event_type=${eventType}`)).toEqual([2]);
+});
+
+it('counts the events that were accepted', async () => {
+  const now = Date.now();
+  await deliver(now - 3 * HOUR_MS);
+  await deliver(now - 3 * HOUR_MS);
+  await deliver(now - 1);
+  const { body } = await request(api.url)
+    .get('/v1/metrics/events')
+    .set('authorization', `Bearer ${key}`)
+    .expect(200);
+  const startOf = (at: number) => new Date(Math.floor(at / HOUR_MS) * HOUR_MS).toISOString();
+  expect(body.data).toEqual([
+    { start: startOf(now - 3 * HOUR_MS), events: 2 },
+    { start: startOf(now - 1), events: 1 },
+  ]);
 });
 
 it('says what other intervals need', async () => {
@@ -151,6 +178,29 @@ describePostgres('with a history', () => {
     expect(await attemptsOf('?group_by=webhook_id&interval=1d')).toEqual([1, 1]);
     issued = await withHistory.issueKey();
     expect(await attemptsOf(`?interval=1d&since=${since}`)).toEqual([]);
+  });
+
+  it('counts the events that were accepted, once each, wherever they are', async () => {
+    const now = Date.now();
+    const { id, head } = await move(now - 26 * HOUR_MS);
+    await move(now - 2 * HOUR_MS);
+    await deliver(now, withHistory.redis);
+    // It is about to be sent again: it is in both places.
+    const eventStore = new EventStore(withHistory.redis.client, testRetention);
+    const back = buildEvent({ accountId, id, type: head.type, acceptedAt: now - 26 * HOUR_MS });
+    await eventStore.save(back, []);
+    await eventStore.enlist(back, 0);
+    const readEvents = async (query: string) => {
+      const answer = await request(withHistory.url)
+        .get(`/v1/metrics/events${query}`)
+        .set('authorization', `Bearer ${issued.key}`)
+        .expect(200);
+      return answer.body.data.map(({ events }: { events: number }) => events);
+    };
+    const since = new Date(now - 27 * HOUR_MS).toISOString();
+    for (const interval of ['1m', '5m', '1h'])
+      expect(await readEvents(`?interval=${interval}&since=${since}`)).toEqual([1, 1, 1]);
+    expect(await readEvents('')).toEqual([1, 1]);
   });
 
   it.each([

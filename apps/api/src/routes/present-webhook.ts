@@ -128,6 +128,14 @@ export const healthSchema = z
     last_success_at: timeSchema.nullable(),
     last_failure_at: timeSchema.nullable(),
     breaker: z.enum(breakerPhases),
+    breaker_open_until: timeSchema
+      .nullable()
+      .describe('When it is tried again; null: its breaker is not open.'),
+    disabled_from: timeSchema
+      .nullable()
+      .describe(
+        'Another failure at this time or later disables it; null: it does not fail, or it is never disabled for that.',
+      ),
     held: z.int(),
     concurrency: concurrencySchema
       .nullable()
@@ -152,6 +160,8 @@ export function presentHealth(health: Health): z.infer<typeof healthSchema> {
     last_success_at: formatTimeOrNull(health.lastSuccessAt),
     last_failure_at: formatTimeOrNull(health.lastFailureAt),
     breaker: health.breaker,
+    breaker_open_until: formatTimeOrNull(health.openUntil),
+    disabled_from: formatTimeOrNull(health.disabledFrom),
     held: health.held,
     concurrency: health.concurrency ?? null,
     hours: health.hours.map(({ at, successes, failures, p95Ms }) => ({

@@ -394,6 +394,8 @@ describe('health', () => {
     last_success_at: null,
     last_failure_at: null,
     breaker: 'closed',
+    breaker_open_until: null,
+    disabled_from: null,
     held: 0,
     concurrency: null,
     hours: expect.any(Array),
@@ -439,7 +441,11 @@ describe('health', () => {
       const now = Date.now();
       const stored = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
       await api.redis.client.set(keys.breaker(id), stored);
-      expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
+      const { breaker_open_until: openUntil, disabled_from: disabledFrom, ...health } = await readHealth();
+      expect(health).toMatchObject({ breaker });
+      expect(openUntil).toBe(breaker === 'open' ? new Date(now + offsetMs).toISOString() : null);
+      // Five days without a success, since it was created.
+      expect(Date.parse(disabledFrom)).toBeCloseTo(now + 5 * 24 * HOUR_MS, -5);
     });
 
     describe('says how many attempts may be under way at once', () => {

@@ -202,6 +202,7 @@ export const routeCases: readonly RouteCase[] = [
     creates: true,
   },
   { method: 'get', path: '/v1/metrics/deliveries', scope: 'deliveries:read', status: 200, takesQuery: true },
+  { method: 'get', path: '/v1/metrics/events', scope: 'deliveries:read', status: 200, takesQuery: true },
   {
     method: 'post',
     path: '/v1/webhooks/:id/replays',

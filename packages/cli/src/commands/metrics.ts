@@ -5,7 +5,7 @@ import type { Column } from '../output/output';
 import type { DeliveryMetricsPoint } from '../resources';
 import { addExample } from './example';
 
-const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
+const INTERVALS = ['1m', '5m', '1h', '1d', 'total'] as const;
 const GROUPS = { endpoint: 'webhook_id', type: 'event_type', outcome: 'outcome' } as const;
 type Group = keyof typeof GROUPS;
 

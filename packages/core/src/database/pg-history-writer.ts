@@ -117,11 +117,12 @@ export class HistoryWriter {
   }
 
   async #insert(client: PoolClient, batch: readonly EventRows[], { deadline }: WriteOptions): Promise<void> {
-    const usage = new UsageSums();
+    const sums = { usage: new UsageSums(), rollups: new RollupSums() };
+    const { usage, rollups } = sums;
     await insertEvents(
       client,
       batch.map(({ event }) => event),
-      usage,
+      sums,
     );
     const all = batch.flatMap(({ deliveries }) => deliveries);
     const fresh = await insertDeliveries(client, all);
@@ -132,7 +133,6 @@ export class HistoryWriter {
     const attempts = [...fresh, ...changed.map(({ after }) => after)].flatMap((rows) => rows.attempts);
     if (attempts.length > 0) await client.query(queryOf('insert-attempts', INSERT_ATTEMPTS, attempts));
 
-    const rollups = new RollupSums();
     for (const rows of fresh) {
       usage.addDelivery(rows, 1);
       rollups.add(rows);
@@ -160,6 +160,7 @@ export class HistoryWriter {
     };
     for (const { event, deliveries } of batch) {
       need(DAILY_TABLES, event.keep_days, event.accepted_at);
+      need(ROLLUP_TABLES, event.keep_days, event.accepted_at);
       for (const { attempts } of deliveries) {
         for (const { started_at } of attempts) need(ROLLUP_TABLES, event.keep_days, started_at);
       }
@@ -260,13 +261,19 @@ async function insertNew<Name>(
 }
 
 /** Inserts those that are new. Once erased, always erased. */
-async function insertEvents(client: PoolClient, rows: readonly EventRow[], usage: UsageSums): Promise<void> {
+async function insertEvents(
+  client: PoolClient,
+  rows: readonly EventRow[],
+  { usage, rollups }: { readonly usage: UsageSums; readonly rollups: RollupSums },
+): Promise<void> {
   const inserted = await insertNew<Named>(client, 'insert-events', INSERT_NEW_EVENTS, rows.toSorted(byEvent));
   const names = inserted === 'all' ? undefined : new Set(inserted.map(eventNameOf));
   const erased = new Map<string, EventRow>();
   for (const row of rows) {
-    if (names === undefined || names.has(eventNameOf(row))) usage.addEvent(row);
-    else if (row.erased_at != null) erased.set(eventNameOf(row), row);
+    if (names === undefined || names.has(eventNameOf(row))) {
+      usage.addEvent(row);
+      rollups.addEvent(row);
+    } else if (row.erased_at != null) erased.set(eventNameOf(row), row);
   }
   if (erased.size === 0) return;
   const query = queryOf('erase-events', ERASE_EVENTS, [...erased.values()]);

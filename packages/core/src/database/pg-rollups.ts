@@ -1,5 +1,9 @@
+import type { AccountId } from '../domain/account';
 import { deliveryIdOf } from '../domain/delivery';
+import type { EventId } from '../domain/event';
+import type { EventMark } from '../events/redis-event-index';
 import {
+  ACCEPTED,
   addHistogram,
   countAttempt,
   GRAIN_MS,
@@ -13,7 +17,7 @@ import {
   type RollupDimension,
 } from '../history/rollups';
 import { formatTime } from '../platform/clock';
-import { type AttemptColumns, type DeliveryRows, deliveryKeyOf, toLog } from './history-rows';
+import { type AttemptColumns, type DeliveryRows, deliveryKeyOf, type EventRow, toLog } from './history-rows';
 import type { PgDatabase } from './pg-database';
 
 const COLUMNS =
@@ -57,7 +61,7 @@ interface Group {
   readonly keepDays: number;
   /** Its minute. */
   readonly start: number;
-  readonly values: Readonly<Record<RollupDimension, string>>;
+  readonly values: Readonly<Partial<Record<RollupDimension | typeof ACCEPTED, string>>>;
   readonly counts: RollupCounts;
 }
 
@@ -67,6 +71,13 @@ export class RollupSums {
 
   add(rows: DeliveryRows): void {
     this.#note(rows, 1);
+  }
+
+  /** One that was not there before. */
+  addEvent({ account_id: accountId, keep_days: keepDays, accepted_at: acceptedAt, type }: EventRow): void {
+    const name = `${accountId} ${keepDays} ${type}`;
+    const values = { [ACCEPTED]: type };
+    this.#countsAt(name, { accountId, keepDays, values }, Date.parse(acceptedAt)).attempts += 1;
   }
 
   /** They were added before, with all that they had then. */
@@ -118,14 +129,19 @@ export class RollupSums {
 
   #countsOf(delivery: DeliveryRows['delivery'], at: number, outcome: string): RollupCounts {
     const { account_id: accountId, keep_days: keepDays, webhook_id, type } = delivery;
-    const start = Math.floor(at / GRAIN_MS['1m']);
-    const name = `${accountId} ${keepDays} ${start} ${webhook_id} ${type} ${outcome}`;
+    const name = `${accountId} ${keepDays} ${webhook_id} ${type} ${outcome}`;
+    const values = { webhook_id, event_type: type, outcome };
+    return this.#countsAt(name, { accountId, keepDays, values }, at);
+  }
+
+  #countsAt(of: string, group: Omit<Group, 'start' | 'counts'>, at: number): RollupCounts {
+    const start = Math.floor(at / GRAIN_MS['1m']) * GRAIN_MS['1m'];
+    const name = `${start} ${of}`;
     const known = this.#groups.get(name);
     if (known) return known.counts;
-    const values = { webhook_id, event_type: type, outcome };
-    const group = { accountId, keepDays, start: start * GRAIN_MS['1m'], values, counts: newCounts() };
-    this.#groups.set(name, group);
-    return group.counts;
+    const counts = newCounts();
+    this.#groups.set(name, { ...group, start, counts });
+    return counts;
   }
 }
 
@@ -161,7 +177,7 @@ const READ_ROLLUPS = `
       SELECT p.* FROM webhook_retentions AS k, LATERAL (
         SELECT start, value, attempts, delivered, retried, exhausted, durations, lags FROM webhook_rollups
         WHERE account_id = $1 AND grain = $2 AND dimension = $3 AND start >= $4::timestamptz AND start < $5::timestamptz
-          AND keep_days = k.keep_days AND attempts > 0
+          AND keep_days = k.keep_days AND attempts > 0 AND ($8::text IS NULL OR value = $8)
         ORDER BY start, value LIMIT $6
       ) AS p ORDER BY p.start, p.value
     ) AS r
@@ -233,7 +249,7 @@ const UNCOUNTED = {
  */
 export async function readRollups(
   database: PgDatabase,
-  { accountId, grain, dimension, since, until, limit, recent }: MovedRollupsQuery,
+  { accountId, grain, dimension, value, since, until, limit, recent }: MovedRollupsQuery,
 ): Promise<MovedRollups> {
   const keys = recent.map(({ eventId, endpointId, createdAt }, place) => ({
     place,
@@ -241,13 +257,37 @@ export async function readRollups(
     delivery_key: deliveryKeyOf(deliveryIdOf({ eventId, endpointId })),
   }));
   const times = [since, until].map(formatTime);
-  const values = [accountId, grain, dimension, ...times, limit, JSON.stringify(keys)];
+  const values = [accountId, grain, dimension, ...times, limit, JSON.stringify(keys), value ?? null];
   const [row] = await database.read<{
     readonly rollups: readonly ReadRollup[] | null;
     readonly known: readonly ReadLog[] | null;
   }>({ name: 'read-rollups', text: READ_ROLLUPS, values });
   const logs = new Map((row?.known ?? []).map(([place, ...parts]) => [place, logOf(...parts)]));
   return { rollups: (row?.rollups ?? []).map(rollupOf), logs: recent.map((_one, place) => logs.get(place)) };
+}
+
+const READ_KNOWN = `
+  SELECT DISTINCT e.event_id FROM json_to_recordset($2) AS g(event_id text, accepted_at timestamptz)
+  CROSS JOIN webhook_retentions AS k
+  JOIN webhook_events AS e ON e.account_id = $1 AND e.event_id = g.event_id AND e.accepted_at = g.accepted_at
+    AND e.keep_days = k.keep_days`;
+
+/** Which of these events of an account are there. @throws AppError `history_unavailable`. */
+export async function readKnownEvents(
+  database: PgDatabase,
+  accountId: AccountId,
+  events: readonly EventMark[],
+): Promise<ReadonlySet<EventId>> {
+  const given = events.map(({ eventId, createdAt }) => ({
+    event_id: eventId,
+    accepted_at: formatTime(createdAt),
+  }));
+  const rows = await database.read<{ readonly event_id: EventId }>({
+    name: 'read-known-events',
+    text: READ_KNOWN,
+    values: [accountId, JSON.stringify(given)],
+  });
+  return new Set(rows.map((row) => row.event_id));
 }
 
 function rollupOf([start, value, ...counts]: ReadRollup): Rollup {

@@ -1,7 +1,9 @@
+import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
+import { durationOrNeverSchema, durationSchema } from '../platform/duration';
 import type { HealthStore } from './health/redis-health-store';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { DisabledEndpoints } from './redis-troubled-endpoints';
@@ -71,6 +73,23 @@ export async function disableFailing(
   return (await disable(context, accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
 }
 
+/** Workers disable by them, and the API tells when that will be. */
+export const disableSettings = {
+  DISABLE_AFTER: durationOrNeverSchema
+    .prefault('5d')
+    .describe('a webhook without a success for so long is disabled; `never`: it is tried for ever'),
+  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('its failures must be so far apart for that'),
+};
+
+export function disablePolicyOf({
+  DISABLE_AFTER,
+  DISABLE_FAILURE_SPAN,
+}: z.infer<z.ZodObject<typeof disableSettings>>): DisablePolicy | 'never' {
+  return DISABLE_AFTER === 'never'
+    ? 'never'
+    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
 /** When an endpoint that only fails is disabled. */
 export interface DisablePolicy {
   /** After this long without a success. Milliseconds. */
@@ -104,14 +123,18 @@ function isSpanOver(
 
 /** Whether an endpoint whose attempt has just failed is to be disabled. */
 export function hasFailedForTooLong(policy: DisablePolicy, history: FailureHistory): boolean {
-  const { failingSince, lastSuccessAt = 0, enabledAt, now } = history;
+  return history.now >= disabledFrom(policy, history);
+}
+
+/** From when on another failure disables it. Milliseconds since the Unix epoch. */
+export function disabledFrom(
+  { afterMs, failureSpanMs }: DisablePolicy,
+  { failingSince, lastSuccessAt = 0, enabledAt }: Omit<FailureHistory, 'now'>,
+): number {
+  const wellUntil = Math.max(lastSuccessAt, enabledAt);
   // A success that overlapped with the first failures may have left them recorded: they count from its time
   // on.
-  const failingSinceThen = Math.max(failingSince, lastSuccessAt, enabledAt);
-  return (
-    isSpanOver(policy, { failingSince: failingSinceThen, now }) &&
-    now - Math.max(lastSuccessAt, enabledAt) >= policy.afterMs
-  );
+  return Math.max(Math.max(failingSince, wellUntil) + failureSpanMs, wellUntil + afterMs);
 }
 
 /** The endpoint, disabled. One that is disabled already keeps its reason. */

@@ -256,6 +256,15 @@ export class EventStore {
   }
 
   /** Adding an endpoint again changes nothing. */
+  /** How many are listed from each `since` on and before its `until`. One round trip. */
+  async countIn(
+    accountId: AccountId,
+    ranges: readonly { readonly since: number; readonly until: number }[],
+  ): Promise<readonly number[]> {
+    const key = keys.events(accountId);
+    return await Promise.all(ranges.map(({ since, until }) => this.redis.zcount(key, since, `(${until}`)));
+  }
+
   async addReceivers(
     accountId: AccountId,
     id: EventId,

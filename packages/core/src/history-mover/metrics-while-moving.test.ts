@@ -9,7 +9,7 @@ import { type AttemptedFact, type DeliveryFact, encodeFact, readSummary } from '
 import { RecentAttempts } from '../history/count-recent';
 import type { DeliveryKey } from '../history/history-source';
 import { type MetricsPoint, type MetricsQuery, readMetrics } from '../history/read-metrics';
-import { GRAIN_MS, rollupDimensions, rollupGrains } from '../history/rollups';
+import { GRAIN_MS, type RollupGrain, rollupDimensions, rollupGrains } from '../history/rollups';
 import { CLAIM_IS_OVER_MS, MOVE_AFTER_MS, MovingScene } from '../testing/moving-scene';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
@@ -296,7 +296,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
   }, 120_000);
 });
 
-type Counts = Omit<MetricsPoint, 'p50' | 'p95' | 'p99' | 'lagP95'>;
+type Counts = Omit<MetricsPoint, 'p50' | 'p95' | 'p99' | 'lagP50' | 'lagP95'>;
 
 class Expected implements Counts {
   attempts = 0;
@@ -316,7 +316,7 @@ class Expected implements Counts {
 /** Attempt by attempt, from what is known. */
 function expectedOf(
   known: readonly Known[],
-  { interval, groupBy, since = 0, until = 0 }: MetricsQuery,
+  { interval, groupBy, since = 0, until = 0 }: MetricsQuery & { readonly interval: RollupGrain },
 ): readonly Expected[] {
   const lengthMs = GRAIN_MS[interval];
   const points = new Map<string, Expected>();
@@ -367,5 +367,6 @@ function expectNear(found: MetricsPoint | undefined, { durations, lags }: Expect
   expect(found?.p50).toEqual(near(durations, 0.5));
   expect(found?.p95).toEqual(near(durations, 0.95));
   expect(found?.p99).toEqual(near(durations, 0.99));
+  expect(found?.lagP50).toEqual(near(lags, 0.5));
   expect(found?.lagP95).toEqual(near(lags, 0.95));
 }

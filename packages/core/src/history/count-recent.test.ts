@@ -155,9 +155,31 @@ it('counts once in ten seconds, however often it is asked', async () => {
   expect(await attempts()).toEqual([2]);
 });
 
-it('refuses other intervals, and more than 2,000 points', async () => {
+it('counts by the minute as well, and all of it together', async () => {
+  const { record, read } = arrange();
+  for (const minutes of [3, 3, 1]) await record({ deliveredAt: NOON - minutes * 60_000 });
+  const { points } = await read({ interval: '1m' });
+  expect(points.map(({ start, attempts }) => [(NOON - start) / 60_000, attempts])).toEqual([
+    [3, 2],
+    [1, 1],
+  ]);
+  const since = NOON - HOUR_MS;
+  expect((await read({ interval: 'total', since })).points).toMatchObject([{ start: since, attempts: 3 }]);
+});
+
+it('counts those of one webhook alone', async () => {
+  const { record, read } = arrange();
+  const endpointId = uniqueEndpointId();
+  await record({ deliveredAt: NOON, endpointId });
+  await record({ deliveredAt: NOON });
+  const only = { dimension: 'webhook_id', value: endpointId } as const;
+  expect((await read({ only })).points).toMatchObject([{ value: undefined, attempts: 1 }]);
+  expect((await read({ only: { ...only, value: 'wh_none' } })).points).toEqual([]);
+});
+
+it('refuses days, and more than 2,000 points', async () => {
   const { read } = arrange();
-  await expect(read({ interval: '5m' })).rejects.toMatchObject({
+  await expect(read({ interval: '1d' })).rejects.toMatchObject({
     code: 'invalid_request',
     validationErrors: [{ pointer: '?/interval' }],
   });

@@ -52,8 +52,8 @@ export class RecentAttempts {
 
   /** Count them. Concurrent requests share the work. */
   async count(query: RollupQuery): Promise<RecentRollups> {
-    const { accountId, grain, dimension, since, until } = query;
-    const name = [accountId, grain, dimension, since, until].join(' ');
+    const { accountId, grain, dimension, value = '', since, until } = query;
+    const name = [accountId, grain, dimension, value, since, until].join(' ');
     return await this.#counts.get(name, async () => {
       const tally = new RollupTally(query);
       const countedFrom = await this.#readAll(accountId, (delivery, log) => tally.add(delivery, log));

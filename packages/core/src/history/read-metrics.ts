@@ -16,11 +16,22 @@ import {
   rollupGrains,
 } from './rollups';
 
+/** How long each counted time is. `total`: all of it is one. */
+export const metricsIntervals = [...rollupGrains, 'total'] as const;
+export type MetricsInterval = (typeof metricsIntervals)[number];
+
+export interface OnlyOne {
+  readonly dimension: RollupDimension;
+  readonly value: string;
+}
+
 /** Which attempts to count, and how to group them. */
 export interface MetricsQuery {
-  readonly interval: RollupGrain;
+  readonly interval: MetricsInterval;
   /** Absent: all of a time together. */
   readonly groupBy?: RollupDimension | undefined;
+  /** Of one webhook or type alone. If there is also `groupBy`, then by the same. */
+  readonly only?: OnlyOne | undefined;
   /** Both in milliseconds since the Unix epoch. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -44,6 +55,7 @@ export interface MetricsPoint {
   readonly p95: number | undefined;
   readonly p99: number | undefined;
   /** From the acceptance to the delivery, in milliseconds. Absent: none was delivered. */
+  readonly lagP50: number | undefined;
   readonly lagP95: number | undefined;
 }
 
@@ -77,11 +89,27 @@ export interface ReadMetricsContext {
   readonly clock: Clock;
 }
 
+/** What the counts of one request are made of. */
+interface Counted {
+  readonly grain: RollupGrain;
+  readonly dimension: RollupDimension;
+  readonly value: string | undefined;
+  readonly shape: PointShape;
+}
+
+interface PointShape {
+  readonly isGrouped: boolean;
+  /** When the one time begins that all are counted in. Absent: each has its own. */
+  readonly start?: number | undefined;
+}
+
 export const MOST_POINTS = 2_000;
+/** What a total is added up from. */
+export const MOST_ROLLUPS = 50_000;
 // Redis has no more than the last hours of most accounts.
-const RECENT_INTERVAL = '1h';
 const RECENT_MS = GRAIN_MS['1d'];
-const DEFAULT_MS: Readonly<Record<RollupGrain, number>> = {
+const DEFAULT_MS: Readonly<Record<MetricsInterval, number>> = {
+  total: GRAIN_MS['1d'],
   '1m': GRAIN_MS['1d'],
   '5m': GRAIN_MS['1d'],
   '1h': GRAIN_MS['1d'],
@@ -89,8 +117,7 @@ const DEFAULT_MS: Readonly<Record<RollupGrain, number>> = {
 };
 
 /**
- * Count the attempts of an account over time: without a history those of the last 24 hours, by the hour, from
- * what Redis has.
+ * Count the attempts of an account over time: without a history those of the last 24 hours, from what Redis has.
  *
  * @throws AppError `invalid_request` for more than 2,000 points, and for an interval that needs a history;
  *   `history_unavailable` when some of it has moved, and can't be read.
@@ -108,22 +135,46 @@ export async function readMetrics(
 async function readRecent(
   { recentAttempts, clock }: ReadMetricsContext,
   accountId: AccountId,
-  { interval, groupBy, since = -Infinity, until = Infinity }: MetricsQuery,
+  query: MetricsQuery,
 ): Promise<Metrics> {
-  if (interval !== RECENT_INTERVAL) {
-    const detail = `must be ${RECENT_INTERVAL}: this service keeps only what is recent; others need HISTORY_DATABASE_URL`;
+  if (query.interval === '1d') {
+    const detail = 'must be shorter: this service keeps only what is recent; days need HISTORY_DATABASE_URL';
     throw invalidRequest([{ pointer: '?/interval', detail }]);
   }
-  const now = clock();
-  const range = wholeIntervals(interval, Math.max(since, now - RECENT_MS), Math.min(until, now));
-  const query = { accountId, grain: interval, dimension: groupBy ?? 'outcome', ...range };
-  const { rollups, countedFrom = -Infinity } = await recentAttempts.count(query);
-  const points = pointsOf(rollups, groupBy !== undefined);
-  if (points.length > MOST_POINTS) throw tooManyPoints({ interval, count: points.length });
+  const { range, ...counted } = countedOf(query, clock(), clock() - RECENT_MS);
+  const { grain, dimension, value, shape } = counted;
+  const { rollups, countedFrom = -Infinity } = await recentAttempts.count({
+    accountId,
+    ...{ grain, dimension, value, ...range },
+  });
+  const points = pointsOf(rollups, shape);
+  if (points.length > MOST_POINTS) throw tooManyPoints({ interval: query.interval, count: points.length });
   return { points, since: Math.max(range.since, countedFrom), until: range.until };
 }
 
-function wholeIntervals(interval: RollupGrain, since: number, until: number): Range {
+function countedOf(
+  { interval, groupBy, only, ...given }: MetricsQuery,
+  now: number,
+  earliest = -Infinity,
+): Counted & { readonly range: Range } {
+  const until = Math.min(given.until ?? Infinity, now);
+  const since = Math.max(given.since ?? until - DEFAULT_MS[interval], earliest);
+  const grain = interval === 'total' ? grainOfTotal(until - since) : interval;
+  const range = wholeIntervals(grain, since, until);
+  const dimension = groupBy ?? only?.dimension ?? 'outcome';
+  const isGrouped = groupBy !== undefined;
+  const shape = { isGrouped, ...(interval === 'total' && { start: range.since }) };
+  return { grain, dimension, value: only?.value, shape, range };
+}
+
+// Fewer to add up the longer it is: of 500 webhooks these are 24,000 at most, or a month by the day.
+function grainOfTotal(lengthMs: number): RollupGrain {
+  if (lengthMs <= 4 * GRAIN_MS['1h']) return '5m';
+  return lengthMs <= 2 * GRAIN_MS['1d'] ? '1h' : '1d';
+}
+
+/** Begin and end with the intervals that are touched. */
+export function wholeIntervals(interval: RollupGrain, since: number, until: number): Range {
   const lengthMs = GRAIN_MS[interval];
   return { since: Math.floor(since / lengthMs) * lengthMs, until: Math.ceil(until / lengthMs) * lengthMs };
 }
@@ -139,18 +190,18 @@ async function readWhole(
   { recentAttempts, clock }: ReadMetricsContext,
   movedAttempts: MovedAttempts,
   accountId: AccountId,
-  { interval, groupBy, ...given }: MetricsQuery,
+  query: MetricsQuery,
 ): Promise<Metrics> {
-  const until = Math.min(given.until ?? Infinity, clock());
-  const since = given.since ?? until - DEFAULT_MS[interval];
-  const range = wholeIntervals(interval, since, until);
+  const { interval } = query;
+  const { range, dimension, value, shape, grain: first } = countedOf(query, clock());
   if (range.since >= range.until) return { points: [], ...range };
+  const isTotal = shape.start !== undefined;
   const isTooLong = (grain: RollupGrain) => {
-    const times = wholeIntervals(grain, since, until);
-    return times.until - times.since > MOST_POINTS * GRAIN_MS[grain];
+    const times = wholeIntervals(grain, range.since, range.until);
+    return !isTotal && times.until - times.since > MOST_POINTS * GRAIN_MS[grain];
   };
-  const longer = rollupGrains.slice(rollupGrains.indexOf(interval) + 1);
-  if (groupBy === undefined && isTooLong(interval)) {
+  const longer = isTotal ? [] : rollupGrains.slice(rollupGrains.indexOf(first) + 1);
+  if (!shape.isGrouped && isTooLong(first)) {
     throw tooManyPoints({ interval, fitting: longer.find((grain) => !isTooLong(grain)) });
   }
 
@@ -160,19 +211,19 @@ async function readWhole(
   /** Gives `undefined` if there are too many. */
   const read = async (grain: RollupGrain): Promise<readonly MetricsPoint[] | undefined> => {
     if (isTooLong(grain)) return undefined;
-    const times = wholeIntervals(grain, since, until);
-    const query = { accountId, grain, dimension: groupBy ?? 'outcome', ...times } as const;
+    const times = wholeIntervals(grain, range.since, range.until);
+    const wanted = { accountId, grain, dimension, value, ...times };
     const hasMoved = reach === undefined || times.since <= reach;
-    const moved = hasMoved
-      ? await movedAttempts.read({ ...query, limit: mostRollups(groupBy), recent })
-      : NOTHING_MOVED;
-    const tally = new RollupTally(query);
+    const limit = mostRollups(shape);
+    const moved = hasMoved ? await movedAttempts.read({ ...wanted, limit, recent }) : NOTHING_MOVED;
+    if (isTotal && moved.rollups.length >= limit) return undefined;
+    const tally = new RollupTally(wanted);
     for (const [i, delivery] of recent.entries()) addRecent(tally, delivery, moved.logs[i]);
-    const points = pointsOf([...moved.rollups, ...tally.rollups()], groupBy !== undefined);
+    const points = pointsOf([...moved.rollups, ...tally.rollups()], shape);
     return points.length > MOST_POINTS ? undefined : points;
   };
 
-  const points = await read(interval);
+  const points = await read(first);
   if (points) return { points, ...range };
   for (const grain of longer) {
     if (await read(grain)) throw tooManyPoints({ interval, fitting: grain });
@@ -183,8 +234,9 @@ async function readWhole(
 const NOTHING_MOVED: MovedRollups = { rollups: [], logs: [] };
 
 /** With groups, each rollup is a point; without, each outcome of a time is one. */
-function mostRollups(groupBy: RollupDimension | undefined): number {
-  return groupBy === undefined ? MOST_POINTS * attemptOutcomes.length : MOST_POINTS + 1;
+function mostRollups({ isGrouped, start }: PointShape): number {
+  if (start !== undefined) return MOST_ROLLUPS;
+  return isGrouped ? MOST_POINTS + 1 : MOST_POINTS * attemptOutcomes.length;
 }
 
 function addRecent(tally: RollupTally, delivery: RecentDelivery, moved: string | undefined): void {
@@ -194,7 +246,7 @@ function addRecent(tally: RollupTally, delivery: RecentDelivery, moved: string |
 }
 
 interface TooManyPoints {
-  readonly interval: RollupGrain;
+  readonly interval: MetricsInterval;
   readonly count?: number;
   /** A longer interval that has few enough. */
   readonly fitting?: RollupGrain | undefined;
@@ -209,9 +261,10 @@ function tooManyPoints({ interval, count, fitting }: TooManyPoints): AppError {
 }
 
 /** Add up what has the same start, and the same value if they are in groups. What cancels out is left out. */
-function pointsOf(rollups: readonly Rollup[], isGrouped: boolean): readonly MetricsPoint[] {
+function pointsOf(rollups: readonly Rollup[], { isGrouped, start }: PointShape): readonly MetricsPoint[] {
   const sums = new Map<string, Rollup[]>();
-  for (const rollup of rollups) {
+  for (const counted of rollups) {
+    const rollup = start === undefined ? counted : { ...counted, start };
     const name = isGrouped ? `${rollup.start} ${rollup.value}` : String(rollup.start);
     const known = sums.get(name);
     if (known) known.push(rollup);
@@ -233,7 +286,7 @@ function pointOf(rollups: readonly Rollup[], isGrouped: boolean): MetricsPoint {
   const durations = rollups.map((rollup) => rollup.durations);
   const [p50, p95, p99] = percentilesOf(durations, [0.5, 0.95, 0.99]);
   const lags = rollups.map((rollup) => rollup.lags);
-  const [lagP95] = percentilesOf(lags, [0.95]);
+  const [lagP50, lagP95] = percentilesOf(lags, [0.5, 0.95]);
   return {
     start: first?.start ?? 0,
     value: isGrouped ? first?.value : undefined,
@@ -245,6 +298,7 @@ function pointOf(rollups: readonly Rollup[], isGrouped: boolean): MetricsPoint {
     p50,
     p95,
     p99,
+    lagP50,
     lagP95,
   };
 }

@@ -7,6 +7,9 @@ import type { WalkedDelivery } from './history-source';
 export const rollupDimensions = ['webhook_id', 'event_type', 'outcome'] as const;
 export type RollupDimension = (typeof rollupDimensions)[number];
 
+/** Of what is accepted, not of attempts: events, by their type. */
+export const ACCEPTED = 'accepted';
+
 /** How long a rollup's time is. Times begin at multiples of it since the Unix epoch. */
 export const rollupGrains = ['1m', '5m', '1h', '1d'] as const;
 export type RollupGrain = (typeof rollupGrains)[number];
@@ -23,12 +26,15 @@ export interface RollupQuery {
   readonly accountId: AccountId;
   readonly grain: RollupGrain;
   readonly dimension: RollupDimension;
+  /** One webhook's id, one type or one outcome. `undefined`: all. */
+  readonly value?: string | undefined;
   /** Milliseconds since the Unix epoch, both. */
   readonly since: number;
   readonly until: number;
 }
 
-export interface MovedRollupsQuery extends RollupQuery {
+export interface MovedRollupsQuery extends Omit<RollupQuery, 'dimension'> {
+  readonly dimension: RollupDimension | typeof ACCEPTED;
   /** The most rollups of what is kept for equally long. */
   readonly limit: number;
   /** Deliveries that were read in Redis before. */
@@ -180,7 +186,9 @@ function countedLineOf({ n, t, d, o, a, l, r }: AttemptLine): AttemptLine {
 export class RollupTally {
   readonly #sums = new Map<string, Sum>();
 
-  constructor(private readonly query: Pick<RollupQuery, 'grain' | 'dimension' | 'since' | 'until'>) {}
+  constructor(
+    private readonly query: Pick<RollupQuery, 'grain' | 'dimension' | 'value' | 'since' | 'until'>,
+  ) {}
 
   /** @param by -1 for what was counted before, and is taken back. */
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {
@@ -204,10 +212,11 @@ export class RollupTally {
   }
 
   #sumOf({ endpointId, type }: WalkedDelivery, at: number, outcome: string): Sum | undefined {
-    const { grain, dimension, since, until } = this.query;
+    const { grain, dimension, value: only, since, until } = this.query;
     if (at < since || until <= at) return undefined;
     const start = Math.floor(at / GRAIN_MS[grain]) * GRAIN_MS[grain];
     const value = { webhook_id: endpointId, event_type: type, outcome }[dimension];
+    if (only !== undefined && only !== value) return undefined;
     const name = `${start} ${value}`;
     const known = this.#sums.get(name);
     if (known) return known;

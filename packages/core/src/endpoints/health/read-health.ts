@@ -1,6 +1,7 @@
 import { type BreakerPhase, phaseOf } from '../../domain/breaker';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import type { Clock } from '../../platform/clock';
+import { type DisablePolicy, disabledFrom } from '../disable';
 import type { AdmissionStore } from '../flow/redis-admission-store';
 import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
 import type { HealthStore } from './redis-health-store';
@@ -23,6 +24,10 @@ export interface ConcurrencyStanding {
 /** The health of an endpoint. */
 export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
   readonly breaker: BreakerPhase;
+  /** When it is tried again. `undefined`: now, and whenever there is something to send. */
+  readonly openUntil: number | undefined;
+  /** From when on another failure disables it. `undefined`: it does not fail, or that is never. */
+  readonly disabledFrom: number | undefined;
   /** Deliveries that are held. */
   readonly held: number;
   /** `undefined`: no worker has tried it recently. */
@@ -31,27 +36,36 @@ export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessA
 
 export interface ReadHealthContext {
   readonly healthStore: Pick<HealthStore, 'read'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
+  readonly disablePolicy: DisablePolicy | 'never';
   readonly heldDeliveries: { count(endpointId: EndpointId): Promise<number> };
   readonly clock: Clock;
 }
 
 /** All commands are sent at once: for many endpoints together it is one round trip. */
 export async function readHealth(
-  { healthStore, admissionStore, heldDeliveries, clock }: ReadHealthContext,
-  { id, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
+  { healthStore, admissionStore, heldDeliveries, disablePolicy, clock }: ReadHealthContext,
+  endpoint: Pick<Endpoint, 'id' | 'maxConcurrency' | 'status' | 'enabledAt' | 'createdAt'>,
 ): Promise<Health> {
+  const { id, maxConcurrency, status, enabledAt = endpoint.createdAt } = endpoint;
   const now = clock();
   const [record, breaker, held] = await Promise.all([
     healthStore.read(id, now),
-    admissionStore.readBreaker(id),
+    admissionStore.readFailing(id),
     heldDeliveries.count(id),
   ]);
+  const { failingSince } = breaker;
+  const { lastSuccessAt } = record;
   return {
     ...recentAttempts(record, now),
-    lastSuccessAt: record.lastSuccessAt,
+    lastSuccessAt,
     lastFailureAt: record.lastFailureAt,
     breaker: phaseOf(breaker, now),
+    openUntil: breaker.openUntil > now ? breaker.openUntil : undefined,
+    disabledFrom:
+      status === 'disabled' || failingSince === undefined || disablePolicy === 'never'
+        ? undefined
+        : disabledFrom(disablePolicy, { failingSince, lastSuccessAt, enabledAt }),
     held,
     concurrency: standingOf(record.limits, maxConcurrency),
   };
