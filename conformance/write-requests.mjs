@@ -8,7 +8,7 @@ const OTHER = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 const THIRD = 'whsec_pnEmfhEXzeuwd/jzVD8ILPZIo2LaLaSwHfIO5KOKWTs=';
 const NOW = 1_790_000_000;
 const SETTINGS = {
-  user_agent: 'webhook-delivery-service/0.1.0',
+  user_agent: 'Hookferry/0.1.0',
   signature_header: 'X-Service-Signature',
   signature_prefix: 'sha256=',
 };

@@ -125,7 +125,7 @@ async function startPrometheus(stack, dataFolder) {
 
 /** @param {import('./start/start-stack.mjs').Stack} stack */
 function configOf({ apiUrl, workerUrl }) {
-  const jobs = { 'webhooks-api': apiUrl, 'webhooks-worker': workerUrl };
+  const jobs = { 'hookferry-api': apiUrl, 'hookferry-worker': workerUrl };
   return {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [join(projectFolder, 'docker/prometheus/alerts.yml')],

@@ -5,7 +5,7 @@ import { checkFirstLoad } from './build/check-first-load.ts';
 import { compressFiles } from './build/compress-files.ts';
 import { outcomeTexts } from './build/outcome-texts.ts';
 
-const API_IN_DEVELOPMENT = process.env['API_URL'] ?? 'http://127.0.0.1:3000';
+const API_IN_DEVELOPMENT = process.env['HOOKFERRY_URL'] ?? 'http://127.0.0.1:3000';
 
 // From its sources, of which only what is used goes into the bundle.
 const CORE = fileURLToPath(new URL('../../packages/core/src', import.meta.url));

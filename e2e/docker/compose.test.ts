@@ -195,9 +195,9 @@ describe('prometheus.yml', () => {
     expect(readYaml('prometheus/prometheus.yml')).toMatchObject({
       rule_files: ['alerts.yml'],
       scrape_configs: [
-        { job_name: 'webhooks-api', static_configs: [{ targets: [`api:${readApiConfig(BARE).API_PORT}`] }] },
+        { job_name: 'hookferry-api', static_configs: [{ targets: [`api:${readApiConfig(BARE).API_PORT}`] }] },
         {
-          job_name: 'webhooks-worker',
+          job_name: 'hookferry-worker',
           dns_sd_configs: [{ names: ['worker'], type: 'A', port: readWorkerConfig(BARE).WORKER_PORT }],
         },
       ],

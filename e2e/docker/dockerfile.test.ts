@@ -30,8 +30,8 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
   worker: ['apps/worker'],
 };
 
-/** What browsers load: pages, styles and scripts, each as it is and compressed twice. */
-const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css)|index\.html)(\.br|\.gz)?$/;
+/** What browsers load: pages, styles, scripts and the mark, each as it is and compressed twice. */
+const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css|svg)|index\.html)(\.br|\.gz)?$/;
 
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';

@@ -35,7 +35,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     expect(await paste()).toContain('missing_header');
     expect(await paste()).not.toContain('handled');
     await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
-    expect(await paste()).toContain('Deleted the endpoint my-receiver');
+    expect(await paste()).toContain('Deleted the webhook my-receiver');
     expect(blocks).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     await pasteUntil(/http_5xx/);
     await paste();
     await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
-    expect(await paste()).toContain('Deleted the endpoint bad-day');
+    expect(await paste()).toContain('Deleted the webhook bad-day');
     expect(blocks).toEqual([]);
   });
 

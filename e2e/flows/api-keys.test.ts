@@ -115,7 +115,7 @@ it('the expression that the docs give for secret scanners finds an issued key', 
   const docs = await readFile(join(__dirname, '..', '..', 'docs', 'security.md'), 'utf8');
   const [, expression = ''] = /^regex = '''(.+)'''$/m.exec(docs) ?? [];
   const { key } = await issue(['webhooks:read']);
-  expect(new RegExp(expression).exec(`API_KEY="${key}" # secret`)?.[0]).toBe(key);
+  expect(new RegExp(expression).exec(`HOOKFERRY_API_KEY="${key}" # secret`)?.[0]).toBe(key);
 });
 
 it('nothing in Redis or in a log would let anybody use a key', async () => {

@@ -174,7 +174,7 @@ describe('a portal session without the capability "secrets"', () => {
 
   it('can not bring the values of headers to an address of its own', async () => {
     const { stack, client, receiver, attacker, path } = await setUp();
-    const session = await openSession(stack, ['endpoints']);
+    const session = await openSession(stack, ['webhooks']);
     const refused = await client.request<{ code: string; errors: { pointer: string }[] }>(
       'PATCH',
       path,
@@ -194,7 +194,7 @@ describe('a portal session without the capability "secrets"', () => {
 
   it('may move the webhook with headers that it gives anew', async () => {
     const { stack, client, attacker: other, path } = await setUp();
-    const session = await openSession(stack, ['endpoints']);
+    const session = await openSession(stack, ['webhooks']);
     const headers = { authorization: 'Bearer mine', 'x-team': null };
     await client.expect(200, 'PATCH', path, { url: other.url, headers }, session);
     await client.expect(202, 'POST', `${path}/test`, undefined, session);
@@ -207,7 +207,7 @@ describe('a portal session without the capability "secrets"', () => {
     const { stack, client } = await setUp();
     const { body } = await client.expect<{ id: string }>(200, 'POST', '/v1/listeners', { name: 'laptop' });
     await client.expect(200, 'PATCH', `/v1/webhooks/${body.id}`, { headers: { authorization: TOKEN } });
-    const session = await openSession(stack, ['endpoints']);
+    const session = await openSession(stack, ['webhooks']);
     const stream = `/v1/listeners/${body.id}/stream?max_seconds=1`;
     const { status, body: problem } = await client.request<{ code: string }>(
       'GET',
@@ -220,7 +220,7 @@ describe('a portal session without the capability "secrets"', () => {
 
   it('leaves them to who may see secrets, be it a session or an API key', async () => {
     const { stack, client, receiver, attacker: other, path } = await setUp();
-    const session = await openSession(stack, ['endpoints', 'secrets']);
+    const session = await openSession(stack, ['webhooks', 'secrets']);
     await client.expect(200, 'PATCH', path, { url: other.url }, session);
     await client.expect(200, 'PATCH', path, { url: receiver.url });
     await client.expect(202, 'POST', `${path}/test`);

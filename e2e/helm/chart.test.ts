@@ -22,7 +22,7 @@ describeChart('the Helm chart', ({ helm }) => {
   it('gives every object the labels that Kubernetes recommends', () => {
     for (const { metadata } of all) {
       expect(metadata.labels).toMatchObject({
-        'app.kubernetes.io/name': 'webhooks',
+        'app.kubernetes.io/name': 'hookferry',
         'app.kubernetes.io/instance': 'hooks',
         'app.kubernetes.io/managed-by': 'Helm',
       });
@@ -31,7 +31,7 @@ describeChart('the Helm chart', ({ helm }) => {
 
   it('lets nothing but /v1, public keys and the portal through to the outside', () => {
     const pathsOf = (rendered: typeof all) =>
-      valueAt(findObject(rendered, 'Ingress', 'hooks-webhooks-api'), 'spec.rules.0.http.paths');
+      valueAt(findObject(rendered, 'Ingress', 'hooks-hookferry-api'), 'spec.rules.0.http.paths');
     const path = (name: string) => ({ path: name, pathType: 'Prefix' });
     expect(pathsOf(all)).toMatchObject([path('/v1'), path('/.well-known/webhooks'), path('/portal')]);
     expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([
@@ -42,7 +42,7 @@ describeChart('the Helm chart', ({ helm }) => {
 
   it('tells the API who may frame the portal, and where browsers find it', () => {
     const portalOf = (rendered: typeof all) =>
-      (valueAt(findObject(rendered, 'Deployment', 'hooks-webhooks-api'), ENV) as { name: string }[]).filter(
+      (valueAt(findObject(rendered, 'Deployment', 'hooks-hookferry-api'), ENV) as { name: string }[]).filter(
         ({ name }) => /^(PORTAL|PUBLIC)/.test(name),
       );
     expect(portalOf(least)).toEqual([{ name: 'PORTAL', value: 'true' }]);
@@ -60,16 +60,16 @@ describeChart('the Helm chart', ({ helm }) => {
   it('shows no secret outside of its Secret', () => {
     const others = all.filter(({ kind }) => kind !== 'Secret');
     expect(JSON.stringify(others)).not.toContain('hidden');
-    expect(valueAt(findObject(all, 'Secret', 'hooks-webhooks'), 'data.redis-url')).toBe(
+    expect(valueAt(findObject(all, 'Secret', 'hooks-hookferry'), 'data.redis-url')).toBe(
       Buffer.from('rediss://user:hidden-password@redis:6379').toString('base64'),
     );
   });
 
   it('takes a Secret that is there, and makes none', () => {
-    const api = findObject(least, 'Deployment', 'hooks-webhooks-api');
+    const api = findObject(least, 'Deployment', 'hooks-hookferry-api');
     expect(least.map(({ kind }) => kind)).not.toContain('Secret');
     expect(valueAt(api, 'spec.template.spec.volumes.0.secret')).toMatchObject({
-      secretName: 'webhooks-secrets',
+      secretName: 'hookferry-secrets',
       items: [{ key: 'redis-url' }, { key: 'secrets-encryption-key' }, { key: 'bootstrap-api-key' }],
     });
   });
@@ -81,7 +81,7 @@ describeChart('the Helm chart', ({ helm }) => {
       .map((file) => parse(readFileSync(join(folder, file), 'utf8')) as { groups?: unknown[] })
       .flatMap((file) => file.groups ?? []);
     const scrapedElsewhere = renderChart(helm, { ...LEAST, metrics: { prometheusRule: { enabled: true } } });
-    const rule = findObject(scrapedElsewhere, 'PrometheusRule', 'hooks-webhooks');
+    const rule = findObject(scrapedElsewhere, 'PrometheusRule', 'hooks-hookferry');
     expect(valueAt(rule, 'spec.groups')).toEqual(groups);
     expect(groups).not.toEqual([]);
   });

@@ -37,8 +37,8 @@ describeChart('what the Helm chart makes', (tools) => {
   });
 
   it('would be told of a wrong type, and of a name that is misspelled', () => {
-    const autoscaler = findObject(rendered.all, 'HorizontalPodAutoscaler', 'hooks-webhooks-api');
-    const budget = findObject(rendered.all, 'PodDisruptionBudget', 'hooks-webhooks-api');
+    const autoscaler = findObject(rendered.all, 'HorizontalPodAutoscaler', 'hooks-hookferry-api');
+    const budget = findObject(rendered.all, 'PodDisruptionBudget', 'hooks-hookferry-api');
     const wrong = { ...autoscaler, spec: { ...Object(autoscaler.spec), maxReplicas: 'ten' } };
     const misspelled = { ...budget, spec: { ...Object(budget.spec), maxUnavailble: 1 } };
     expect(findSchemaFaults(tools, [wrong])).toEqual([

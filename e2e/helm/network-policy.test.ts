@@ -47,7 +47,7 @@ const COLLECTOR: Rule = {
 
 describeChart('the network policies of the Helm chart', ({ helm }) => {
   const egressOf = (name: string, values: Values) =>
-    findObject(renderChart(helm, values), 'NetworkPolicy', `hooks-webhooks-${name}`).spec as {
+    findObject(renderChart(helm, values), 'NetworkPolicy', `hooks-hookferry-${name}`).spec as {
       policyTypes: string[];
       egress: Rule[];
       ingress: unknown[];
@@ -70,7 +70,7 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
 
   it('let those who are not named reach the API to scrape it, and to test the release', () => {
     const [{ from }] = egressOf('api', ALL).ingress as [{ from: unknown[] }];
-    const { labels } = findObject(renderChart(helm, ALL), 'Pod', 'hooks-webhooks-test-ready').metadata;
+    const { labels } = findObject(renderChart(helm, ALL), 'Pod', 'hooks-hookferry-test-ready').metadata;
     const [shop, prometheus, test, ...more] = from;
     expect([shop, ...more]).toEqual([{ podSelector: { matchLabels: { app: 'shop' } } }]);
     expect([prometheus]).toEqual(PROMETHEUS);
@@ -116,7 +116,7 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
   it('let workers that have a proxy reach it, and no receiver past it', () => {
     const proxy = { to: [{ podSelector: { matchLabels: { app: 'squid' } } }], ports: [8888] };
     const { egress } = egressOf('worker', {
-      secrets: { existingSecret: 'webhooks-secrets', keys: { deliveryProxyUrl: 'proxy-url' } },
+      secrets: { existingSecret: 'hookferry-secrets', keys: { deliveryProxyUrl: 'proxy-url' } },
       networkPolicy: { redis: { to: REDIS.to }, proxy },
     });
     expect(egress.slice(2)).toEqual([{ to: proxy.to, ports: [{ protocol: 'TCP', port: 8888 }] }]);

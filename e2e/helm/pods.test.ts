@@ -22,19 +22,19 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
   const least = renderChart(helm, LEAST);
 
   describe.each(COMPONENTS)('$name', ({ name, port, config, settings }) => {
-    const deployment = findObject(all, 'Deployment', `hooks-webhooks-${name}`);
+    const deployment = findObject(all, 'Deployment', `hooks-hookferry-${name}`);
     const pod = valueAt(deployment, 'spec.template');
     const container = valueAt(pod, 'spec.containers.0');
     const environment = environmentOf(container);
     const labels = {
-      'app.kubernetes.io/name': 'webhooks',
+      'app.kubernetes.io/name': 'hookferry',
       'app.kubernetes.io/instance': 'hooks',
       'app.kubernetes.io/component': name,
     };
 
     it('runs the image that is built, on its port, as its user', () => {
       const image = stages.find((stage) => stage.name === name)?.instructions ?? [];
-      expect(valueAt(container, 'image')).toBe(`registry.example.com/team/webhooks-${name}:1.2.3`);
+      expect(valueAt(container, 'image')).toBe(`registry.example.com/team/hookferry-${name}:1.2.3`);
       expect(image).toContainEqual({ kind: 'expose', port });
       expect(valueAt(container, 'ports')).toEqual([{ name: 'http', containerPort: port }]);
       expect(stages.find((stage) => stage.name === 'runtime')?.instructions).toContainEqual({
@@ -86,13 +86,13 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
       const files = Object.entries(environment).filter(([setting]) => setting.endsWith('_FILE'));
       const mounted = valueAt(pod, 'spec.volumes.0.secret.items') as { key: string; path: string }[];
       expect(files.map(([, path]) => path)).toEqual(
-        mounted.map(({ path }) => `/run/secrets/webhooks/${path}`),
+        mounted.map(({ path }) => `/run/secrets/hookferry/${path}`),
       );
       expect(files.map(([setting]) => setting)).toEqual(
         expect.arrayContaining(['REDIS_URL_FILE', 'OTEL_EXPORTER_OTLP_HEADERS_FILE']),
       );
       expect(valueAt(container, 'volumeMounts')).toEqual([
-        { name: 'secrets', mountPath: '/run/secrets/webhooks', readOnly: true },
+        { name: 'secrets', mountPath: '/run/secrets/hookferry', readOnly: true },
       ]);
     });
 
@@ -115,41 +115,41 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
       ['NetworkPolicy', 'spec.podSelector.matchLabels'],
       ['ServiceMonitor', 'spec.selector.matchLabels'],
     ])('is what its %s is about', (kind, path) => {
-      expect(valueAt(findObject(all, kind, `hooks-webhooks-${name}`), path)).toEqual(labels);
+      expect(valueAt(findObject(all, kind, `hooks-hookferry-${name}`), path)).toEqual(labels);
       expect(valueAt(pod, 'metadata.labels')).toMatchObject(labels);
     });
 
     it('loses one pod at a time when nodes are emptied, and none when it is updated', () => {
-      const budget = findObject(all, 'PodDisruptionBudget', `hooks-webhooks-${name}`);
+      const budget = findObject(all, 'PodDisruptionBudget', `hooks-hookferry-${name}`);
       expect(valueAt(budget, 'spec.maxUnavailable')).toBe(1);
       expect(valueAt(deployment, 'spec.strategy.rollingUpdate.maxUnavailable')).toBe(0);
     });
 
     it('is scraped as the job that the alerts know', () => {
-      const { endpoints } = findObject(all, 'ServiceMonitor', `hooks-webhooks-${name}`).spec as {
+      const { endpoints } = findObject(all, 'ServiceMonitor', `hooks-hookferry-${name}`).spec as {
         endpoints: unknown[];
       };
       const jobs = parse(readFileSync(join(PROJECT, 'docker/prometheus/prometheus.yml'), 'utf8')) as {
         scrape_configs: { job_name: string }[];
       };
-      expect(jobs.scrape_configs.map((job) => job.job_name)).toContain(`webhooks-${name}`);
+      expect(jobs.scrape_configs.map((job) => job.job_name)).toContain(`hookferry-${name}`);
       expect(endpoints).toMatchObject([
         {
           port: 'http',
           path: '/metrics',
           relabelings: [
-            { targetLabel: 'job', replacement: `webhooks-${name}` },
-            { targetLabel: 'release', replacement: 'shop/hooks-webhooks' },
+            { targetLabel: 'job', replacement: `hookferry-${name}` },
+            { targetLabel: 'release', replacement: 'shop/hooks-hookferry' },
           ],
         },
       ]);
-      const service = findObject(all, 'Service', `hooks-webhooks-${name}`);
+      const service = findObject(all, 'Service', `hooks-hookferry-${name}`);
       expect(valueAt(service, 'spec.ports.0')).toMatchObject({ name: 'http', targetPort: 'http' });
     });
   });
 
   it('stops a worker after its deliveries can have ended', () => {
-    const worker = findObject(least, 'Deployment', 'hooks-webhooks-worker');
+    const worker = findObject(least, 'Deployment', 'hooks-hookferry-worker');
     const environment = environmentOf(valueAt(worker, 'spec.template.spec.containers.0'));
     expect(secondsOf(environment.SHUTDOWN_TIMEOUT)).toBeGreaterThan(secondsOf(environment.DELIVERY_TIMEOUT));
     expect(secondsOf(environment.DELIVERY_TIMEOUT)).toBe(COMPONENTS[1].config.DELIVERY_TIMEOUT / 1_000);
@@ -157,10 +157,10 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
 
   it('tells both where the history is, by a file, and the worker alone how long it is kept', () => {
     const [api, worker] = ['api', 'worker'].map((name) => {
-      const deployment = findObject(all, 'Deployment', `hooks-webhooks-${name}`);
+      const deployment = findObject(all, 'Deployment', `hooks-hookferry-${name}`);
       return environmentOf(valueAt(deployment, 'spec.template.spec.containers.0'));
     });
-    const file = { HISTORY_DATABASE_URL_FILE: '/run/secrets/webhooks/history-database-url' };
+    const file = { HISTORY_DATABASE_URL_FILE: '/run/secrets/hookferry/history-database-url' };
     expect(api).toMatchObject(file);
     expect(worker).toMatchObject({ ...file, HISTORY_MOVE_AFTER: '5m', HISTORY_RETENTION: '30d' });
     expect(Object.keys(api ?? {}).filter((name) => name.startsWith('HISTORY_'))).toEqual(Object.keys(file));

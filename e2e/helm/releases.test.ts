@@ -20,11 +20,11 @@ const describeWith = programs ? describe : describe.skip;
 const FAULTY = { name: 'hooks', namespace: 'shop' };
 const RELEASES = [FAULTY, { name: 'hooks', namespace: 'market' }, { name: 'more', namespace: 'shop' }];
 
-const labelOf = ({ name, namespace }: Release) => `${namespace}/${name}-webhooks`;
+const labelOf = ({ name, namespace }: Release) => `${namespace}/${name}-hookferry`;
 
 describeChart('several releases of the Helm chart under one Prometheus', ({ helm }) => {
   const rulesOf = (release: Release) => {
-    const rule = findObject(renderChart(helm, ALL, release), 'PrometheusRule', `${release.name}-webhooks`);
+    const rule = findObject(renderChart(helm, ALL, release), 'PrometheusRule', `${release.name}-hookferry`);
     return { groups: valueAt(rule, 'spec.groups') as Group[] };
   };
 
@@ -97,7 +97,7 @@ function testOf(files: readonly string[]) {
 function seriesOf(release: string, isFaulty: boolean) {
   const lag = 'webhooks_delivery_first_attempt_lag_seconds';
   const series = {
-    [`up{job="webhooks-worker", release="${release}", instance="a"}`]: isFaulty ? '0x60' : '1x60',
+    [`up{job="hookferry-worker", release="${release}", instance="a"}`]: isFaulty ? '0x60' : '1x60',
     [`${lag}_bucket{le="10", release="${release}"}`]: isFaulty ? '0+90x60' : '0+100x60',
     [`${lag}_count{release="${release}"}`]: '0+100x60',
     [`webhooks_redis_memory_used_bytes{node="0", release="${release}"}`]: isFaulty ? '900x60' : '100x60',

@@ -4,7 +4,7 @@ const REDIS = [{ podSelector: { matchLabels: { app: 'redis' } } }];
 
 /** As little as the chart takes. */
 export const LEAST: Values = {
-  secrets: { existingSecret: 'webhooks-secrets' },
+  secrets: { existingSecret: 'hookferry-secrets' },
   networkPolicy: { redis: { to: REDIS } },
 };
 
@@ -31,7 +31,7 @@ export const ALL: Values = {
       enabled: true,
       className: 'nginx',
       host: 'webhooks.example.com',
-      tlsSecret: 'webhooks-tls',
+      tlsSecret: 'hookferry-tls',
       annotations: { 'example.com/body': '300k' },
     },
     service: { annotations: { 'example.com/service': 'yes' } },

@@ -8,19 +8,19 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
   const all = renderChart(helm, ALL);
 
   it('scales the API by CPU', () => {
-    expect(findObject(least, 'HorizontalPodAutoscaler', 'hooks-webhooks-api').spec).toMatchObject({
-      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'hooks-webhooks-api' },
+    expect(findObject(least, 'HorizontalPodAutoscaler', 'hooks-hookferry-api').spec).toMatchObject({
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'hooks-hookferry-api' },
       minReplicas: 2,
       maxReplicas: 10,
       metrics: [{ resource: { name: 'cpu', target: { averageUtilization: 70 } } }],
     });
-    expect(valueAt(findObject(least, 'Deployment', 'hooks-webhooks-api'), 'spec.replicas')).toBeUndefined();
+    expect(valueAt(findObject(least, 'Deployment', 'hooks-hookferry-api'), 'spec.replicas')).toBeUndefined();
   });
 
   it('scales workers by the age of the oldest job and by how many wait, of this release', () => {
-    const ours = 'queue=~"events|deliveries",namespace="shop",service="hooks-webhooks-worker"';
-    expect(findObject(all, 'ScaledObject', 'hooks-webhooks-worker').spec).toMatchObject({
-      scaleTargetRef: { name: 'hooks-webhooks-worker' },
+    const ours = 'queue=~"events|deliveries",namespace="shop",service="hooks-hookferry-worker"';
+    expect(findObject(all, 'ScaledObject', 'hooks-hookferry-worker').spec).toMatchObject({
+      scaleTargetRef: { name: 'hooks-hookferry-worker' },
       triggers: [
         {
           metricType: 'Value',
@@ -35,11 +35,11 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
         },
       ],
     });
-    expect(valueAt(findObject(all, 'Deployment', 'hooks-webhooks-worker'), 'spec.replicas')).toBeUndefined();
+    expect(valueAt(findObject(all, 'Deployment', 'hooks-hookferry-worker'), 'spec.replicas')).toBeUndefined();
   });
 
   it('asks for metrics that workers serve', () => {
-    const { spec } = findObject(all, 'ScaledObject', 'hooks-webhooks-worker');
+    const { spec } = findObject(all, 'ScaledObject', 'hooks-hookferry-worker');
     const asked = JSON.stringify(spec).match(/webhooks_\w+/g) ?? [];
     const served = workerMetrics.map(({ name }) => name);
     expect(asked.filter((name) => !served.includes(name))).toEqual([]);
@@ -47,7 +47,7 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
   });
 
   it('scales nothing down while nobody knows how much waits', () => {
-    const { triggers } = findObject(all, 'ScaledObject', 'hooks-webhooks-worker').spec as {
+    const { triggers } = findObject(all, 'ScaledObject', 'hooks-hookferry-worker').spec as {
       triggers: { metadata: Record<string, string> }[];
     };
     expect(triggers.map(({ metadata }) => metadata.ignoreNullValues)).toEqual(['false', 'false']);
@@ -56,7 +56,7 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
   it('asks for metrics by the labels that they have', () => {
     const metricLabels = { namespace: null, service: null, cluster: 'a' };
     const values = { ...LEAST, worker: { autoscaling: { enabled: true, metricLabels } } };
-    const scaledObject = findObject(renderChart(helm, values), 'ScaledObject', 'hooks-webhooks-worker');
+    const scaledObject = findObject(renderChart(helm, values), 'ScaledObject', 'hooks-hookferry-worker');
     expect(valueAt(scaledObject, 'spec.triggers.1.metadata.query')).toBe(
       'sum(max by (queue) (webhooks_queue_jobs{queue=~"events|deliveries",cluster="a",state="wait"}))',
     );
@@ -69,7 +69,7 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
       worker: { replicas: 5 },
     });
     expect(fixed.map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
-    expect(valueAt(findObject(fixed, 'Deployment', 'hooks-webhooks-api'), 'spec.replicas')).toBe(3);
-    expect(valueAt(findObject(fixed, 'Deployment', 'hooks-webhooks-worker'), 'spec.replicas')).toBe(5);
+    expect(valueAt(findObject(fixed, 'Deployment', 'hooks-hookferry-api'), 'spec.replicas')).toBe(3);
+    expect(valueAt(findObject(fixed, 'Deployment', 'hooks-hookferry-worker'), 'spec.replicas')).toBe(5);
   });
 });

@@ -218,7 +218,7 @@ describeChart('the values of the Helm chart', ({ helm }) => {
     ],
   ])('may not be %s', (_what, bad, message) => {
     const least = {
-      secrets: { existingSecret: 'webhooks-secrets' },
+      secrets: { existingSecret: 'hookferry-secrets' },
       networkPolicy: { redis: { to: PEERS } },
     };
     expect(() => renderChart(helm, { ...least, ...bad })).toThrow(message);

@@ -61,8 +61,8 @@ export class WatchedService {
     const prometheus = await PrometheusServer.start(
       program,
       {
-        'webhooks-api': [hostOf(await addressOf(stack.api))],
-        'webhooks-worker': [hostOf(await addressOf(worker))],
+        'hookferry-api': [hostOf(await addressOf(stack.api))],
+        'hookferry-worker': [hostOf(await addressOf(worker))],
       },
       rules,
     );

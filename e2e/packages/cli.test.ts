@@ -22,7 +22,7 @@ beforeAll(async () => {
   stack = await Stack.start();
   receiver = await Receiver.start();
   cli = await InstalledCli.install();
-  environment = { WEBHOOKS_URL: stack.client.baseUrl, WEBHOOKS_API_KEY: stack.bootstrapKey };
+  environment = { HOOKFERRY_URL: stack.client.baseUrl, HOOKFERRY_API_KEY: stack.bootstrapKey };
 }, INSTALL_TIMEOUT_MS);
 afterAll(async () => {
   await Promise.all([stack?.stop(), cli?.remove(), receiver?.stop()]);
@@ -59,7 +59,7 @@ interface MetricsLine {
 }
 
 async function createEndpoint(url = receiver.url): Promise<Endpoint> {
-  return await json<Endpoint>(['endpoints', 'create', url, '--events', TYPE]);
+  return await json<Endpoint>(['webhooks', 'create', url, '--events', TYPE]);
 }
 
 async function publish(count: number, to: string): Promise<void> {
@@ -87,9 +87,9 @@ it('needs no other package of this repository, and brings one program', async ()
 describe('as a script runs it', () => {
   it('takes an endpoint through its life', async () => {
     const { id, secret } = await createEndpoint();
-    expect(await json(['endpoints', 'secret', id])).toEqual({ secret });
+    expect(await json(['webhooks', 'secret', id])).toEqual({ secret });
     const updated = await json([
-      'endpoints',
+      'webhooks',
       'update',
       id,
       '--uid',
@@ -102,14 +102,14 @@ describe('as a script runs it', () => {
       'X-A: b',
     ]);
     expect(updated).toMatchObject({ id, uid: 'crm', rate_limit: 20, max_concurrency: 4 });
-    expect(await json(['endpoints', 'update', id, '--data', '{"rate_limit":null}'])).not.toHaveProperty(
+    expect(await json(['webhooks', 'update', id, '--data', '{"rate_limit":null}'])).not.toHaveProperty(
       'rate_limit',
     );
-    expect(await json(['endpoints', 'disable', 'crm'])).toMatchObject({ id, status: 'disabled' });
-    expect(await lines(['endpoints', 'list', '--status', 'disabled'])).toMatchObject([{ id }]);
-    expect(await json(['endpoints', 'enable', 'crm'])).toMatchObject({ id, status: 'enabled' });
+    expect(await json(['webhooks', 'disable', 'crm'])).toMatchObject({ id, status: 'disabled' });
+    expect(await lines(['webhooks', 'list', '--status', 'disabled'])).toMatchObject([{ id }]);
+    expect(await json(['webhooks', 'enable', 'crm'])).toMatchObject({ id, status: 'enabled' });
     const rotated = await json<{ secret: string }>([
-      'endpoints',
+      'webhooks',
       'rotate-secret',
       id,
       '--overlap',
@@ -117,15 +117,15 @@ describe('as a script runs it', () => {
       '--yes',
     ]);
     expect(rotated.secret).not.toBe(secret);
-    expect(await json(['endpoints', 'delete', id, '--yes'])).toEqual({ id, deleted: true });
-    expect(await cli.run(['endpoints', 'show', id], environment)).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(await json(['webhooks', 'delete', id, '--yes'])).toEqual({ id, deleted: true });
+    expect(await cli.run(['webhooks', 'show', id], environment)).toMatchObject({ exitCode: 1, stdout: '' });
   });
 
   it('tries a filter, and gives it to an endpoint', async () => {
     const filter = { keyword: { starts_with: 'red' } };
     const given = ['--filter', JSON.stringify(filter)];
-    const { id } = await json<Endpoint>(['endpoints', 'create', receiver.url, '--events', TYPE, ...given]);
-    expect(await json(['endpoints', 'show', id])).toMatchObject({ filter });
+    const { id } = await json<Endpoint>(['webhooks', 'create', receiver.url, '--events', TYPE, ...given]);
+    expect(await json(['webhooks', 'show', id])).toMatchObject({ filter });
     const file = join(cli.folder, 'filter.json');
     await writeFile(file, JSON.stringify(filter));
     const tried = ['filters', 'try', '--filter', `@${file}`];
@@ -134,7 +134,7 @@ describe('as a script runs it', () => {
     expect(stdout).toBe(
       'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 pass.\n',
     );
-    expect(await json(['endpoints', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
+    expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 
   it('finds events and deliveries by their data', async () => {
@@ -165,7 +165,7 @@ describe('as a script runs it', () => {
     expect(await lines(['deliveries', 'list', '--event', event.id])).toMatchObject([
       { id: delivery, status: 'delivered' },
     ]);
-    expect(await lines(['deliveries', 'list', '--endpoint', id, '--since', '1h'])).toHaveLength(1);
+    expect(await lines(['deliveries', 'list', '--webhook', id, '--since', '1h'])).toHaveLength(1);
     expect(await json(['deliveries', 'resend', delivery])).toMatchObject({ id: delivery });
     await receiver.waitFor(before + 2);
     await until(async () => {
@@ -176,11 +176,11 @@ describe('as a script runs it', () => {
       id: event.id,
       deliveries: { delivered: 1 },
     });
-    const counted = await lines<MetricsLine>(['metrics', 'deliveries', '--by', 'endpoint', '--since', '2h']);
+    const counted = await lines<MetricsLine>(['metrics', 'deliveries', '--by', 'webhook', '--since', '2h']);
     const own = counted.filter(({ group }) => group.webhook_id === id);
     expect(own.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(2);
     expect((await succeed(['metrics', 'deliveries'])).stdout).toMatch(/^START +ATTEMPTS +DELIVERED +FAILED/);
-    expect(await json(['endpoints', 'test', id])).toMatchObject({ event_id: expect.any(String) });
+    expect(await json(['webhooks', 'test', id])).toMatchObject({ event_id: expect.any(String) });
   });
 
   it('exports to a file of its own, and overwrites none', async () => {
@@ -188,10 +188,10 @@ describe('as a script runs it', () => {
     await publish(2, id);
     await delivered(2, id);
     const file = join(cli.folder, 'attempts.ndjson');
-    await succeed(['export', '--endpoint', id, '-o', file]);
+    await succeed(['export', '--webhook', id, '-o', file]);
     const written = await readFile(file, 'utf8');
     expect(written.trim().split('\n')).toHaveLength(2);
-    expect((await succeed(['export', '--endpoint', id])).stdout).toBe(written);
+    expect((await succeed(['export', '--webhook', id])).stdout).toBe(written);
     expect(await cli.run(['export', '-o', file], environment)).toMatchObject({ exitCode: 2 });
   });
 
@@ -216,7 +216,7 @@ describe('as a script runs it', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code: hash.replace('#code=', '') }),
     });
-    expect(await exchange.json()).toMatchObject({ capabilities: ['read', 'endpoints', 'resend'] });
+    expect(await exchange.json()).toMatchObject({ capabilities: ['read', 'webhooks', 'resend'] });
     const { id } = await json<{ id: string }>(['accounts', 'create', 'portal-user']);
     const made = await json<{ id: string }>(['portal', '--account', id, '--capabilities', 'read']);
     const act = { 'x-account-id': id };
@@ -249,8 +249,8 @@ describe('as a script runs it', () => {
       'acme',
     ]);
     expect(await lines(['keys', 'list', '--account', 'acme'])).toMatchObject([{ id: key.id }]);
-    const theirs = { ...environment, WEBHOOKS_API_KEY: key.key };
-    expect(await cli.run(['endpoints', 'list'], theirs)).toMatchObject({ exitCode: 4 });
+    const theirs = { ...environment, HOOKFERRY_API_KEY: key.key };
+    expect(await cli.run(['webhooks', 'list'], theirs)).toMatchObject({ exitCode: 4 });
     expect(JSON.parse((await cli.run(['usage', '--json'], theirs)).stdout)).toMatchObject({ webhooks: 0 });
     expect(await json(['keys', 'revoke', key.id, '--account', 'acme', '--yes'])).toEqual({
       id: key.id,
@@ -293,9 +293,9 @@ describe('as a script runs it', () => {
   });
 
   it('signs by a key pair, rotates it, and verifies by its public half', async () => {
-    const create = ['endpoints', 'create', receiver.url, '--events', TYPE, '--signing', 'ed25519'];
+    const create = ['webhooks', 'create', receiver.url, '--events', TYPE, '--signing', 'ed25519'];
     const { id } = await json<Endpoint>(create);
-    const { public_key: publicKey } = await json<{ public_key: string }>(['endpoints', 'show', id]);
+    const { public_key: publicKey } = await json<{ public_key: string }>(['webhooks', 'show', id]);
     const [listed] = await lines<{ public_key: string; status: string }>(['signing-keys', 'list']);
     expect(listed).toMatchObject({ public_key: publicKey, status: 'signing' });
     const before = receiver.requests.length;
@@ -336,7 +336,7 @@ describe('as a script runs it', () => {
 describe('exit codes', () => {
   it('1: refused by the API, with what to do and the id of the request', async () => {
     const { exitCode, stderr, stdout } = await cli.run(
-      ['endpoints', 'create', 'nowhere', '--events', '*'],
+      ['webhooks', 'create', 'nowhere', '--events', '*'],
       environment,
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -344,19 +344,19 @@ describe('exit codes', () => {
   });
 
   it.each([
-    ['an unknown flag', ['endpoints', 'list', '--nonsense']],
-    ['a number that is none', ['endpoints', 'list', '--limit', 'many']],
+    ['an unknown flag', ['webhooks', 'list', '--nonsense']],
+    ['a number that is none', ['webhooks', 'list', '--limit', 'many']],
     ['data that are no JSON', ['events', 'publish', TYPE, '--data', '{']],
     ['data to look for that are no JSON', ['events', 'list', '--data', '{order:1}']],
     ['data to look for that are no object', ['deliveries', 'list', '--data', '[1]']],
     ['nobody to ask', ['dead-letters', 'drop', '--all', '--no-input']],
-    ['an id that is none', ['endpoints', 'show', '']],
+    ['an id that is none', ['webhooks', 'show', '']],
   ])('2: %s', async (_what, args) => {
     expect(await cli.run(args, environment)).toMatchObject({ exitCode: 2, stdout: '' });
   });
 
   it('2: nobody is logged in', async () => {
-    const { exitCode, stderr } = await cli.run(['endpoints', 'list'], {
+    const { exitCode, stderr } = await cli.run(['webhooks', 'list'], {
       XDG_CONFIG_HOME: join(cli.folder, 'empty'),
     });
     expect({ exitCode, stderr }).toMatchObject({
@@ -367,7 +367,7 @@ describe('exit codes', () => {
 
   it('3 and 5: nothing listens there', async () => {
     const gone = await Receiver.start();
-    const nowhere = { ...environment, WEBHOOKS_URL: new URL(gone.url).origin };
+    const nowhere = { ...environment, HOOKFERRY_URL: new URL(gone.url).origin };
     await gone.stop();
     expect(await cli.run(['usage'], nowhere)).toMatchObject({ exitCode: 3, stdout: '' });
     const doctor = await cli.run(['doctor'], nowhere);
@@ -375,7 +375,7 @@ describe('exit codes', () => {
   });
 
   it('4: the key is not valid', async () => {
-    const wrong = { ...environment, WEBHOOKS_API_KEY: 'whk_0000000000000000_wrong' };
+    const wrong = { ...environment, HOOKFERRY_API_KEY: 'whk_0000000000000000_wrong' };
     expect(await cli.run(['usage'], wrong)).toMatchObject({
       exitCode: 4,
       stderr: expect.stringContaining('login'),
@@ -384,7 +384,7 @@ describe('exit codes', () => {
 
   it('130: a signal', async () => {
     const { id } = await createEndpoint();
-    const tail = cli.start(['deliveries', 'tail', '--endpoint', id, '--json'], environment);
+    const tail = cli.start(['deliveries', 'tail', '--webhook', id, '--json'], environment);
     let said = '';
     tail.stderr?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
@@ -435,10 +435,10 @@ if (!canType)
     expect(said).not.toContain(stack.bootstrapKey);
 
     const id = /wh_\w+/.exec(
-      await ends(cli.open(['endpoints', 'create', receiver.url, '--events', TYPE]), 0),
+      await ends(cli.open(['webhooks', 'create', receiver.url, '--events', TYPE]), 0),
     )?.[0];
     if (id === undefined) throw new Error('No id was shown.');
-    const tail = cli.open(['deliveries', 'tail', '--endpoint', id]);
+    const tail = cli.open(['deliveries', 'tail', '--webhook', id]);
     await tail.waitFor('Watching');
     const triggered = await ends(cli.open(['trigger', TYPE, '--to', id]), 0);
     await tail.waitFor(/delivered.* 204 /);
@@ -448,14 +448,14 @@ if (!canType)
     tail.type(CTRL_C);
     await ends(tail, 130);
 
-    const kept = cli.open(['endpoints', 'delete', id]);
+    const kept = cli.open(['webhooks', 'delete', id]);
     await kept.waitFor('[y/N]');
     kept.type('n\r');
     expect(await ends(kept, 2)).toContain('Nothing was done');
-    const removal = cli.open(['endpoints', 'delete', id]);
+    const removal = cli.open(['webhooks', 'delete', id]);
     await removal.waitFor('[y/N]');
     removal.type('y\r');
-    expect(await ends(removal, 0)).toContain(`Deleted the endpoint ${id}`);
+    expect(await ends(removal, 0)).toContain(`Deleted the webhook ${id}`);
   });
 
   it('shows how far a replay is, and asks at Ctrl-C whether to cancel it', async () => {

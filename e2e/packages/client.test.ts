@@ -112,8 +112,8 @@ it('the example registers once, however often it is run', async () => {
   const project = await installClient();
   await project.write('register.mjs', await readFile(join(EXAMPLE, 'register.mjs'), 'utf8'));
   const settings = [
-    `API_URL=${stack.client.baseUrl}`,
-    `API_KEY=${stack.bootstrapKey}`,
+    `HOOKFERRY_URL=${stack.client.baseUrl}`,
+    `HOOKFERRY_API_KEY=${stack.bootstrapKey}`,
     `WEBHOOK_URL=${receiver.url}`,
   ];
   const start = () => project.run('env', ...settings, process.execPath, 'register.mjs');

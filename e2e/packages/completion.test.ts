@@ -45,11 +45,11 @@ function environmentOf({ libraryPath }: Shell): Record<string, string> {
 
 // What each shell has to find, whichever way it is asked.
 const LINES: readonly (readonly [string, readonly string[]])[] = [
-  ['hookferry endp', ['endpoints']],
-  ['hookferry endpoints li', ['list']],
+  ['hookferry webh', ['webhooks']],
+  ['hookferry webhooks li', ['list']],
   ['hookferry dead-letters re', ['redrive']],
   ['hookferry --json types del', ['delete']],
-  ['hookferry endpoints show crm --js', ['--json']],
+  ['hookferry webhooks show crm --js', ['--json']],
   ['hookferry completion fi', ['fish']],
 ];
 

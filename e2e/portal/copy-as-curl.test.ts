@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 async function copyCommand(
-  capabilities: readonly ('read' | 'endpoints' | 'secrets')[],
+  capabilities: readonly ('read' | 'webhooks' | 'secrets')[],
   told: RegExp,
 ): Promise<string> {
   const page = await portal().signIn({ capabilities, path: deliveryPath });
@@ -35,7 +35,7 @@ async function copyCommand(
 }
 
 it('gives a command whose request the receiver takes: the same body, signed', async () => {
-  const command = await copyCommand(['read', 'endpoints', 'secrets'], /Signed as of now/);
+  const command = await copyCommand(['read', 'webhooks', 'secrets'], /Signed as of now/);
   const [delivered] = await receiver.waitFor(1);
   await promisify(execFile)('sh', ['-c', command]);
   const [, copied] = await receiver.waitFor(2);

@@ -94,7 +94,7 @@ async function expectShown(page: Page, path: string, ...fields: readonly string[
 it('shows what strangers write as text, on every page', async () => {
   const { webhookId, eventId, deliveryId } = await fillAccount();
   const deadLetterId = await pushInvalid();
-  const capabilities = ['read', 'endpoints', 'resend', 'secrets', 'operate'] as const;
+  const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
   const page = await portal().signIn({ capabilities, theme: { name: markup('theme') } });
   await expectNothingRan(page);
   expect(await page.title()).toContain(markup('theme'));

@@ -11,7 +11,7 @@ import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
 
-const OPERATOR = { capabilities: ['read', 'endpoints', 'resend', 'secrets', 'operate'] } as const;
+const OPERATOR = { capabilities: ['read', 'webhooks', 'resend', 'secrets', 'operate'] } as const;
 const NARROW = 360;
 
 const signIn = (path: string, width?: number): Promise<Page> =>

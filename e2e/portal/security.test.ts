@@ -161,7 +161,7 @@ describe('a session', () => {
       'POST',
       '/v1/portal-sessions/exchange',
       {
-        code: (await createLink({ capabilities: ['read', 'endpoints', 'resend', 'secrets'] })).code,
+        code: (await createLink({ capabilities: ['read', 'webhooks', 'resend', 'secrets'] })).code,
       },
     );
     const unknownEndpoint = new ApiClient(portal().client.baseUrl, body.token);

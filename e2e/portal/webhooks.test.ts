@@ -231,7 +231,7 @@ it('disables with a way back, enables, and deletes', async () => {
 it('shows the secret when it is asked for, and rotates it', async () => {
   const { id, secret } = await portal().client.register(endpoint.receiver.url);
   const page = await portal().signIn({
-    capabilities: ['read', 'endpoints', 'secrets'],
+    capabilities: ['read', 'webhooks', 'secrets'],
     path: `/webhooks/${id}`,
   });
   await button(page, 'Reveal').click();
@@ -253,7 +253,7 @@ it('shows the secret when it is asked for, and rotates it', async () => {
 it('has the values of headers given anew with another URL, by who may not see them', async () => {
   const input = { url: endpoint.receiver.url, events: ['*'], headers: { authorization: 'Bearer abc' } };
   const { body } = await portal().client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', input);
-  const page = await portal().signIn({ path: `/webhooks/${body.id}/edit`, capabilities: ['endpoints'] });
+  const page = await portal().signIn({ path: `/webhooks/${body.id}/edit`, capabilities: ['webhooks'] });
   await page.getByLabel('URL').fill(`${endpoint.receiver.url}/elsewhere`);
   await button(page, 'Save').click();
   await page.getByText('authorization must be given anew or removed').waitFor();
@@ -307,7 +307,7 @@ it('lists webhooks with how they did in the last day', async () => {
 });
 
 describe('every page', () => {
-  const capabilities = ['read', 'endpoints', 'resend', 'secrets'] as const;
+  const capabilities = ['read', 'webhooks', 'resend', 'secrets'] as const;
   let paths: readonly (readonly [path: string, title: string])[];
   beforeEach(async () => {
     const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);

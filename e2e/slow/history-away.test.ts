@@ -150,7 +150,7 @@ interface Replay {
   });
 
   function runHookferry(...args: readonly string[]) {
-    const env = { WEBHOOKS_URL: stack.client.baseUrl, WEBHOOKS_API_KEY: stack.bootstrapKey };
+    const env = { HOOKFERRY_URL: stack.client.baseUrl, HOOKFERRY_API_KEY: stack.bootstrapKey };
     return new Promise<{ readonly stdout: string; readonly stderr: string }>((resolve, reject) => {
       execFile(process.execPath, [CLI, ...args], { env }, (error, stdout, stderr) => {
         if (error) reject(error);

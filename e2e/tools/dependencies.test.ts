@@ -96,7 +96,7 @@ describe('npm run sbom', () => {
     const bundled = BUNDLED.map((name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`);
     expect([...new Set(listed)].sort()).toEqual([...own, ...bundled, ...productionOf(lock)].sort());
     expect(own).toHaveLength(9);
-    expect(sbom.metadata.component.name).toBe('webhook-delivery-service');
+    expect(sbom.metadata.component.name).toBe('hookferry');
     const known = new Set([sbom.metadata.component['bom-ref'], ...listed]);
     const referred = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
     expect(referred.filter((ref) => !known.has(ref))).toEqual([]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lets a service deliver the examples of some event types to a receiver, and forges one.
 #
-#   WEBHOOKS_URL=… WEBHOOKS_API_KEY=whk_… WEBHOOK_SECRET=whsec_… RECEIVER_URL=https://… ./check-receiver.sh TYPE…
+#   HOOKFERRY_URL=… HOOKFERRY_API_KEY=whk_… WEBHOOK_SECRET=whsec_… RECEIVER_URL=https://… ./check-receiver.sh TYPE…
 #
 # Ends with 0 if the receiver takes each and refuses what is forged, with 5 if it does not, and else with the exit code of
 # `hookferry`. WEBHOOK_SECRET is the secret that the receiver has.
@@ -39,15 +39,15 @@ forged=$(curl -sS -o /dev/null -w '%{http_code}' "$RECEIVER_URL" -H 'content-typ
 echo "refused: a forged request, with $forged"
 
 types=$(IFS=, && echo "$*")
-endpoint=$(hookferry endpoints create "$RECEIVER_URL" --events "$types" --secret-stdin --no-input --json \
+webhook=$(hookferry webhooks create "$RECEIVER_URL" --events "$types" --secret-stdin --no-input --json \
   --retry-schedule 1s,1s <<<"$WEBHOOK_SECRET" | member id)
-trap 'hookferry endpoints delete "$endpoint" --yes > /dev/null' EXIT
+trap 'hookferry webhooks delete "$webhook" --yes > /dev/null' EXIT
 
 for type in "$@"; do
-  event=$(hookferry trigger "$type" --to "$endpoint" --json | member id)
+  event=$(hookferry trigger "$type" --to "$webhook" --json | member id)
   status=$(status_of "$event")
   if [[ $status != delivered ]]; then
-    hookferry deliveries show "$event.$endpoint" >&2
+    hookferry deliveries show "$event.$webhook" >&2
     fail "$type is $status after $PATIENCE_SECONDS s at most"
   fi
   echo "delivered: $type"

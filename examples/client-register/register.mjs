@@ -1,12 +1,12 @@
 // Registers a webhook under a name of our own, or brings it up to date, and sends it a test.
 // Run it at each deployment: it can be repeated as often as you like.
 //
-//   API_URL=http://127.0.0.1:3000 API_KEY=whk_… WEBHOOK_URL=https://example.com/hook node register.mjs
+//   HOOKFERRY_URL=http://127.0.0.1:3000 HOOKFERRY_API_KEY=whk_… WEBHOOK_URL=https://example.com/hook node register.mjs
 import { createClient, WebhooksApiError } from '@hookferry/client';
 
-const { API_URL, API_KEY, WEBHOOK_URL } = process.env;
-if (!API_URL || !API_KEY || !WEBHOOK_URL) {
-  console.error('Set API_URL, API_KEY and WEBHOOK_URL.');
+const { HOOKFERRY_URL, HOOKFERRY_API_KEY, WEBHOOK_URL } = process.env;
+if (!HOOKFERRY_URL || !HOOKFERRY_API_KEY || !WEBHOOK_URL) {
+  console.error('Set HOOKFERRY_URL, HOOKFERRY_API_KEY and WEBHOOK_URL.');
   process.exit(2);
 }
 
@@ -14,8 +14,8 @@ const UID = 'client-register-example';
 const SETTINGS = { url: WEBHOOK_URL, events: ['keyword.*'], rate_limit: 20 };
 
 const client = createClient({
-  baseUrl: API_URL,
-  apiKey: API_KEY,
+  baseUrl: HOOKFERRY_URL,
+  apiKey: HOOKFERRY_API_KEY,
   onRetry: ({ method, path, delayMs, error }) =>
     console.error(`${method} ${path} again in ${delayMs} ms: ${error.message}`),
 });

@@ -48,7 +48,7 @@ Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong
 function createProgram(cli: Cli): Command {
   const { output } = cli;
   const program = new Command('hookferry-admin')
-    .description('Accounts, API keys, dead letters and the data of the webhook delivery service.')
+    .description('Accounts, API keys, dead letters and the data of Hookferry.')
     .version(VERSION)
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })

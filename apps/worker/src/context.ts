@@ -148,7 +148,7 @@ export function openContext(process: ProcessContext) {
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
     retrySchedule: config.RETRY_SCHEDULE,
     requestStyle: {
-      userAgent: `webhook-delivery-service/${VERSION}`,
+      userAgent: `Hookferry/${VERSION}`,
       signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
       tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
     },

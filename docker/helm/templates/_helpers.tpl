@@ -1,10 +1,10 @@
-{{- define "webhooks.name" -}}
+{{- define "hookferry.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
 {{/* Short enough for "-worker" and what Kubernetes adds. */}}
-{{- define "webhooks.fullname" -}}
-{{- $name := include "webhooks.name" . }}
+{{- define "hookferry.fullname" -}}
+{{- $name := include "hookferry.name" . }}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
 {{- else if contains $name .Release.Name }}
@@ -14,29 +14,29 @@
 {{- end }}
 {{- end }}
 
-{{- define "webhooks.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "webhooks.name" . }}
+{{- define "hookferry.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "hookferry.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "webhooks.labels" -}}
+{{- define "hookferry.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{ include "webhooks.selectorLabels" . }}
+{{ include "hookferry.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: {{ include "webhooks.name" . }}
+app.kubernetes.io/part-of: {{ include "hookferry.name" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{/* What ServiceMonitors put onto all metrics of this release, and rules ask for. */}}
-{{- define "webhooks.metricsRelease" -}}
-{{- printf "%s/%s" .Release.Namespace (include "webhooks.fullname" .) }}
+{{- define "hookferry.metricsRelease" -}}
+{{- printf "%s/%s" .Release.Namespace (include "hookferry.fullname" .) }}
 {{- end }}
 
-{{- define "webhooks.serviceAccountName" -}}
-{{- default (ternary (include "webhooks.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- define "hookferry.serviceAccountName" -}}
+{{- default (ternary (include "hookferry.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
 
-{{/* Of dict "root" $ "image" "webhooks-api". */}}
-{{- define "webhooks.image" -}}
+{{/* Of dict "root" $ "image" "hookferry-api". */}}
+{{- define "hookferry.image" -}}
 {{- printf "%s%s:%s" .root.Values.image.prefix .image (default .root.Chart.AppVersion .root.Values.image.tag) }}
 {{- end }}

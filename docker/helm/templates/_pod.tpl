@@ -2,13 +2,13 @@
 The pod of a process, of dict "root" $, "component" "api", "values" .Values.api, "port" 3000, "portSetting" "API_PORT",
 "secrets" (those that it may read), "settings" (variables by name), "graceSeconds".
 */}}
-{{- define "webhooks.pod" -}}
+{{- define "hookferry.pod" -}}
 {{- $root := .root }}
 {{- $values := .values }}
-{{- $names := (include "webhooks.secrets" $root | fromJson).names }}
+{{- $names := (include "hookferry.secrets" $root | fromJson).names }}
 metadata:
   labels:
-    {{- include "webhooks.labels" $root | nindent 4 }}
+    {{- include "hookferry.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
   annotations:
     # Pods are made anew when the Secret of the chart changes.
@@ -17,7 +17,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ include "webhooks.serviceAccountName" $root }}
+  serviceAccountName: {{ include "hookferry.serviceAccountName" $root }}
   automountServiceAccountToken: false
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ .graceSeconds }}
@@ -33,7 +33,7 @@ spec:
     seccompProfile: { type: RuntimeDefault }
   containers:
     - name: {{ .component }}
-      image: {{ include "webhooks.image" (dict "root" $root "image" $values.image) }}
+      image: {{ include "hookferry.image" (dict "root" $root "image" $values.image) }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
       securityContext:
         allowPrivilegeEscalation: false
@@ -47,7 +47,7 @@ spec:
         {{- end }}
         {{- range .secrets }}
         {{- if has . $names }}
-        - { name: {{ . | snakecase | upper }}_FILE, value: /run/secrets/webhooks/{{ include "webhooks.secretFile" . }} }
+        - { name: {{ . | snakecase | upper }}_FILE, value: /run/secrets/hookferry/{{ include "hookferry.secretFile" . }} }
         {{- end }}
         {{- end }}
       # A process that is short of CPU, or has not reached Redis yet, gets five minutes to start.
@@ -68,17 +68,17 @@ spec:
       resources:
         {{- toYaml $values.resources | nindent 8 }}
       volumeMounts:
-        - { name: secrets, mountPath: /run/secrets/webhooks, readOnly: true }
+        - { name: secrets, mountPath: /run/secrets/hookferry, readOnly: true }
   volumes:
     - name: secrets
       secret:
-        secretName: {{ include "webhooks.secretName" $root }}
+        secretName: {{ include "hookferry.secretName" $root }}
         # For the group of the pod.
         defaultMode: 0440
         items:
           {{- range .secrets }}
           {{- if has . $names }}
-          {{- $file := include "webhooks.secretFile" . }}
+          {{- $file := include "hookferry.secretFile" . }}
           - key: {{ ternary (get $root.Values.secrets.keys .) $file (not (empty $root.Values.secrets.existingSecret)) }}
             path: {{ $file }}
           {{- end }}
@@ -91,7 +91,7 @@ spec:
       whenUnsatisfiable: ScheduleAnyway
       labelSelector:
         matchLabels:
-          {{- include "webhooks.selectorLabels" $root | nindent 10 }}
+          {{- include "hookferry.selectorLabels" $root | nindent 10 }}
           app.kubernetes.io/component: {{ $.component }}
     {{- end }}
   {{- end }}
@@ -113,7 +113,7 @@ spec:
 {{- end }}
 
 {{/* What both processes are set to, beside their own settings: a JSON object. */}}
-{{- define "webhooks.commonSettings" -}}
+{{- define "hookferry.commonSettings" -}}
 {{- $settings := dict "SHUTDOWN_TIMEOUT" (printf "%ds" (int .Values.shutdownTimeoutSeconds)) "LOG_FORMAT" "json" }}
 {{- with .Values.allowedCidrs }}
 {{- $_ := set $settings "DELIVERY_ALLOWED_CIDRS" (join "," .) }}
@@ -125,7 +125,7 @@ spec:
 {{- end }}
 
 {{/* What the API is told of the portal: a JSON object. */}}
-{{- define "webhooks.portalSettings" -}}
+{{- define "hookferry.portalSettings" -}}
 {{- $api := .Values.api }}
 {{- $settings := dict "PORTAL" (toString $api.portal.enabled) }}
 {{- with $api.portal.frameAncestors }}

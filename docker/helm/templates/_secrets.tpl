@@ -1,9 +1,9 @@
-{{- define "webhooks.secretName" -}}
-{{- default (include "webhooks.fullname" .) .Values.secrets.existingSecret }}
+{{- define "hookferry.secretName" -}}
+{{- default (include "hookferry.fullname" .) .Values.secrets.existingSecret }}
 {{- end }}
 
 {{/* The names, as in `secrets.keys`, of what there is. */}}
-{{- define "webhooks.secrets" -}}
+{{- define "hookferry.secrets" -}}
 {{- $there := list }}
 {{- range $name, $key := .Values.secrets.keys }}
 {{- $value := get $.Values.secrets.values $name }}
@@ -22,7 +22,7 @@
 {{- dict "names" $there | toJson }}
 {{- end }}
 
-{{/* Its file's name below /run/secrets/webhooks, and its key in the Secret of the chart. */}}
-{{- define "webhooks.secretFile" -}}
+{{/* Its file's name below /run/secrets/hookferry, and its key in the Secret of the chart. */}}
+{{- define "hookferry.secretFile" -}}
 {{ . | kebabcase }}
 {{- end }}

@@ -26,7 +26,7 @@ export class ListenProgram {
 
   constructor(args: readonly string[], connection: { readonly url: string; readonly key: string }) {
     this.#child = spawn(process.execPath, [PROGRAM, 'listen', '--json', ...args], {
-      env: { PATH: process.env.PATH ?? '', WEBHOOKS_URL: connection.url, WEBHOOKS_API_KEY: connection.key },
+      env: { PATH: process.env.PATH ?? '', HOOKFERRY_URL: connection.url, HOOKFERRY_API_KEY: connection.key },
     });
     this.#exited = once(this.#child, 'close').then(([code]) => code as number | null);
     void this.#exited.then(() => this.#changes.emit('change'));

@@ -51,10 +51,10 @@ export function clientOf({ url, key }: Profile, cli: Cli, more: ClientExtras = {
 
 export async function readConnection({ flags, environment, profileFile, output }: Cli): Promise<Profile> {
   const flag = flags().profile;
-  if (flag !== undefined && environment.WEBHOOKS_API_KEY) {
-    output.note('WEBHOOKS_API_KEY is set, and wins over --profile.');
+  if (flag !== undefined && environment.HOOKFERRY_API_KEY) {
+    output.note('HOOKFERRY_API_KEY is set, and wins over --profile.');
   }
-  const isComplete = Boolean(environment.WEBHOOKS_URL && environment.WEBHOOKS_API_KEY);
+  const isComplete = Boolean(environment.HOOKFERRY_URL && environment.HOOKFERRY_API_KEY);
   // Without a profile to look at, a file that is not right is no obstacle.
   const profiles = isComplete ? { current: '', byName: {} } : await profileFile.read();
   return chooseConnection({ flag, environment, profiles });

@@ -28,9 +28,9 @@ import { parseId } from './input/parse-flags';
 import { PACKAGE_VERSION } from './version';
 
 const ENVIRONMENT_HELP = `Environment:
-  WEBHOOKS_URL, WEBHOOKS_API_KEY  where the API is, and the key: they win over the profile
-  HOOKFERRY_PROFILE               the profile, as --profile
-  NO_COLOR                        no colours`;
+  HOOKFERRY_URL, HOOKFERRY_API_KEY  where the API is, and the key: they win over the profile
+  HOOKFERRY_PROFILE                 the profile, as --profile
+  NO_COLOR                          no colours`;
 
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
@@ -42,7 +42,7 @@ const PARTS = [
 /** The command line as it is declared; an action runs once it is parsed. */
 export function createProgram(cli: Cli): Command {
   const program = new Command('hookferry')
-    .description('A webhook delivery service, over HTTP.')
+    .description('Hookferry, a webhook delivery service, from the command line.')
     .version(PACKAGE_VERSION)
     .option('--profile <name>', 'whose URL and key to use (default: the one of the last login)')
     .option('--account <id>', "act for this account; for operators' keys", parseId)

@@ -40,7 +40,7 @@ export interface EventPublisher<Events extends object> {
 const CHUNK = 100;
 
 /**
- * For services that can reach the Redis of the webhook delivery service: publishes events straight onto its queue.
+ * For services that can reach the Redis of Hookferry: publishes events straight onto its queue.
  *
  * ```ts
  * const publisher = createEventPublisher({ redisUrl: 'redis://127.0.0.1:6379' });

@@ -23,7 +23,7 @@ const pageSecurity = contentSecurityPolicy({
 // Addresses are relative, so that the page also works below the prefix of a proxy.
 const PAGE = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Webhook API</title><meta name="viewport" content="width=device-width"></head>
+<head><meta charset="utf-8"><title>Hookferry API</title><meta name="viewport" content="width=device-width"></head>
 <body style="margin:0"><redoc spec-url="openapi.json" disable-search></redoc><script src="docs/redoc.js"></script></body>
 </html>
 `;

@@ -45,7 +45,7 @@ export const codeSchema = z.enum(errorCodes).meta({ id: 'ErrorCode' });
 /** The body of every error. */
 export const problemSchema = z
   .object({
-    type: z.string().meta({ example: 'urn:webhooks:error:not_found' }),
+    type: z.string().meta({ example: 'urn:hookferry:error:not_found' }),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
@@ -107,7 +107,7 @@ export function presentProblem({ code, message, validationErrors }: AppError, re
   return {
     status,
     body: {
-      type: `urn:webhooks:error:${code}`,
+      type: `urn:hookferry:error:${code}`,
       title,
       status,
       detail: message,

@@ -51,7 +51,7 @@ export function describeApi(routes: readonly Route[]): Json {
   const document = {
     openapi: '3.1.0',
     info: {
-      title: 'Webhook delivery service',
+      title: 'Hookferry',
       version: '1',
       description: INTRODUCTION,
       summary: 'Accepts an event once, and delivers it signed to every webhook that asked for it.',

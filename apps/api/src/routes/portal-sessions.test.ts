@@ -89,7 +89,7 @@ describe('a link to the portal', () => {
       token: expect.stringMatching(/^whp_[0-9a-z]{16}_[0-9a-z]{52}$/),
       id,
       account_id: accountId,
-      capabilities: ['read', 'endpoints', 'resend'],
+      capabilities: ['read', 'webhooks', 'resend'],
       expires_at: expect.any(String),
       return_url: 'https://app.example.com/hooks',
       theme,
@@ -295,7 +295,7 @@ describe("another account's belongings", () => {
   let foreign: Belongings;
   let unknownEndpoint: AccountId;
   beforeEach(async () => {
-    token = await signIn({ capabilities: ['endpoints', 'resend', 'secrets'] });
+    token = await signIn({ capabilities: ['webhooks', 'resend', 'secrets'] });
     unknownEndpoint = uniqueAccountId();
     foreign = await saveBelongings(api.redis, unknownEndpoint);
   });
@@ -330,7 +330,7 @@ describe('what a session may do', () => {
   const NEEDED: Readonly<Record<Scope, Capability | undefined>> = {
     'webhooks:read': 'read',
     'deliveries:read': 'read',
-    'webhooks:write': 'endpoints',
+    'webhooks:write': 'webhooks',
     'deliveries:write': 'resend',
     admin: 'operate',
     'events:write': undefined,
@@ -344,7 +344,7 @@ describe('what a session may do', () => {
     'rotateSigningKey',
   ];
   const optional = capabilities.filter((one) => one !== 'read');
-  const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');
+  const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('webhooks');
   const sets = Array.from({ length: 2 ** optional.length }, (_, bits) =>
     optional.filter((_one, place) => bits & (1 << place)),
   ).filter(isWhole);
@@ -391,7 +391,7 @@ describe('what a session may do', () => {
   });
 
   it('is told by name', async () => {
-    const token = await signIn({ capabilities: ['endpoints'] });
+    const token = await signIn({ capabilities: ['webhooks'] });
     const detailOf = async (method: Method, path: string) => (await call(method, path, token)).body.detail;
     expect(await detailOf('get', '/v1/webhooks/wh_1/secret')).toBe(
       'This portal session lacks the capability "secrets".',
@@ -410,7 +410,7 @@ describe('what a session may do', () => {
 
 describe("another site's page", () => {
   it('has nothing of a session: no cookie is set, and none is taken', async () => {
-    const token = await signIn({ capabilities: ['endpoints', 'resend', 'secrets'] });
+    const token = await signIn({ capabilities: ['webhooks', 'resend', 'secrets'] });
     const own = await saveBelongings(api.redis, accountId);
     const cookie = ['token', 'session', 'authorization'].map((name) => `${name}=${token}`).join('; ');
     for (const route of routeCases.filter(({ scope }) => scope !== 'none')) {

@@ -33,7 +33,7 @@ export const createPortalSession = defineRoute({
     mayLackBody: true,
     example: {
       expires_in: 3_600,
-      capabilities: ['read', 'endpoints', 'resend'],
+      capabilities: ['read', 'webhooks', 'resend'],
       return_url: 'https://app.example.com/settings/webhooks',
       theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },
     },

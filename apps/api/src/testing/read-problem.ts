@@ -19,7 +19,7 @@ export function readProblem({ status, headers, body }: Answer) {
       headers['content-type'] === 'application/problem+json; charset=utf-8',
     'repeats the status': problem.status === status,
     'has the request id of its header': problem.request_id === headers['x-request-id'],
-    'has a type that goes with its code': problem.type === `urn:webhooks:error:${problem.code}`,
+    'has a type that goes with its code': problem.type === `urn:hookferry:error:${problem.code}`,
     'has faults if the request is not valid, and only then':
       (status === 422) === (problem.errors !== undefined),
   };

@@ -37,7 +37,7 @@ export function createApi({ headers, onUnauthenticated }: ApiOptions): Api {
 
 /** What a request without a session would be answered with: it need not be made. */
 const NOBODY: ProblemDetails = {
-  type: 'urn:webhooks:error:unauthenticated',
+  type: 'urn:hookferry:error:unauthenticated',
   title: 'The session has ended',
   status: 401,
   detail: 'What you asked for needs a session.',

@@ -1,7 +1,9 @@
+import mark from '@docs/images/mark.svg';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { LiveIndicator } from '../live/live-indicator';
 import { AccountSwitcher } from '../session/account-switcher';
+import type { SessionTheme } from '../session/session';
 import { SessionBanner } from '../session/session-banner';
 import { useCan, useSession } from '../session/session-context';
 import { ErrorBoundary } from './error-boundary';
@@ -25,8 +27,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <SessionBanner />
       <header className={styles['header']}>
         <p className={styles['brand']}>
-          {theme.logo && <img className={styles['logo']} src={theme.logo} alt="" />}
-          {theme.name ?? 'Webhooks'}
+          <Brand theme={theme} />
         </p>
         <nav className={styles['navigation']} aria-label="Pages">
           <Entries entries={customerEntries} location={location} />
@@ -42,6 +43,17 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
         <ErrorBoundary place={location}>{children}</ErrorBoundary>
       </main>
+    </>
+  );
+}
+
+/** The customer's own name and logo, where the session has them. */
+function Brand({ theme }: { readonly theme: SessionTheme }) {
+  const logo = theme.logo ?? (theme.name === undefined ? mark : undefined);
+  return (
+    <>
+      {logo && <img className={styles['logo']} src={logo} alt="" />}
+      {theme.name ?? 'Hookferry'}
     </>
   );
 }

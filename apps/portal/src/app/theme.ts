@@ -23,7 +23,7 @@ export function useTheme(theme: SessionTheme): readonly [Mode, (mode: Mode) => v
   }, [theme.color]);
 
   useEffect(() => {
-    document.title = theme.name ? `Webhooks · ${theme.name}` : 'Webhooks';
+    document.title = theme.name ? `Webhooks · ${theme.name}` : 'Hookferry';
   }, [theme.name]);
 
   return [mode, setChosen];

@@ -32,5 +32,5 @@ function formPage(path: string, load: () => Promise<ComponentType<PageProps>>): 
     checkWithoutEval();
     return await load();
   };
-  return page(path, loadWithSchemas, 'endpoints');
+  return page(path, loadWithSchemas, 'webhooks');
 }

@@ -20,7 +20,7 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
   const isFramed = window.parent !== window;
   return (
     <main className={styles['page']} id="content">
-      <h1>Webhooks</h1>
+      <h1>Hookferry</h1>
       {error && <Problem error={error} words={LINK_WORDS} />}
       <p>
         {isFramed

@@ -83,7 +83,7 @@ function addLimits(command: Command): Command {
     .addOption(
       new Option(
         '--default-signing <kind>',
-        'how requests of new endpoints are signed: hmac, ed25519 (a key pair), or both',
+        'how requests of new webhooks are signed: hmac, ed25519 (a key pair), or both',
       ).choices(endpointSettings.signing.choices),
     );
 }

@@ -19,7 +19,7 @@ export function addCompletion(program: Command, { output }: Cli): void {
   );
 }
 
-/** What may follow a command: by the command's words, such as `endpoints list`; the program's own are under ''. */
+/** What may follow a command: by the command's words, such as `webhooks list`; the program's own are under ''. */
 export type Words = ReadonlyMap<string, readonly string[]>;
 
 export function wordsOf(program: Command): Words {

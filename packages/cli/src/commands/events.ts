@@ -44,7 +44,7 @@ function addPublish(events: Command, cli: Cli): void {
     .option('--data <json>', "its data: JSON, @FILE, or '-' for stdin")
     .option('--example', "the data of the type's example")
     .option('--id <id>', 'an id of your own: published again, it is the same event')
-    .option('--to <endpoints>', 'these alone get it: ids or uids, comma between', parseList)
+    .option('--to <webhooks>', 'these alone get it: ids or uids, comma between', parseList)
     .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
       await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);
     });

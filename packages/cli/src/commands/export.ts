@@ -12,7 +12,7 @@ import { addExample } from './example';
 interface ExportFlags {
   readonly since?: string;
   readonly until?: string;
-  readonly endpoint?: string;
+  readonly webhook?: string;
   readonly limit?: number;
   readonly cursor?: string;
   readonly output?: string;
@@ -28,7 +28,7 @@ export function addExport(program: Command, cli: Cli): void {
       parseTime(text),
     )
     .option('--until <time>', 'of events accepted before then', (text) => parseTime(text))
-    .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
+    .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--limit <n>', 'at most so many', parsePositive)
     .option('--cursor <cursor>', 'of a line: goes on after it')
     .option('-o, --output <file>', 'a new file for it, instead of stdout')
@@ -48,11 +48,11 @@ async function exportAttempts(flags: ExportFlags, cli: Cli): Promise<void> {
   });
 }
 
-function queryOf({ since, until, endpoint, limit, cursor }: ExportFlags): ExportQuery {
+function queryOf({ since, until, webhook, limit, cursor }: ExportFlags): ExportQuery {
   return {
     ...(since && { since }),
     ...(until && { until }),
-    ...(endpoint && { webhook_id: endpoint }),
+    ...(webhook && { webhook_id: webhook }),
     ...(limit && { limit }),
     ...(cursor && { cursor }),
   };

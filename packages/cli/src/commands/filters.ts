@@ -17,7 +17,7 @@ interface TryFlags {
 }
 
 export function addFilters(program: Command, cli: Cli): void {
-  const filters = program.command('filters').description('Which events an endpoint gets, by their data.');
+  const filters = program.command('filters').description('Which events a webhook gets, by their data.');
   const tryOut = filters
     .command('try')
     .description('Try a filter, on the last events unless told on what. Nothing is sent.')

@@ -42,8 +42,8 @@ async function logIn({ url: given, keyStdin }: LoginFlags, cli: Cli): Promise<vo
   await checkKey(clientOf(profile, cli), url);
   await profileFile.write(withProfile(profiles, name, profile));
   output.result({ profile: name, url }, `Logged in to ${url}, as the profile "${name}".`);
-  if (environment.WEBHOOKS_URL || environment.WEBHOOKS_API_KEY) {
-    output.note('WEBHOOKS_URL or WEBHOOKS_API_KEY is set, and wins over profiles.');
+  if (environment.HOOKFERRY_URL || environment.HOOKFERRY_API_KEY) {
+    output.note('HOOKFERRY_URL or HOOKFERRY_API_KEY is set, and wins over profiles.');
   }
 }
 

@@ -6,7 +6,7 @@ import type { DeliveryMetricsPoint } from '../resources';
 import { addExample } from './example';
 
 const INTERVALS = ['1m', '5m', '1h', '1d', 'total'] as const;
-const GROUPS = { endpoint: 'webhook_id', type: 'event_type', outcome: 'outcome' } as const;
+const GROUPS = { webhook: 'webhook_id', type: 'event_type', outcome: 'outcome' } as const;
 type Group = keyof typeof GROUPS;
 
 interface MetricsFlags {
@@ -29,7 +29,7 @@ export function addMetrics(program: Command, cli: Cli): void {
   addExample(
     deliveries,
     'hookferry metrics deliveries --since 6h --interval 5m',
-    'hookferry metrics deliveries --by endpoint --since 30d --interval 1d',
+    'hookferry metrics deliveries --by webhook --since 30d --interval 1d',
   );
 }
 

@@ -5,7 +5,7 @@ import { parseDuration } from '../input/parse-time';
 import type { Capability } from '../resources';
 import { addExample } from './example';
 
-const CAPABILITIES = 'read, endpoints, resend, secrets, operate';
+const CAPABILITIES = 'read, webhooks, resend, secrets, operate';
 const MS_PER_SECOND = 1_000;
 
 interface PortalFlags {
@@ -20,7 +20,7 @@ export function addPortal(program: Command, cli: Cli): void {
     .description('Make a link that opens the portal in a browser, once. It goes to stdout.')
     .option(
       '--capabilities <list>',
-      `what it is good for, comma between: ${CAPABILITIES} (default: read,endpoints,resend)`,
+      `what it is good for, comma between: ${CAPABILITIES} (default: read,webhooks,resend)`,
       parseList,
     )
     .option('--expires-in <duration>', 'when the session ends, such as 15m (default: 1h)', parseDuration)

@@ -4,7 +4,7 @@ import type { Replay } from '../resources';
 
 export const REPLAY_COLUMNS: readonly Column<Replay>[] = [
   ['id', ({ id }) => id],
-  ['endpoint', ({ webhook_id }) => webhook_id],
+  ['webhook', ({ webhook_id }) => webhook_id],
   ['status', ({ status }) => status, paintStatus],
   ['mode', ({ mode }) => mode],
   ['since', ({ since }) => since],

@@ -23,8 +23,8 @@ interface ReplayFlags extends ConfirmFlags {
 export function addReplay(program: Command, cli: Cli): void {
   const replay = program
     .command('replay')
-    .description('Send the events of a time range to an endpoint again. Counts them first, and asks.')
-    .argument('<endpoint>', 'its id or uid', parseId)
+    .description('Send the events of a time range to a webhook again. Counts them first, and asks.')
+    .argument('<webhook>', 'its id or uid', parseId)
     .requiredOption('--since <time>', 'accepted from then on: a time, or how long ago (2h)', (text) =>
       parseTime(text),
     )
@@ -37,7 +37,7 @@ export function addReplay(program: Command, cli: Cli): void {
     .option('--rate <n>', 'how many a second, 1 to 1000 (default: 50)', parsePositive)
     .option('--dry-run', 'only count')
     .option('--no-wait', 'do not wait until it is done')
-    .action((endpoint: string, flags: ReplayFlags) => replayEvents(endpoint, flags, cli));
+    .action((webhook: string, flags: ReplayFlags) => replayEvents(webhook, flags, cli));
   addExample(
     addYes(replay),
     'hookferry replay crm --since 1d --dry-run',
@@ -45,16 +45,16 @@ export function addReplay(program: Command, cli: Cli): void {
   );
 }
 
-async function replayEvents(endpoint: string, flags: ReplayFlags, cli: Cli): Promise<void> {
+async function replayEvents(webhook: string, flags: ReplayFlags, cli: Cli): Promise<void> {
   const { output } = cli;
   const client = await connect(cli);
   if (flags.dryRun || !flags.yes) {
-    const counted = await countFirst(endpoint, flags, client, cli);
+    const counted = await countFirst(webhook, flags, client, cli);
     if (flags.dryRun) return output.result(counted, `It would send ${counted.found} events.`);
     if (counted.found === 0) return output.result(counted, 'There is nothing to send.');
-    await requireYes(cli, flags, `Send ${counted.found} events to ${endpoint} again?`);
+    await requireYes(cli, flags, `Send ${counted.found} events to ${webhook} again?`);
   }
-  const replay = await start(endpoint, flags, false, client);
+  const replay = await start(webhook, flags, false, client);
   if (!flags.wait) {
     output.result(replay, `The replay ${replay.id} has begun.`);
     return output.note(`How far it is: hookferry replays show ${replay.id}`);
@@ -69,10 +69,10 @@ function start(id: string, flags: ReplayFlags, isDryRun: boolean, client: Client
   return client.POST('/v1/webhooks/{id}/replays', { params: { path: { id } }, body });
 }
 
-async function countFirst(endpoint: string, flags: ReplayFlags, client: Client, cli: Cli): Promise<Replay> {
+async function countFirst(webhook: string, flags: ReplayFlags, client: Client, cli: Cli): Promise<Replay> {
   cli.output.note('Counting…');
   return await cli.interrupts.during(async (signal) => {
-    const replay = await start(endpoint, flags, true, client);
+    const replay = await start(webhook, flags, true, client);
     const seen = await followReplay(replay, client, signal, () => {});
     if (signal.aborted) {
       // Nobody wants to know any more, and an account may have two at once.

@@ -10,8 +10,8 @@ export function addReplays(program: Command, cli: Cli): void {
   const replays = program.command('replays').description('Replays that were started, here or elsewhere.');
   const list = replays
     .command('list')
-    .description("List an endpoint's replays, the newest first.")
-    .argument('<endpoint>', 'its id or uid', parseId)
+    .description("List a webhook's replays, the newest first.")
+    .argument('<webhook>', 'its id or uid', parseId)
     .action((id: string, flags: PagingFlags) => listReplays(id, flags, cli));
   addExample(addPaging(list), 'hookferry replays list crm');
   const show = replays

@@ -21,7 +21,7 @@ export function addSigningKeys(program: Command, cli: Cli): void {
   const keys = program
     .command('signing-keys')
     .description(
-      'Keys by which receivers verify Ed25519 signatures (endpoints with --signing ed25519 or both).',
+      'Keys by which receivers verify Ed25519 signatures (webhooks with --signing ed25519 or both).',
     );
   const list = keys
     .command('list')
@@ -52,6 +52,6 @@ async function rotateSigningKey(flags: RotateFlags, cli: Cli): Promise<void> {
 }
 
 function print({ data, jwks_path: path }: SigningKeyList, { output }: Cli): void {
-  output.list(data, COLUMNS, 'There are none: no endpoint asks for one yet.');
+  output.list(data, COLUMNS, 'There are none: no webhook asks for one yet.');
   output.note(`Published at ${path}`);
 }

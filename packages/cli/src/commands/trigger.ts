@@ -14,7 +14,7 @@ export function addTrigger(program: Command, cli: Cli): void {
     .command('trigger')
     .description('Publish the example of an event type, to try out what follows.')
     .argument('<type>', 'the event type', parseId)
-    .option('--to <endpoints>', 'these alone get it: ids or uids, comma between', parseList)
+    .option('--to <webhooks>', 'these alone get it: ids or uids, comma between', parseList)
     .action(async (type: string, flags: TriggerFlags) => {
       const data = await readExample(type, await connect(cli));
       await publishEvent({ type, data, ...flags }, cli);

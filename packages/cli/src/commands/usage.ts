@@ -22,7 +22,7 @@ async function showUsage(cli: Cli): Promise<void> {
     ['answers', ({ bytes }) => formatBytes(bytes.answers)],
     ['replays', ({ bytes }) => formatBytes(bytes.replays)],
     ['portal', ({ bytes }) => formatBytes(bytes.portal_sessions)],
-    ['endpoints', ({ webhooks }) => webhooks],
+    ['webhooks', ({ webhooks }) => webhooks],
     ['API keys', ({ api_keys }) => api_keys],
   ]);
 }

@@ -28,15 +28,15 @@ export function addVerify(program: Command, cli: Cli): void {
       'Check the signature of a request that was saved: header lines, an empty line, the raw body.',
     )
     .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
-    .option('--secret-stdin', "read the endpoint's secret from stdin instead of asking for it")
-    .option('--public-key <whpk>', 'verify by this public key of the endpoint, and not by its secret')
+    .option('--secret-stdin', "read the webhook's secret from stdin instead of asking for it")
+    .option('--public-key <whpk>', 'verify by this public key of the webhook, and not by its secret')
     .option('--jwks <url>', 'verify by the keys that are published there (https:)')
     .option('--tolerance <seconds>', 'how old it may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
     .option('--any-age', 'it may be as old as it likes')
     .action((flags: VerifyFlags) => verifyDelivery(flags, cli));
   addExample(
     verify,
-    'hookferry endpoints secret crm | hookferry verify --delivery request.http --secret-stdin',
+    'hookferry webhooks secret crm | hookferry verify --delivery request.http --secret-stdin',
   );
 }
 

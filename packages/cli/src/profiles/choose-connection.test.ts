@@ -19,21 +19,21 @@ it('takes the profile of the last login unless another one is named', () => {
 });
 
 it('lets the environment win over the profile', () => {
-  const both = { WEBHOOKS_URL: 'https://c.example/', WEBHOOKS_API_KEY: 'whk_c' };
+  const both = { HOOKFERRY_URL: 'https://c.example/', HOOKFERRY_API_KEY: 'whk_c' };
   expect(choose(both, 'ci')).toEqual({ url: 'https://c.example', key: 'whk_c' });
-  expect(choose({ WEBHOOKS_API_KEY: 'whk_c' }, 'ci')).toEqual({ url: 'https://b.example', key: 'whk_c' });
+  expect(choose({ HOOKFERRY_API_KEY: 'whk_c' }, 'ci')).toEqual({ url: 'https://b.example', key: 'whk_c' });
 });
 
 it("never sends a profile's key to the environment's URL", () => {
-  expect(() => choose({ WEBHOOKS_URL: 'https://evil.example' })).toThrow(UsageError);
+  expect(() => choose({ HOOKFERRY_URL: 'https://evil.example' })).toThrow(UsageError);
 });
 
 it.each([
   [{}, 'gone'],
   [{}, 'toString'],
-  [{ WEBHOOKS_API_KEY: 'two words' }, undefined],
-  [{ WEBHOOKS_URL: 'nowhere', WEBHOOKS_API_KEY: 'whk_c' }, undefined],
-  [{ WEBHOOKS_URL: 'https://user:pass@c.example', WEBHOOKS_API_KEY: 'whk_c' }, undefined],
+  [{ HOOKFERRY_API_KEY: 'two words' }, undefined],
+  [{ HOOKFERRY_URL: 'nowhere', HOOKFERRY_API_KEY: 'whk_c' }, undefined],
+  [{ HOOKFERRY_URL: 'https://user:pass@c.example', HOOKFERRY_API_KEY: 'whk_c' }, undefined],
 ])('refuses %p with the profile %p', (environment, flag) => {
   expect(() => choose(environment, flag)).toThrow(UsageError);
 });

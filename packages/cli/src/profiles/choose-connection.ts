@@ -10,14 +10,14 @@ export interface ConnectionSources {
 }
 
 /**
- * Where to connect to, and with which key: `WEBHOOKS_URL` and `WEBHOOKS_API_KEY`, else the profile.
+ * Where to connect to, and with which key: `HOOKFERRY_URL` and `HOOKFERRY_API_KEY`, else the profile.
  * @throws UsageError if there is none.
  */
 export function chooseConnection(sources: ConnectionSources): Profile {
-  const { WEBHOOKS_URL: url = '', WEBHOOKS_API_KEY: key = '' } = sources.environment;
+  const { HOOKFERRY_URL: url = '', HOOKFERRY_API_KEY: key = '' } = sources.environment;
   if (key !== '' && !isKey(key)) {
     throw new UsageError(
-      'WEBHOOKS_API_KEY is no key.',
+      'HOOKFERRY_API_KEY is no key.',
       'It must be one word, without spaces or line breaks.',
     );
   }
@@ -25,8 +25,8 @@ export function chooseConnection(sources: ConnectionSources): Profile {
   // A profile's key is for the profile's URL: sent to another one, it would be given away.
   if (url !== '') {
     throw new UsageError(
-      'WEBHOOKS_URL is set, but WEBHOOKS_API_KEY is not.',
-      'Set both, or unset WEBHOOKS_URL to use a profile.',
+      'HOOKFERRY_URL is set, but HOOKFERRY_API_KEY is not.',
+      'Set both, or unset HOOKFERRY_URL to use a profile.',
     );
   }
   const profile = chooseProfile(sources);
@@ -46,7 +46,7 @@ function chooseProfile(sources: ConnectionSources): Profile {
   if (names.length === 0) {
     throw new UsageError(
       'You are not logged in.',
-      'Run: hookferry login --url URL, or set WEBHOOKS_URL and WEBHOOKS_API_KEY.',
+      'Run: hookferry login --url URL, or set HOOKFERRY_URL and HOOKFERRY_API_KEY.',
     );
   }
   throw new UsageError(

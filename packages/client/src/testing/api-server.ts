@@ -62,7 +62,7 @@ export const json =
 export const problem =
   (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}): Reply =>
   (response) => {
-    const body = { type: `urn:webhooks:error:${code}`, title: code, status, detail: `It is ${code}.`, code };
+    const body = { type: `urn:hookferry:error:${code}`, title: code, status, detail: `It is ${code}.`, code };
     response
       .writeHead(status, { 'content-type': 'application/problem+json', ...headers })
       .end(JSON.stringify({ ...body, request_id: 'req_1', ...more }));

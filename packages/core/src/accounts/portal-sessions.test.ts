@@ -104,7 +104,7 @@ describe('a portal session', () => {
       id: session.id,
       accountId,
       sha256: hashKey(opened.token),
-      capabilities: ['read', 'endpoints', 'resend'],
+      capabilities: ['read', 'webhooks', 'resend'],
       scopes: ['webhooks:read', 'deliveries:read', 'webhooks:write', 'deliveries:write'],
     });
   });
@@ -297,10 +297,10 @@ describe('what may be said of a new one', () => {
   it('adds what is left out, and what always belongs to it, in one order', () => {
     expect(newPortalSessionSchema.parse({})).toEqual({
       expires_in: 3_600,
-      capabilities: ['read', 'endpoints', 'resend'],
+      capabilities: ['read', 'webhooks', 'resend'],
     });
-    const { capabilities } = newPortalSessionSchema.parse({ capabilities: ['secrets', 'endpoints'] });
-    expect(capabilities).toEqual(['read', 'endpoints', 'secrets']);
+    const { capabilities } = newPortalSessionSchema.parse({ capabilities: ['secrets', 'webhooks'] });
+    expect(capabilities).toEqual(['read', 'webhooks', 'secrets']);
     expect(newPortalSessionSchema.parse({ capabilities: [] }).capabilities).toEqual(['read']);
   });
 

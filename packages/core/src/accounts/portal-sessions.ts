@@ -126,7 +126,7 @@ function tooMany(): AppError {
 const MIN_SECONDS = 60;
 const MAX_SECONDS = 86_400;
 const DEFAULT_SECONDS = 3_600;
-const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'endpoints', 'resend'];
+const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'webhooks', 'resend'];
 
 // Part of each stored session, and of the response to each exchange.
 const MAX_LOGO_CHARACTERS = 32 * 1024;
@@ -158,8 +158,8 @@ const capabilitiesSchema = z
   .array(capabilitySchema)
   .max(capabilities.length, `must name at most ${capabilities.length}`)
   .refine(
-    (list) => !list.includes('secrets') || list.includes('endpoints'),
-    '"secrets" is good for something together with "endpoints" only; name both',
+    (list) => !list.includes('secrets') || list.includes('webhooks'),
+    '"secrets" is good for something together with "webhooks" only; name both',
   )
   .transform((list) => capabilities.filter((one) => one === 'read' || list.includes(one)))
   .readonly();

@@ -112,7 +112,7 @@ export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean 
 }
 
 /** What a session may be used for. `read` always belongs to it. */
-export const capabilities = ['read', 'endpoints', 'resend', 'secrets', 'operate'] as const;
+export const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
 export const capabilitySchema = z
   .enum(capabilities, `must be one of ${capabilities.join(', ')}`)
   .meta({ id: 'Capability' });
@@ -120,7 +120,7 @@ export type Capability = z.infer<typeof capabilitySchema>;
 
 const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
   read: ['webhooks:read', 'deliveries:read'],
-  endpoints: ['webhooks:write'],
+  webhooks: ['webhooks:write'],
   resend: ['deliveries:write'],
   // Beside a scope: see `maySeeSecrets`.
   secrets: [],
@@ -140,7 +140,10 @@ export const portalSessionSchema = z.object({
   accountId: accountIdSchema,
   /** The API key that it was made with. It counts for as long as that does. */
   apiKeyId: z.string(),
-  capabilities: z.array(capabilitySchema).readonly(),
+  // A session lasts a day at most. One made before an upgrade may have the capability under its former name.
+  capabilities: z
+    .array(z.preprocess((name) => (name === 'endpoints' ? 'webhooks' : name), capabilitySchema))
+    .readonly(),
   /** Hex. */
   codeSha256: z.string(),
   /** Milliseconds since the Unix epoch. */

@@ -9,7 +9,7 @@ import { useCan } from '../../session/session-context';
 
 /** What this session may do to a webhook. */
 export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
-  const mayChange = useCan('endpoints');
+  const mayChange = useCan('webhooks');
   const mayResend = useCan('resend');
   return (
     <>

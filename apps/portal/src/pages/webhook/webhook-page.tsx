@@ -23,7 +23,7 @@ interface WebhookPageProps {
 export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
   const { data: replays, isPending: areReplaysPending } = useReplays(id);
-  const mayChange = useCan('endpoints');
+  const mayChange = useCan('webhooks');
   const maySeeSecret = useCan('secrets');
   const parent = { href: '/webhooks', label: 'Webhooks' };
   if (error && !webhook) {

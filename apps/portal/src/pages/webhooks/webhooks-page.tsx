@@ -9,7 +9,7 @@ import { webhookColumns } from './webhook-columns';
 
 export function WebhooksPage() {
   const [, go] = useLocation();
-  const mayChange = useCan('endpoints');
+  const mayChange = useCan('webhooks');
   const pages = useWebhooks();
   return (
     <>

@@ -6,7 +6,7 @@ import { addShowDelivery } from './show-delivery';
 import { addTailDeliveries } from './tail-deliveries';
 
 export function addDeliveries(program: Command, cli: Cli): void {
-  const deliveries = program.command('deliveries').description('Events on their way to an endpoint each.');
+  const deliveries = program.command('deliveries').description('Events on their way to a webhook each.');
   addListDeliveries(deliveries, cli);
   addShowDelivery(deliveries, cli);
   addResendDelivery(deliveries, cli);

@@ -13,7 +13,7 @@ const STATUSES: readonly Delivery['status'][] = [
 ];
 
 interface ListFlags extends PagingFlags {
-  readonly endpoint?: string;
+  readonly webhook?: string;
   readonly event?: string;
   readonly status?: Delivery['status'];
   readonly answer?: number;
@@ -28,7 +28,7 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
   const list = deliveries
     .command('list')
     .description('List deliveries, those of the newest event first: all of the account unless you choose.')
-    .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
+    .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--event <id>', 'only those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
     .option('--answer <status>', 'only those answered with this HTTP status last', parsePositive)
@@ -44,17 +44,17 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
   addExample(
     addPaging(list),
     'hookferry deliveries list --status exhausted --since 1d',
-    'hookferry deliveries list --endpoint crm --answer 503',
+    'hookferry deliveries list --webhook crm --answer 503',
     `hookferry deliveries list --data '{"order":{"id":4711}}'`,
   );
 }
 
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const { endpoint, event, status, answer, outcome, type, data, since, until } = flags;
+  const { webhook, event, status, answer, outcome, type, data, since, until } = flags;
   const query = {
     limit: pageSize(flags),
-    ...(endpoint && { webhook_id: endpoint }),
+    ...(webhook && { webhook_id: webhook }),
     ...(event && { event_id: event }),
     ...(status && { status }),
     ...(answer && { response_status: answer }),

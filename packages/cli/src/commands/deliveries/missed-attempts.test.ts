@@ -34,10 +34,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const missedOf = (endpoint?: string) => {
+const missedOf = (webhook?: string) => {
   const { port } = server.address() as AddressInfo;
   const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'whk_1_x' });
-  return new MissedAttempts(client, SINCE, endpoint);
+  return new MissedAttempts(client, SINCE, webhook);
 };
 
 it('finds what was made since it began and not shown, in the order in which it was made', async () => {
@@ -51,7 +51,7 @@ it('finds what was made since it began and not shown, in the order in which it w
   expect(asked.some((url) => url.endsWith('/seen'))).toBe(false);
 });
 
-it('asks for one endpoint alone if that is what is watched', async () => {
+it('asks for one webhook alone if that is what is watched', async () => {
   await missedOf('crm').find();
   expect(asked[0]).toBe('/v1/deliveries?limit=200&webhook_id=crm');
 });

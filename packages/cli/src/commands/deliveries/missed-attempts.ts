@@ -15,11 +15,11 @@ const REMEMBERED = 10_000;
 export class MissedAttempts {
   readonly #countByDelivery = new Map<string, number>();
 
-  /** @param since when it was begun to show attempts; of one endpoint alone if that is named. */
+  /** @param since when it was begun to show attempts; of one webhook alone if that is named. */
   constructor(
     private readonly client: Client,
     private readonly since: string,
-    private readonly endpoint?: string,
+    private readonly webhook?: string,
   ) {}
 
   note(deliveryId: string, attemptCount: number): void {
@@ -30,7 +30,7 @@ export class MissedAttempts {
 
   /** Those of the newest deliveries, in the order in which they were made. */
   async find(): Promise<readonly MissedAttempt[]> {
-    const query = { limit: LOOKED_AT, ...(this.endpoint !== undefined && { webhook_id: this.endpoint }) };
+    const query = { limit: LOOKED_AT, ...(this.webhook !== undefined && { webhook_id: this.webhook }) };
     const { data } = await this.client.GET('/v1/deliveries', { params: { query } });
     const missed: MissedAttempt[] = [];
     for (const delivery of data) {

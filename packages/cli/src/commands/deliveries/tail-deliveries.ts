@@ -10,7 +10,7 @@ import { addExample } from '../example';
 import { type MissedAttempt, MissedAttempts } from './missed-attempts';
 
 interface TailFlags {
-  readonly endpoint?: string;
+  readonly webhook?: string;
   readonly max?: number;
 }
 
@@ -18,21 +18,21 @@ export function addTailDeliveries(deliveries: Command, cli: Cli): void {
   const tail = deliveries
     .command('tail')
     .description('Show attempts as they are made.')
-    .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
+    .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--max <n>', 'end after so many attempts (default: until Ctrl-C)', parsePositive)
     .action((flags: TailFlags) => cli.interrupts.during((signal) => tailDeliveries(flags, signal, cli)));
   addExample(
     tail,
-    'hookferry deliveries tail --endpoint crm',
+    'hookferry deliveries tail --webhook crm',
     'hookferry deliveries tail --json | jq \'select(.attempt.outcome != "delivered")\'',
   );
 }
 
-async function tailDeliveries({ endpoint, max }: TailFlags, signal: AbortSignal, cli: Cli): Promise<void> {
+async function tailDeliveries({ webhook, max }: TailFlags, signal: AbortSignal, cli: Cli): Promise<void> {
   const client = await connect(cli);
   let left = max ?? Number.POSITIVE_INFINITY;
   try {
-    for await (const shown of attemptsAsMade(client, endpoint, signal, cli.output)) {
+    for await (const shown of attemptsAsMade(client, webhook, signal, cli.output)) {
       printAttempt(shown, cli.output);
       left -= 1;
       if (left === 0) return;
@@ -44,15 +44,15 @@ async function tailDeliveries({ endpoint, max }: TailFlags, signal: AbortSignal,
 
 async function* attemptsAsMade(
   client: Client,
-  endpoint: string | undefined,
+  webhook: string | undefined,
   signal: AbortSignal,
   output: Output,
 ): AsyncGenerator<MissedAttempt, void> {
   let missed: MissedAttempts | undefined;
-  const query = endpoint === undefined ? {} : { webhook_id: endpoint };
+  const query = webhook === undefined ? {} : { webhook_id: webhook };
   for await (const change of client.streamChanges(query, { signal })) {
     if (change.event === 'ready' && missed === undefined) {
-      missed = new MissedAttempts(client, timeOf(change), endpoint);
+      missed = new MissedAttempts(client, timeOf(change), webhook);
       output.note('Watching for attempts; Ctrl-C ends it.');
     }
     // Something came between that the stream did not tell: the list has it.

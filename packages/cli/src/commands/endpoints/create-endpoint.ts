@@ -10,18 +10,18 @@ interface CreateFlags extends EndpointFlags {
   readonly secretStdin?: boolean;
 }
 
-export function addCreateEndpoint(endpoints: Command, cli: Cli): void {
-  const create = endpoints
+export function addCreateEndpoint(webhooks: Command, cli: Cli): void {
+  const create = webhooks
     .command('create')
-    .description('Register an endpoint. Its secret is printed with it.')
+    .description('Register a webhook. Its secret is printed with it.')
     .argument('<url>', 'where to deliver to')
     .option('--disabled', 'to begin with, its deliveries are held')
     .option('--secret-stdin', 'read a secret of your own from stdin, instead of having one made')
     .action((url: string, flags: CreateFlags) => createEndpoint(url, flags, cli));
   addExample(
     addEndpointFlags(create),
-    'hookferry endpoints create https://example.com/hook --events "keyword.*"',
-    `hookferry endpoints create https://example.com/hook --events "keyword.*" --filter '{"position":{"lte":10}}'`,
+    'hookferry webhooks create https://example.com/hook --events "keyword.*"',
+    `hookferry webhooks create https://example.com/hook --events "keyword.*" --filter '{"position":{"lte":10}}'`,
   );
 }
 
@@ -40,8 +40,8 @@ async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promis
   const created = await client.POST('/v1/webhooks', {
     body: { ...members, ...status, ...secret, url, events },
   });
-  output.document(created, [...ENDPOINT_COLUMNS, ['secret', (endpoint) => endpoint.secret]]);
-  output.note(`Try it out: hookferry endpoints test ${created.id}`);
+  output.document(created, [...ENDPOINT_COLUMNS, ['secret', (webhook) => webhook.secret]]);
+  output.note(`Try it out: hookferry webhooks test ${created.id}`);
 }
 
 function isListOfTexts(value: unknown): value is string[] {

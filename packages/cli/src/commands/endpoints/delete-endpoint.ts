@@ -4,13 +4,13 @@ import { parseId } from '../../input/parse-flags';
 import { addYes, type ConfirmFlags, requireYes } from '../confirm';
 import { addExample } from '../example';
 
-export function addDeleteEndpoint(endpoints: Command, cli: Cli): void {
-  const remove = endpoints
+export function addDeleteEndpoint(webhooks: Command, cli: Cli): void {
+  const remove = webhooks
     .command('delete')
-    .description('Remove an endpoint. What waits for it is cancelled.')
+    .description('Remove a webhook. What waits for it is cancelled.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string, flags: ConfirmFlags) => deleteEndpoint(id, flags, cli));
-  addExample(addYes(remove), 'hookferry endpoints delete crm --yes');
+  addExample(addYes(remove), 'hookferry webhooks delete crm --yes');
 }
 
 async function deleteEndpoint(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
@@ -18,8 +18,8 @@ async function deleteEndpoint(id: string, flags: ConfirmFlags, cli: Cli): Promis
   const path = { params: { path: { id } } };
   if (!flags.yes) {
     const { url } = await client.GET('/v1/webhooks/{id}', path);
-    await requireYes(cli, flags, `Delete the endpoint ${id}, which delivers to ${url}?`);
+    await requireYes(cli, flags, `Delete the webhook ${id}, which delivers to ${url}?`);
   }
   await client.DELETE('/v1/webhooks/{id}', path);
-  cli.output.result({ id, deleted: true }, `Deleted the endpoint ${id}.`);
+  cli.output.result({ id, deleted: true }, `Deleted the webhook ${id}.`);
 }

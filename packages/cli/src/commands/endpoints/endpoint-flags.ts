@@ -11,7 +11,7 @@ import { type Pairs, parseHeader, parseList, parseMember, parsePositive } from '
 import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
 
-/** What can be said of an endpoint, whether it is new or not; settings by their names in code. */
+/** What can be said of a webhook, whether it is new or not; settings by their names in code. */
 export interface EndpointFlags {
   readonly events?: readonly string[];
   readonly filter?: string;
@@ -83,6 +83,6 @@ async function membersOfData(given: string | undefined, prompt: Prompt): Promise
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new UsageError(
     '--data is no JSON object.',
-    'Give members of an endpoint, such as \'{"rate_limit":20}\'.',
+    'Give members of a webhook, such as \'{"rate_limit":20}\'.',
   );
 }

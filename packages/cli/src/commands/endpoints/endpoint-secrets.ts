@@ -10,20 +10,20 @@ interface RotateFlags extends ConfirmFlags {
   readonly overlap?: number;
 }
 
-export function addEndpointSecrets(endpoints: Command, cli: Cli): void {
-  const secret = endpoints
+export function addEndpointSecrets(webhooks: Command, cli: Cli): void {
+  const secret = webhooks
     .command('secret')
     .description('Print the secret that signs now, and nothing else.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => printSecret(id, cli));
-  addExample(secret, 'hookferry endpoints secret crm > secret.txt');
-  const rotate = endpoints
+  addExample(secret, 'hookferry webhooks secret crm > secret.txt');
+  const rotate = webhooks
     .command('rotate-secret')
     .description('Make a new secret. The old one goes on signing for a while.')
     .argument('<id>', 'its id or uid', parseId)
     .option('--overlap <duration>', 'for how long the old one signs, 0s to 7d (default: 1d)', parseDuration)
     .action((id: string, flags: RotateFlags) => rotateSecret(id, flags, cli));
-  addExample(addYes(rotate), 'hookferry endpoints rotate-secret crm --overlap 2h');
+  addExample(addYes(rotate), 'hookferry webhooks rotate-secret crm --overlap 2h');
 }
 
 async function printSecret(id: string, cli: Cli): Promise<void> {

@@ -10,15 +10,15 @@ import { addTestEndpoint } from './test-endpoint';
 import { addUpdateEndpoint } from './update-endpoint';
 
 export function addEndpoints(program: Command, cli: Cli): void {
-  const endpoints = program
-    .command('endpoints')
+  const webhooks = program
+    .command('webhooks')
     .description('Where events are delivered to. The API calls them webhooks.');
-  addListEndpoints(endpoints, cli);
-  addCreateEndpoint(endpoints, cli);
-  addShowEndpoint(endpoints, cli);
-  addUpdateEndpoint(endpoints, cli);
-  addSwitchEndpoint(endpoints, cli);
-  addDeleteEndpoint(endpoints, cli);
-  addEndpointSecrets(endpoints, cli);
-  addTestEndpoint(endpoints, cli);
+  addListEndpoints(webhooks, cli);
+  addCreateEndpoint(webhooks, cli);
+  addShowEndpoint(webhooks, cli);
+  addUpdateEndpoint(webhooks, cli);
+  addSwitchEndpoint(webhooks, cli);
+  addDeleteEndpoint(webhooks, cli);
+  addEndpointSecrets(webhooks, cli);
+  addTestEndpoint(webhooks, cli);
 }

@@ -11,14 +11,14 @@ interface ListFlags extends PagingFlags {
   readonly type?: string;
 }
 
-export function addListEndpoints(endpoints: Command, cli: Cli): void {
-  const list = endpoints
+export function addListEndpoints(webhooks: Command, cli: Cli): void {
+  const list = webhooks
     .command('list')
-    .description('List endpoints, the newest first.')
+    .description('List webhooks, the newest first.')
     .addOption(new Option('--status <status>', 'only these').choices(['enabled', 'disabled']))
     .option('--type <type>', 'only those that asked for events of this type')
     .action((flags: ListFlags) => listEndpoints(flags, cli));
-  addExample(addPaging(list), 'hookferry endpoints list --status disabled');
+  addExample(addPaging(list), 'hookferry webhooks list --status disabled');
 }
 
 async function listEndpoints(flags: ListFlags, cli: Cli): Promise<void> {
@@ -31,6 +31,6 @@ async function listEndpoints(flags: ListFlags, cli: Cli): Promise<void> {
   await printPages(cli, flags, {
     items: client.paginate('/v1/webhooks', { params: { query } }),
     columns: LIST_COLUMNS,
-    ifNone: 'There are none. Make one: hookferry endpoints create URL --events TYPES',
+    ifNone: 'There are none. Make one: hookferry webhooks create URL --events TYPES',
   });
 }

@@ -4,13 +4,13 @@ import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 import { HEALTH_COLUMNS } from './endpoint-columns';
 
-export function addShowEndpoint(endpoints: Command, cli: Cli): void {
-  const show = endpoints
+export function addShowEndpoint(webhooks: Command, cli: Cli): void {
+  const show = webhooks
     .command('show')
-    .description('Show an endpoint, and how well it does.')
+    .description('Show a webhook, and how well it does.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => showEndpoint(id, cli));
-  addExample(show, 'hookferry endpoints show crm');
+  addExample(show, 'hookferry webhooks show crm');
 }
 
 async function showEndpoint(id: string, cli: Cli): Promise<void> {

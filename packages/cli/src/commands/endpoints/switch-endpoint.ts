@@ -4,8 +4,8 @@ import { parseId } from '../../input/parse-flags';
 import type { Webhook } from '../../resources';
 import { addExample } from '../example';
 
-export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
-  const disable = endpoints
+export function addSwitchEndpoint(webhooks: Command, cli: Cli): void {
+  const disable = webhooks
     .command('disable')
     .description('Hold its deliveries from now on. None is lost.')
     .argument('<id>', 'its id or uid', parseId)
@@ -13,8 +13,8 @@ export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
       const client = await connect(cli);
       printSwitched(await client.POST('/v1/webhooks/{id}/disable', { params: { path: { id } } }), cli);
     });
-  addExample(disable, 'hookferry endpoints disable crm');
-  const enable = endpoints
+  addExample(disable, 'hookferry webhooks disable crm');
+  const enable = webhooks
     .command('enable')
     .description('Deliver again, and what was held as well.')
     .argument('<id>', 'its id or uid', parseId)
@@ -22,9 +22,9 @@ export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
       const client = await connect(cli);
       printSwitched(await client.POST('/v1/webhooks/{id}/enable', { params: { path: { id } } }), cli);
     });
-  addExample(enable, 'hookferry endpoints enable crm');
+  addExample(enable, 'hookferry webhooks enable crm');
 }
 
-function printSwitched(endpoint: Webhook, { output }: Cli): void {
-  output.result(endpoint, `The endpoint ${endpoint.id} is ${endpoint.status}.`);
+function printSwitched(webhook: Webhook, { output }: Cli): void {
+  output.result(webhook, `The webhook ${webhook.id} is ${webhook.status}.`);
 }

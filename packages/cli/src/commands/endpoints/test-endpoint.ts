@@ -7,14 +7,14 @@ interface TestFlags {
   readonly type?: string;
 }
 
-export function addTestEndpoint(endpoints: Command, cli: Cli): void {
-  const test = endpoints
+export function addTestEndpoint(webhooks: Command, cli: Cli): void {
+  const test = webhooks
     .command('test')
-    .description('Send an example event to this endpoint alone.')
+    .description('Send an example event to this webhook alone.')
     .argument('<id>', 'its id or uid', parseId)
     .option('--type <type>', 'the event type (default: the first that it asked for)')
     .action((id: string, flags: TestFlags) => testEndpoint(id, flags, cli));
-  addExample(test, 'hookferry endpoints test crm --type keyword.quick_win');
+  addExample(test, 'hookferry webhooks test crm --type keyword.quick_win');
 }
 
 async function testEndpoint(id: string, { type }: TestFlags, cli: Cli): Promise<void> {

@@ -10,17 +10,17 @@ interface UpdateFlags extends EndpointFlags {
   readonly url?: string;
 }
 
-export function addUpdateEndpoint(endpoints: Command, cli: Cli): void {
-  const update = endpoints
+export function addUpdateEndpoint(webhooks: Command, cli: Cli): void {
+  const update = webhooks
     .command('update')
-    .description('Change an endpoint. What is not said stays; null in --data removes.')
+    .description('Change a webhook. What is not said stays; null in --data removes.')
     .argument('<id>', 'its id or uid', parseId)
     .option('--url <url>', 'where to deliver to')
     .action((id: string, flags: UpdateFlags) => updateEndpoint(id, flags, cli));
   addExample(
     addEndpointFlags(update),
-    'hookferry endpoints update crm --events "keyword.*,brief.created"',
-    `hookferry endpoints update crm --data '{"rate_limit":null}'`,
+    'hookferry webhooks update crm --events "keyword.*,brief.created"',
+    `hookferry webhooks update crm --data '{"rate_limit":null}'`,
   );
 }
 
