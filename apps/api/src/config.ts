@@ -1,3 +1,4 @@
+import { auditSettings } from '@hookferry/core/audit/audit-settings';
 import { historySettings } from '@hookferry/core/database/history-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
 import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
@@ -70,6 +71,7 @@ export const apiSettings = z
     ...egressSettings,
     ...secretsSettings,
     ...historySettings,
+    ...auditSettings,
     ...tracingSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
     API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),

@@ -9,6 +9,9 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { KnownAccounts } from '@hookferry/core/accounts/resolve-account';
+import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
+import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
+import { RefusalStore, Refusals } from '@hookferry/core/audit/refusals';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -134,10 +137,13 @@ function openStores(process: ProcessContext) {
   const standings = new QueueStandings(redis, shards);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
+  const auditBounds = auditBoundsOf(config);
+  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
   const parts: readonly Stoppable[] = [
     { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
+    { name: 'refusals', stop: () => refusals.stop() },
     { name: 'operational events', stop: () => operationalEvents.stop() },
     // These two still write when a process stops.
     { name: 'event releaser', stop: () => eventReleaser.stop() },
@@ -182,6 +188,10 @@ function openStores(process: ProcessContext) {
     deadLetterStore,
     inspectedQueues,
     operationalEvents,
+    auditLog: new AuditLog(redis),
+    auditBounds,
+    refusals,
+    onRecorded: () => {},
     accountStore: new AccountStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),

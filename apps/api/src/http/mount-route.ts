@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Principal } from '@hookferry/core/domain/account';
+import type { Act } from '@hookferry/core/domain/audit';
 import {
   AppError,
   invalidRequest,
@@ -12,6 +13,7 @@ import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { z } from 'zod';
 import type { ApiContext } from '../context';
+import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
 import { LARGE_BYTES, Turn } from './heavy-turns';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
@@ -65,6 +67,9 @@ class RouteServer {
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);
       if (reply) await sendReply(this.context, this.route, response, reply);
+    } catch (error) {
+      noteRefusal(this.context, this.route, request, state, error);
+      throw error;
     } finally {
       state.turn?.end();
     }
@@ -124,7 +129,7 @@ class RouteServer {
       if (!assumption) await requireRoomFor(context, route, state);
       const parts = parseRequest(request, route.request, this.#bodySchema, sent.value);
       return await route.handle(
-        toRouteRequest(context, request, response, parts, sent, origin, assumption),
+        toRouteRequest(context, route, { request, response, parts, sent, origin, assumption }),
         context,
       );
     };
@@ -176,26 +181,35 @@ async function requireRoomFor({ quota }: ApiContext, { stores }: Route, state: R
 
 type Parts = Pick<RouteRequest, 'params' | 'query' | 'body'>;
 
+interface ParsedRequest {
+  readonly request: Request;
+  readonly response: Response;
+  readonly parts: Parts;
+  readonly sent: JsonBody;
+  readonly origin: Origin;
+  readonly assumption: Assumption | undefined;
+}
+
 function toRouteRequest(
   context: ApiContext,
-  request: Request,
-  response: Response,
-  { params, query, body }: Parts,
-  { dataTexts }: JsonBody,
-  { newId, secretBytes, receivedAt }: Origin,
-  assumption: Assumption | undefined,
+  route: Route,
+  { request, response, parts, sent, origin, assumption }: ParsedRequest,
 ): RouteRequest {
+  const { params, query, body } = parts;
+  const { newId, secretBytes, receivedAt } = origin;
   const state = requestStateOf(response);
   return {
     params,
     query,
     body,
-    dataTexts,
+    dataTexts: sent.dataTexts,
     newId,
     secretBytes,
     receivedAt,
     // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
+    // Nor does one of a route without an action read this.
+    act: actOf(context, route, state) as Act,
     endpointsVersion: state.endpointsVersion,
     assumption,
     header: (name) => request.get(name),

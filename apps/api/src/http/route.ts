@@ -1,4 +1,5 @@
 import type { Principal, Scope } from '@hookferry/core/domain/account';
+import type { Act, AuditAction } from '@hookferry/core/domain/audit';
 import type { TraceContext } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/platform/app-error';
@@ -39,6 +40,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly dataTexts: readonly string[];
   /** The sender. Its account is the one that the request is for. Absent where the scope is `none`. */
   readonly apiKey: Principal;
+  /** What it does, for the audit log. Absent where its route names no action. */
+  readonly act: Act;
   /** The version of its account's endpoints, for publishing, if it could be read together with the key. */
   readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
   /** What it was let in by, for publishing, if nothing was read. */
@@ -100,11 +103,31 @@ export interface RouteReply {
   readonly events?: Parts;
 }
 
-export interface Route<Shape extends RequestShape = RequestShape> {
+export type Route<Shape extends RequestShape = RequestShape> = RouteFacts<Shape> & (Reading | Acting);
+
+interface Reading {
+  readonly method: 'get';
+  readonly audit?: never;
+}
+
+/** What changes or does something says how the audit log calls it, or why it is not in there. */
+interface Acting {
+  readonly method: 'post' | 'put' | 'patch' | 'delete';
+  /**
+   * The handler hands its `act` to the step that makes the change, or records it with `auditLog.record`. The mounting
+   * records refusals.
+   */
+  readonly audit: AuditAction | NotAudited;
+}
+
+interface NotAudited {
+  readonly notAudited: string;
+}
+
+interface RouteFacts<Shape extends RequestShape> {
   /** Its name in the API's description, and in generated clients. */
   readonly operationId: string;
   readonly summary: string;
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: `/v1/${string}` | `/.well-known/${string}`;
   /** The scope that the API key needs; `any`: any scope; `none`: no key is needed. */
   readonly scope: Scope | 'any' | 'none';
@@ -143,3 +166,8 @@ export function defineRoute<Shape extends RequestShape>(route: Route<Shape>): Ro
 
 /** For parts that a route does not declare: nothing may be sent there. */
 export const nothing = z.strictObject({});
+
+/** What the audit log calls a route's requests; `undefined`: they are not in there. */
+export function actionOf({ audit }: Pick<Route, 'audit'>): AuditAction | undefined {
+  return typeof audit === 'string' ? audit : undefined;
+}

@@ -17,6 +17,7 @@ export const createAccount = defineRoute({
   method: 'post',
   path: '/v1/accounts',
   scope: 'admin',
+  audit: 'account.create',
   operatorOnly: true,
   request: { body: accounts.newAccountSchema, example: { name: 'Example Ltd' } },
   creates: true,
@@ -162,6 +163,7 @@ export const updateAccount = defineRoute({
   method: 'patch',
   path: '/v1/accounts/:id',
   scope: 'admin',
+  audit: 'account.update',
   operatorOnly: true,
   request: {
     params: z.object({ id: accountIdSchema }),
@@ -186,6 +188,7 @@ export const eraseAccount = defineRoute({
   method: 'delete',
   path: '/v1/accounts/:id',
   scope: 'admin',
+  audit: 'account.erase',
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {

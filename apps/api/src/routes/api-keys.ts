@@ -14,6 +14,7 @@ export const createApiKey = defineRoute({
   method: 'post',
   path: '/v1/api-keys',
   scope: 'admin',
+  audit: 'api_key.create',
   request: {
     body: ({ clock }) => apiKeys.newApiKeySchema(clock),
     example: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
@@ -62,6 +63,7 @@ export const revokeApiKey = defineRoute({
   method: 'delete',
   path: '/v1/api-keys/:id',
   scope: 'admin',
+  audit: 'api_key.revoke',
   request: { params: z.object({ id: apiKeyIdSchema }), query: querySchema },
   responses: {
     204: { description: 'It no longer counts.' },

@@ -62,6 +62,7 @@ export const redriveDeadLetter = defineRoute({
   method: 'post',
   path: '/v1/dead-letters/:id/redrive',
   scope: 'admin',
+  audit: 'dead_letter.redrive',
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
@@ -80,6 +81,7 @@ export const dropDeadLetter = defineRoute({
   method: 'delete',
   path: '/v1/dead-letters/:id',
   scope: 'admin',
+  audit: 'dead_letter.drop',
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {

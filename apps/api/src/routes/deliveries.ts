@@ -171,6 +171,7 @@ export const redeliverDelivery = defineRoute({
   method: 'post',
   path: '/v1/deliveries/:id/redeliver',
   scope: 'deliveries:write',
+  audit: 'delivery.redeliver',
   request: { params: deliveryParams },
   creates: true,
   stores: 'other',

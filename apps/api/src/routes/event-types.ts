@@ -53,6 +53,7 @@ export const putEventType = defineRoute({
   method: 'put',
   path: '/v1/event-types/:name',
   scope: 'admin',
+  audit: 'event_type.put',
   operatorOnly: true,
   request: {
     params: z.object({ name: z.string().meta(EVENT_TYPE_NAME_FORM) }),
@@ -85,6 +86,7 @@ export const deleteEventType = defineRoute({
   method: 'delete',
   path: '/v1/event-types/:name',
   scope: 'admin',
+  audit: 'event_type.delete',
   operatorOnly: true,
   request: { params: z.object({ name: z.string().meta(EVENT_TYPE_NAME_FORM) }) },
   responses: {

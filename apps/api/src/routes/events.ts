@@ -61,6 +61,7 @@ export const publishEvent = defineRoute({
   method: 'post',
   path: '/v1/events',
   scope: 'events:write',
+  audit: { notAudited: 'An event is a record of its own.' },
   request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
   creates: true,
   stores: 'event',
@@ -141,6 +142,7 @@ export const publishBatch = defineRoute({
   method: 'post',
   path: '/v1/events/batch',
   scope: 'events:write',
+  audit: { notAudited: 'An event is a record of its own.' },
   request: {
     body: bodySchema,
     // Errors of a single event are in its own result.
@@ -323,6 +325,7 @@ export const erasePayload = defineRoute({
   method: 'delete',
   path: '/v1/events/:id/payload',
   scope: 'events:write',
+  audit: 'event.erase_payload',
   request: { params: eventParams },
   responses: {
     204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },

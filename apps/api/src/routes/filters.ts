@@ -87,6 +87,7 @@ export const tryFilter = defineRoute({
   method: 'post',
   path: '/v1/filters/try',
   scope: 'webhooks:read',
+  audit: { notAudited: 'It changes nothing.' },
   request: {
     body: bodySchema,
     hasEventData: true,

@@ -34,6 +34,7 @@ export const createListener = defineRoute({
   method: 'post',
   path: '/v1/listeners',
   scope: 'webhooks:write',
+  audit: 'listener.create',
   handlesSecret: true,
   request: { body: bodySchema, example: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' } },
   stores: 'other',
@@ -199,6 +200,10 @@ export const answerListener = defineRoute({
   method: 'post',
   path: '/v1/listeners/:id/answers',
   scope: 'webhooks:write',
+  audit: {
+    notAudited:
+      'It carries the answers of a receiver to a connected client, as a worker records those of all others.',
+  },
   request: {
     params: listenerParams,
     body: responseSchema,

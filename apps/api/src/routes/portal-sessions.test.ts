@@ -333,6 +333,7 @@ describe('what a session may do', () => {
     'webhooks:write': 'webhooks',
     'deliveries:write': 'resend',
     admin: 'operate',
+    'audit:read': 'audit',
     'events:write': undefined,
     'portal:write': undefined,
   };

@@ -28,6 +28,7 @@ export const createPortalSession = defineRoute({
   method: 'post',
   path: '/v1/portal-sessions',
   scope: 'portal:write',
+  audit: 'session.create',
   request: {
     body: newPortalSessionSchema,
     mayLackBody: true,
@@ -124,6 +125,7 @@ export const revokePortalSession = defineRoute({
   method: 'delete',
   path: '/v1/portal-sessions/:id',
   scope: 'portal:write',
+  audit: 'session.revoke',
   request: { params: z.object({ id: portalSessionIdSchema }) },
   responses: {
     204: { description: 'It no longer counts.' },
@@ -157,6 +159,7 @@ export const exchangePortalCode = defineRoute({
   method: 'post',
   path: '/v1/portal-sessions/exchange',
   scope: 'none',
+  audit: 'session.login',
   request: {
     body: bodySchema,
     example: { code: 'whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk' },

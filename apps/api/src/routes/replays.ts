@@ -62,6 +62,7 @@ export const createReplay = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/replays',
   scope: 'deliveries:write',
+  audit: 'replay.create',
   request: {
     params: webhookParams,
     body: bodySchema,
@@ -136,6 +137,7 @@ export const cancelReplay = defineRoute({
   method: 'delete',
   path: '/v1/replays/:id',
   scope: 'deliveries:write',
+  audit: 'replay.cancel',
   request: { params: replayParams },
   responses: {
     204: { description: 'It is cancelled, or had ended before.' },

@@ -71,6 +71,7 @@ export const rotateSigningKey = defineRoute({
   method: 'post',
   path: '/v1/signing-keys/rotate',
   scope: 'webhooks:write',
+  audit: 'signing_key.rotate',
   handlesSecret: true,
   request: { body: keyRotationSchema, mayLackBody: true, example: { immediate: false } },
   creates: true,

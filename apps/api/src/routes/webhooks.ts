@@ -68,6 +68,7 @@ export const createWebhook = defineRoute({
   method: 'post',
   path: '/v1/webhooks',
   scope: 'webhooks:write',
+  audit: 'webhook.create',
   request: {
     body: ({ urlRules }) => newEndpointSchema(urlRules),
     example: {
@@ -85,9 +86,9 @@ export const createWebhook = defineRoute({
     },
   },
   problems: ['conflict', 'limit_reached'],
-  async handle({ apiKey, body, newId }, context) {
+  async handle({ apiKey, body, newId, act }, context) {
     const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
-    const endpoint = await createEndpoint(context, apiKey.accountId, body, id);
+    const endpoint = await createEndpoint(context, apiKey.accountId, body, id, act);
     return {
       status: 201,
       headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
@@ -171,6 +172,7 @@ export const updateWebhook = defineRoute({
   method: 'patch',
   path: '/v1/webhooks/:id',
   scope: 'webhooks:write',
+  audit: 'webhook.update',
   request: {
     params: webhookParams,
     body: ({ urlRules }) => endpointPatchSchema(urlRules),
@@ -180,10 +182,11 @@ export const updateWebhook = defineRoute({
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
   problems: ['conflict', 'precondition_failed'],
-  async handle({ apiKey, params, body, header }, context) {
+  async handle({ apiKey, params, body, header, act }, context) {
     const endpoint = await updateEndpoint(context, apiKey.accountId, params.id, body, {
       versions: versionsOf(header('if-match')),
       mayMoveSecrets: maySeeSecrets(apiKey),
+      act,
     });
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
@@ -195,12 +198,13 @@ export const deleteWebhook = defineRoute({
   method: 'delete',
   path: '/v1/webhooks/:id',
   scope: 'webhooks:write',
+  audit: 'webhook.delete',
   request: { params: webhookParams },
   responses: {
     204: { description: 'It is gone, and what was pending for it is cancelled.' },
   },
-  async handle({ apiKey, params }, context) {
-    await removeEndpoint(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params, act }, context) {
+    await removeEndpoint(context, apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });
@@ -212,12 +216,13 @@ export const enableWebhook = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/enable',
   scope: 'webhooks:write',
+  audit: 'webhook.enable',
   request: { params: webhookParams },
   responses: {
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
-  async handle({ apiKey, params }, context) {
-    const endpoint = await enableEndpoint(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params, act }, context) {
+    const endpoint = await enableEndpoint(context, apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -229,12 +234,13 @@ export const disableWebhook = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/disable',
   scope: 'webhooks:write',
+  audit: 'webhook.disable',
   request: { params: webhookParams },
   responses: {
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
-  async handle({ apiKey, params }, context) {
-    const endpoint = await disableEndpoint(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params, act }, context) {
+    const endpoint = await disableEndpoint(context, apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -252,6 +258,7 @@ export const testWebhook = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/test',
   scope: 'webhooks:write',
+  audit: 'webhook.test',
   request: {
     params: webhookParams,
     body: bodySchema,
@@ -311,6 +318,7 @@ export const rotateWebhookSecret = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/rotate-secret',
   scope: 'webhooks:write',
+  audit: 'webhook.rotate_secret',
   handlesSecret: true,
   request: {
     params: webhookParams,
@@ -326,13 +334,14 @@ export const rotateWebhookSecret = defineRoute({
     },
   },
   problems: ['conflict'],
-  async handle({ apiKey, params, body, newId }, context) {
+  async handle({ apiKey, params, body, newId, act }, context) {
     const { secret, previousExpiresAt } = await rotateEndpointSecret(
       context,
       apiKey.accountId,
       params.id,
       body,
       newId(ROTATION_ID_PREFIX),
+      act,
     );
     return {
       status: 200,

@@ -77,14 +77,15 @@ function unauthenticated(detail: string): AppError {
 const NO_TOKEN = { sha256: '0'.repeat(64) };
 
 async function authenticateSession(context: AuthenticateContext, token: string): Promise<Principal> {
-  const id = idOfToken(token);
-  const session = id === undefined ? undefined : await context.portalSessionStore.find(id);
+  const named = idOfToken(token);
+  const session = named === undefined ? undefined : await context.portalSessionStore.find(named);
   const sha256 = session?.exchange?.tokenSha256;
   if (!isSameKey(sha256 === undefined ? NO_TOKEN : { sha256 }, token) || !session || !sha256)
     throw sessionEnded();
   await requireLiveSession(context, session);
-  const { accountId, capabilities } = session;
-  return { id: session.id, accountId, scopes: scopesOf(capabilities), sha256, capabilities };
+  const { id, accountId, capabilities, label } = session;
+  const who = { id, accountId, scopes: scopesOf(capabilities), sha256, capabilities };
+  return label === undefined ? who : { ...who, label };
 }
 
 export interface LiveSessionContext {

@@ -72,6 +72,7 @@ export const scopes = [
   'deliveries:write',
   'admin',
   'portal:write',
+  'audit:read',
 ] as const;
 export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
 export type Scope = z.infer<typeof scopeSchema>;
@@ -112,7 +113,7 @@ export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean 
 }
 
 /** What a session may be used for. `read` always belongs to it. */
-export const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
+export const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'audit', 'operate'] as const;
 export const capabilitySchema = z
   .enum(capabilities, `must be one of ${capabilities.join(', ')}`)
   .meta({ id: 'Capability' });
@@ -124,6 +125,7 @@ const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
   resend: ['deliveries:write'],
   // Beside a scope: see `maySeeSecrets`.
   secrets: [],
+  audit: ['audit:read'],
   operate: ['admin'],
 };
 
@@ -144,6 +146,8 @@ export const portalSessionSchema = z.object({
   capabilities: z
     .array(z.preprocess((name) => (name === 'endpoints' ? 'webhooks' : name), capabilitySchema))
     .readonly(),
+  /** Who it is for, as its maker has put it: the audit log names it beside its id. */
+  label: z.string().optional(),
   /** Hex. */
   codeSha256: z.string(),
   /** Milliseconds since the Unix epoch. */
@@ -198,6 +202,8 @@ export function idOfToken(token: string): string | undefined {
 export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256'> {
   /** What a portal session may be used for; absent: the principal is an API key. */
   readonly capabilities?: readonly Capability[];
+  /** Of a portal session: what its maker called it. */
+  readonly label?: string;
 }
 
 /** API keys with the right scope may see secrets: a client that sets a webhook's secret has it anyway. */

@@ -27,6 +27,11 @@ import type { EventId } from './event';
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `signing-keys:{account}` | string | the key pairs that sign the account's deliveries with Ed25519 | until the account is erased |
+ * | `audit-log:{account}` | sorted set | what was changed and done in the account, each entry behind its id, which begins with its time | AUDIT_RETENTION, AUDIT_COUNT; with a history, until it has moved there |
+ * | `audit-index:{all}` | sorted set | entry's id, account (and where it waits, if not in its log) of all logs together | as above, the newest 100,000 |
+ * | `unsettled-audit:{slot}` | sorted set | in a Cluster: entries of changes on another node than their log's | until they are there |
+ * | `audit-refusals:{account}` | sorted set | what was refused, in the same form | AUDIT_RETENTION, the newest 1,000 |
+ * | `all-audit-refusals:{all}` | sorted set | the same of all accounts, and of those who have none | AUDIT_RETENTION, the newest 10,000 |
  * | `{event-types}` | hash | name → an event type that an operator added | until removed |
  * | `subscriptions:{account}` | hash | endpoint id → the part of its record that selects its events; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
@@ -108,6 +113,11 @@ export const keys = {
   usage: (account: AccountId) => `usage:{${account}}`,
   usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
   quota: (account: AccountId) => `quota:{${account}}`,
+  auditLog: (account: AccountId) => `audit-log:{${account}}`,
+  auditIndex: 'audit-index:{all}',
+  unsettledAudit: (slot: string) => `unsettled-audit:{${slot}}`,
+  auditRefusals: (account: AccountId) => `audit-refusals:{${account}}`,
+  allAuditRefusals: 'all-audit-refusals:{all}',
   eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,

@@ -82,6 +82,8 @@ interface Signals {
   'event.rejected': { jobId: string; code: string; reason: string };
   /** An account gets an event about one of its own endpoints. */
   'operational_event.raised': { accountId: AccountId; eventId: EventId; type: string };
+  /** So many requests were refused at once that these are in no audit log. */
+  'audit.refusals_left_out': { count: number };
   'event.fanned_out': {
     accountId: AccountId;
     eventId: EventId;
@@ -205,6 +207,7 @@ interface Signals {
       | 'count usage'
       | 'release events'
       | 'raise operational event'
+      | 'record a refusal'
       | 'look at endpoint'
       | 'look at shards'
       | 'bring jobs to their shards'
@@ -297,6 +300,7 @@ const signalLevels: {
   'event.payload_erased': 'info',
   'event.rejected': 'warn',
   'operational_event.raised': 'info',
+  'audit.refusals_left_out': 'debug',
   'event.fanned_out': 'debug',
   'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
   'delivery.unsent': 'warn',

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
@@ -26,6 +27,7 @@ export interface Disabling {
  * Disable an endpoint, unless it is disabled already.
  *
  * @param applies decides over the present endpoint, at the last moment.
+ * @param act absent: nobody has asked for it.
  */
 export async function disable(
   { endpointStore, clock, emit }: DisableContext,
@@ -33,12 +35,14 @@ export async function disable(
   id: EndpointId,
   reason: DisabledReason,
   applies: (current: Endpoint) => boolean = () => true,
+  act?: Act,
 ): Promise<Disabling> {
   let hasChanged = false;
-  const endpoint = await endpointStore.update(accountId, id, (current) => {
+  const change = (current: Endpoint) => {
     hasChanged = current.status === 'enabled' && applies(current);
     return hasChanged ? asDisabled(current, reason, clock()) : current;
-  });
+  };
+  const endpoint = await endpointStore.update(accountId, id, change, act);
   if (hasChanged) emit({ name: 'endpoint.disabled', accountId, endpointId: id, reason });
   return { endpoint, hasChanged };
 }

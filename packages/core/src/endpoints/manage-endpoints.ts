@@ -1,5 +1,6 @@
 import type { AccountStore } from '../accounts/redis-account-store';
 import { type AccountId, accountNotFound, isThere } from '../domain/account';
+import type { Act } from '../domain/audit';
 import {
   ENDPOINT_ID_PREFIX,
   type Endpoint,
@@ -61,6 +62,7 @@ export async function createEndpoint(
   accountId: AccountId,
   input: NewEndpoint & Pick<Endpoint, 'listener'>,
   id = context.newId(ENDPOINT_ID_PREFIX) as EndpointId,
+  act?: Act,
 ): Promise<Endpoint> {
   const { endpointStore, signingKeyStore, accountStore, maxEndpoints, clock, emit } = context;
   await requireKnownFilters(context, input.events);
@@ -83,7 +85,7 @@ export async function createEndpoint(
     rest,
     now,
   );
-  const isNew = await endpointStore.create(endpoint, maxEndpoints);
+  const isNew = await endpointStore.create(endpoint, maxEndpoints, act);
   // Check only now: an erasure first marks the account and then removes its endpoints, so one of the two sees
   // this endpoint. During a slow request the account may be long gone.
   if (!isThere(await accountStore.find(accountId))) {
@@ -134,6 +136,8 @@ export interface UpdateBounds {
    * Whether the endpoint keeps its secrets when the change moves its requests to another place. Absent: no.
    */
   readonly mayMoveSecrets?: boolean;
+  /** Absent: the change is on no record. */
+  readonly act?: Act;
 }
 
 /**
@@ -150,10 +154,16 @@ export async function updateEndpoint(
   if (patch.events) await requireKnownFilters(context, patch.events);
   if (patch.signing && patch.signing !== 'hmac') await ensureSigningKeys(context, accountId);
   let before: Endpoint | undefined;
-  const after = await change(context, accountId, ref, (endpoint) => {
-    before = endpoint;
-    return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, context.clock());
-  });
+  const after = await change(
+    context,
+    accountId,
+    ref,
+    (endpoint) => {
+      before = endpoint;
+      return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, context.clock());
+    },
+    bounds.act,
+  );
   if (before && !hasSameLimits(before, after)) await applyLimits(context, before, after);
   context.emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
   return after;
@@ -181,9 +191,14 @@ export async function rotateEndpointSecret(
   ref: EndpointRef,
   { secret = newSecret(), overlapMs }: SecretRotation,
   rotation = context.newId(ROTATION_ID_PREFIX),
+  act?: Act,
 ): Promise<Rotated> {
-  const rotated = await change(context, accountId, ref, (endpoint) =>
-    rotateSecret(endpoint, { secret, overlapMs, rotation }, context.clock()),
+  const rotated = await change(
+    context,
+    accountId,
+    ref,
+    (endpoint) => rotateSecret(endpoint, { secret, overlapMs, rotation }, context.clock()),
+    act,
   );
   context.emit({ name: 'endpoint.updated', accountId, endpointId: rotated.id });
   const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
@@ -200,11 +215,12 @@ export async function disableEndpoint(
   context: DisableEndpointContext,
   accountId: AccountId,
   ref: EndpointRef,
+  act?: Act,
 ): Promise<Endpoint> {
   const { endpointStore, operationalEvents, clock } = context;
   const id = await endpointStore.idOf(accountId, ref);
   if (id === undefined) throw endpointNotFound();
-  const { endpoint, hasChanged } = await disable(context, accountId, id, 'client');
+  const { endpoint, hasChanged } = await disable(context, accountId, id, 'client', () => true, act);
   const disabled = mustExist(endpoint);
   if (hasChanged) operationalEvents.raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
   return disabled;
@@ -227,13 +243,20 @@ export async function enableEndpoint(
   context: EnableEndpointContext,
   accountId: AccountId,
   ref: EndpointRef,
+  act?: Act,
 ): Promise<Endpoint> {
   const { admissionStore, heldDeliveries, clock, emit } = context;
   const { id: endpointId, listener } = await readEndpoint(context, accountId, ref);
   if (listener && listener.stream === undefined) throw nobodyListens();
   // Ask first: the wake-up comes even if this process ends right after the change.
   await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
-  const enabled = await change(context, accountId, endpointId, (endpoint) => asEnabled(endpoint, clock()));
+  const enabled = await change(
+    context,
+    accountId,
+    endpointId,
+    (endpoint) => asEnabled(endpoint, clock()),
+    act,
+  );
   await admissionStore.closeBreaker(endpointId);
   await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
   emit({ name: 'endpoint.enabled', accountId, endpointId });
@@ -255,10 +278,11 @@ export async function removeEndpoint(
   context: RemoveEndpointContext,
   accountId: AccountId,
   ref: EndpointRef,
+  act?: Act,
 ): Promise<void> {
   const { endpointStore, deliveryStore, admissionStore, healthStore, heldDeliveries, clock, emit } = context;
   const id = await endpointStore.idOf(accountId, ref);
-  if (id === undefined || !(await endpointStore.remove(accountId, id))) throw endpointNotFound();
+  if (id === undefined || !(await endpointStore.remove(accountId, id, act))) throw endpointNotFound();
   await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
   // Held deliveries are released, and end as cancelled.
   await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
@@ -297,9 +321,12 @@ async function change(
   accountId: AccountId,
   ref: EndpointRef,
   how: (endpoint: Endpoint) => Endpoint,
+  act: Act | undefined,
 ): Promise<Endpoint> {
   const id = await endpointStore.idOf(accountId, ref);
-  return mustExist(id && (await endpointStore.update(accountId, id, (endpoint) => how(mustExist(endpoint)))));
+  return mustExist(
+    id && (await endpointStore.update(accountId, id, (endpoint) => how(mustExist(endpoint)), act)),
+  );
 }
 
 function nobodyListens(): AppError {

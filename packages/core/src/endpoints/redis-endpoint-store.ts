@@ -1,5 +1,7 @@
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
+import { defineChange, type Recorded, type RunChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
+import type { Act, FieldChange } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
@@ -7,6 +9,7 @@ import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
+import { changedFields, createdFields } from './endpoint-changes';
 import {
   COUNT_UP,
   encodeSubscription,
@@ -29,7 +32,9 @@ const CACHED_BYTES = 128 * 1024 * 1024;
 
 // KEYS of all scripts: see `endpointsKeys`. ARGV: id, the expected record ('' for none), the new record, its
 // uid before, its uid now, the most endpoints, its subscription.
-const SAVE_IF_UNCHANGED = defineScript(`
+const SAVE_IF_UNCHANGED = defineChange(
+  `'saved'`,
+  `
   local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
   if current ~= ARGV[2] then return 'changed' end
   if uid ~= '' and (redis.call('HGET', KEYS[4], uid) or id) ~= id then return 'uid_taken' end
@@ -40,12 +45,16 @@ const SAVE_IF_UNCHANGED = defineScript(`
   redis.call('HSET', KEYS[1], id, ARGV[3])
   redis.call('ZADD', KEYS[2], 0, id)
   if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], '${MADE_AT}', version) end
-  return 'saved'`);
+  record_act()
+  return 'saved'`,
+);
 
 // ARGV: id. cjson does not read its uid, since it refuses texts that JSON.stringify writes, such as half a
 // surrogate pair. Metadata may have a member of that name as well, but only the endpoint's own uid leads to
 // its id.
-const REMOVE = defineScript(`
+const REMOVE = defineChange(
+  '1',
+  `
   local record = redis.call('HGET', KEYS[1], ARGV[1])
   if not record then return 0 end
   ${COUNT_UP}
@@ -56,7 +65,9 @@ const REMOVE = defineScript(`
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('HDEL', KEYS[5], ARGV[1])
   if is_current then redis.call('HSET', KEYS[5], '${MADE_AT}', version) end
-  return 1`);
+  record_act()
+  return 1`,
+);
 
 // ARGV: ids and uids. For each the id, '' for one that the account does not have. No uid begins as an id
 // does.
@@ -112,12 +123,17 @@ export class EndpointStore {
    * Create an endpoint and give whether it is new: an existing one stays as it is.
    *
    * @param most the most endpoints of the account.
+   * @param act absent: it is on no record.
    * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
    */
-  async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
+  async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER, act?: Act): Promise<boolean> {
     const { uid = '' } = endpoint;
     if (endpoint.status === 'disabled') await this.#disabledEndpoints.enter(endpoint);
-    const saved = await this.#save(endpoint, '', '', most);
+    const saved = await this.#save(
+      endpoint,
+      { record: '', uid: '', act, changes: createdFields(endpoint) },
+      most,
+    );
     if (saved === 'uid_taken') throw uidTaken(uid);
     if (saved === 'too_many') throw tooMany(most);
     return saved === 'saved';
@@ -127,27 +143,30 @@ export class EndpointStore {
    * Replace the endpoint by the result of `change`; `undefined` if it does not exist. A concurrent change is
    * never overwritten: `change` is called again with the newer endpoint.
    *
+   * @param act absent: it is on no record.
    * @throws AppError `conflict` when another endpoint has its new uid.
    */
   async update(
     accountId: AccountId,
     id: EndpointId,
     change: (endpoint: Endpoint) => Endpoint,
+    act?: Act,
   ): Promise<Endpoint | undefined> {
     for (;;) {
       const raw = await this.redis.hget(keys.endpoints(accountId), id);
       if (raw === null) return undefined;
       const before = ownedBy(accountId, this.#decode(raw));
       const changed = change(before);
-      const saved = await this.#replace(before, raw, changed);
+      const saved = await this.#replace(before, raw, changed, act);
       if (saved === 'saved') return changed;
       if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
     }
   }
 
   /** Give whether it existed. Its history is removed with it. */
-  async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
-    const wasThere = (await this.#run(REMOVE, accountId, id)) === 1;
+  async remove(accountId: AccountId, id: EndpointId, act?: Act): Promise<boolean> {
+    const recorded = act && { act, accountId, targetId: id };
+    const wasThere = (await this.#change(REMOVE, accountId, [id], recorded)) === 1;
     await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
     return wasThere;
   }
@@ -157,7 +176,7 @@ export class EndpointStore {
    * left for the account.
    */
   async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
-    await this.#run(REMOVE, accountId, id);
+    await this.#change(REMOVE, accountId, [id], undefined);
     await this.redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
   }
 
@@ -235,23 +254,52 @@ export class EndpointStore {
     return await script(this.redis, endpointsKeys(accountId), values);
   }
 
-  async #save(endpoint: Endpoint, rawBefore: string, uidBefore: string, most = 0): Promise<unknown> {
+  async #change(
+    change: RunChange,
+    accountId: AccountId,
+    values: readonly string[],
+    recorded: Recorded | undefined,
+  ): Promise<unknown> {
+    return await change(this.redis, endpointsKeys(accountId), values, recorded);
+  }
+
+  async #save(
+    endpoint: Endpoint,
+    { record, uid: uidBefore, act, changes }: Before,
+    most = 0,
+  ): Promise<unknown> {
     const { accountId, id, uid = '' } = endpoint;
-    const record = encodeEndpoint(endpoint, this.sealer);
-    const values = [id, rawBefore, record, uidBefore, uid, String(most), encodeSubscription(endpoint)];
-    return await this.#run(SAVE_IF_UNCHANGED, accountId, ...values);
+    const sealed = encodeEndpoint(endpoint, this.sealer);
+    const values = [id, record, sealed, uidBefore, uid, String(most), encodeSubscription(endpoint)];
+    const recorded = act && { act, accountId, targetId: id, changes };
+    return await this.#change(SAVE_IF_UNCHANGED, accountId, values, recorded);
   }
 
   /** As `#save`, and updates the count of disabled endpoints. */
-  async #replace(before: Endpoint, raw: string, changed: Endpoint): Promise<unknown> {
+  async #replace(
+    before: Endpoint,
+    record: string,
+    changed: Endpoint,
+    act: Act | undefined,
+  ): Promise<unknown> {
     const isSame = changed.status === before.status;
     if (!isSame && changed.status === 'disabled') await this.#disabledEndpoints.enter(changed);
-    const saved = await this.#save(changed, raw, before.uid ?? '');
+    const changes = act ? changedFields(before, changed) : [];
+    const saved = await this.#save(changed, { record, uid: before.uid ?? '', act, changes });
     if (!isSame && changed.status === 'enabled' && saved === 'saved') {
       await this.#disabledEndpoints.leave(before.accountId, before.id, before.updatedAt);
     }
     return saved;
   }
+}
+
+/** What a record replaces. */
+interface Before {
+  /** `''`: there is none. */
+  readonly record: string;
+  readonly uid: string;
+  readonly act: Act | undefined;
+  readonly changes: readonly FieldChange[];
 }
 
 throwStorageErrors(EndpointStore);

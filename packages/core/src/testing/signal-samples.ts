@@ -41,6 +41,7 @@ const samples = {
     eventId,
     type: 'webhook.failing',
   },
+  'audit.refusals_left_out': { name: 'audit.refusals_left_out', count: 900 },
   'event.fanned_out': {
     name: 'event.fanned_out',
     accountId,

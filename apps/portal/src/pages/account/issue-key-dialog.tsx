@@ -20,6 +20,7 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   'deliveries:read': 'see events and deliveries',
   'deliveries:write': 'send again',
   'portal:write': 'open this portal for people',
+  'audit:read': 'see who changed what',
   admin: 'issue and revoke keys',
 };
 const scopes = Object.keys(SCOPES) as Scope[];

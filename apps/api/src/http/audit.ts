@@ -1,0 +1,75 @@
+import type { Refusals } from '@hookferry/core/audit/refusals';
+import { DEFAULT_ACCOUNT, type Principal } from '@hookferry/core/domain/account';
+import {
+  type Act,
+  AUDIT_ID_PREFIX,
+  type AuditActor,
+  type AuditBounds,
+  type AuditEntry,
+} from '@hookferry/core/domain/audit';
+import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
+import type { Clock } from '@hookferry/core/platform/clock';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { Request } from 'express';
+import { statusOf } from './problem';
+import type { RequestState } from './request-state';
+import { actionOf, type Route } from './route';
+
+interface ActContext {
+  readonly auditBounds: AuditBounds;
+  readonly onRecorded: (entry: AuditEntry) => void;
+  /** Not the request's own: one that is repeated under the same ids is another act. */
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** What the audit log is to say of a request, as far as it is known before its handler runs. */
+export function actOf(
+  { auditBounds: bounds, onRecorded, newId, clock }: ActContext,
+  route: Route,
+  state: RequestState,
+): Act | undefined {
+  const action = actionOf(route);
+  if (action === undefined) return undefined;
+  const { clientAddress: address, requestId } = state;
+  const id = newId(AUDIT_ID_PREFIX);
+  const who = { actor: actorOf(state.apiKey), ...(address === undefined ? {} : { address }), requestId };
+  return { id, at: clock(), action, ...who, bounds, onRecorded };
+}
+
+function actorOf(principal: Principal | undefined): AuditActor {
+  if (principal === undefined) return { type: 'anonymous' };
+  const { id, capabilities, label } = principal;
+  if (capabilities === undefined) return { type: 'api_key', id };
+  return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
+}
+
+// Bounds of requests, not decisions about an act. What is repeated too often would crowd out what was refused.
+const NO_REFUSALS: readonly ErrorCode[] = ['rate_limited', 'request_in_progress', 'request_timeout'];
+const MAX_TARGET_LENGTH = 128;
+
+/** Record that a request was refused. Nothing of its body is in the record. */
+export function noteRefusal(
+  { refusals, ...context }: ActContext & { readonly refusals: Pick<Refusals, 'note'> },
+  route: Route,
+  request: Request,
+  state: RequestState,
+  error: unknown,
+): void {
+  const act = actOf(context, route, state);
+  if (act === undefined || !(error instanceof AppError)) return;
+  const { code } = error;
+  if (statusOf(code) >= 500 || NO_REFUSALS.includes(code)) return;
+  const { bounds: _bounds, onRecorded: _onRecorded, ...facts } = act;
+  // Whoever has failed at scope or account is known all the same.
+  const known = state.apiKey ?? state.spender;
+  const accountId = known && (route.operatorOnly ? DEFAULT_ACCOUNT : known.accountId);
+  const target = request.params.id ?? request.params.name;
+  refusals.note({
+    ...facts,
+    actor: actorOf(known),
+    code,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(typeof target === 'string' ? { targetId: target.slice(0, MAX_TARGET_LENGTH) } : {}),
+  });
+}

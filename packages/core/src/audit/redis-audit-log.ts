@@ -1,0 +1,105 @@
+import type { AccountId } from '../domain/account';
+import { type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
+import { keys } from '../domain/keys';
+import { parsedOrUndefined } from '../platform/json';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { oldestId, type Recorded, recordAct } from './redis-recorded-change';
+
+/** Newest first. */
+export interface AuditWindow {
+  /** Before the entry with this id. */
+  readonly before?: string | undefined;
+  /** From this time on, and before that one. Milliseconds since the Unix epoch. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** A part of a log. */
+export interface AuditPart {
+  readonly entries: readonly AuditEntry[];
+  /** Where the next one begins; `undefined`: there is none. */
+  readonly nextBefore: string | undefined;
+}
+
+const ID_LENGTH = 26;
+
+/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
+export class AuditLog {
+  constructor(private readonly redis: RedisClient) {}
+
+  /** Record an act that changes nothing, or whose steps come after its record. */
+  async record(recorded: Recorded): Promise<void> {
+    await recordAct(this.redis, recorded);
+  }
+
+  /** What was done in the account. */
+  async listDone(accountId: AccountId, window: AuditWindow, limit: number): Promise<AuditPart> {
+    return await this.#listLog(keys.auditLog(accountId), window, limit);
+  }
+
+  /** What was refused there; of `everybody`: also what was refused to those who belong to no account. */
+  async listRefused(of: AccountId | 'everybody', window: AuditWindow, limit: number): Promise<AuditPart> {
+    const key = of === 'everybody' ? keys.allAuditRefusals : keys.auditRefusals(of);
+    return await this.#listLog(key, window, limit);
+  }
+
+  /** What was done in all accounts. */
+  async listAllDone(window: AuditWindow, limit: number): Promise<AuditPart> {
+    const [max, min] = boundsOf(window);
+    const members = await this.redis.zrevrangebylex(keys.auditIndex, max, min, 'LIMIT', 0, limit);
+    const found = await Promise.all(members.map((member) => this.#findIndexed(member)));
+    return partOf(found.flat(), members, limit);
+  }
+
+  /** Forget all of an account that is erased. */
+  async remove(accountId: AccountId): Promise<void> {
+    await this.redis.unlink(keys.auditLog(accountId));
+    await this.redis.unlink(keys.auditRefusals(accountId));
+    await REMOVE_REFUSALS(this.redis, [keys.allAuditRefusals], [accountId]);
+  }
+
+  async #listLog(key: string, window: AuditWindow, limit: number): Promise<AuditPart> {
+    const [max, min] = boundsOf(window);
+    const members = await this.redis.zrevrangebylex(key, max, min, 'LIMIT', 0, limit);
+    return partOf(members.flatMap(parseMember), members, limit);
+  }
+
+  /** Empty when its change was not made, or it is not kept any more. */
+  async #findIndexed(member: string): Promise<readonly AuditEntry[]> {
+    const [id = '', accountId = '', slot] = member.split(' ');
+    const log = keys.auditLog(accountId as AccountId);
+    const found = await this.#findIn(log, id);
+    if (found.length > 0 || slot === undefined) return found;
+    return await this.#findIn(keys.unsettledAudit(slot), id);
+  }
+
+  async #findIn(key: string, id: string): Promise<readonly AuditEntry[]> {
+    const members = await this.redis.zrangebylex(key, `[${id}`, `[${id}~`, 'LIMIT', 0, 1);
+    return members.flatMap(parseMember);
+  }
+}
+throwStorageErrors(AuditLog);
+
+// KEYS: all-audit-refusals. ARGV: the account. Its id stands in each as its writer has put it: ids need no escapes in
+// JSON, and an id within a text would be between escaped quotes.
+const REMOVE_REFUSALS = defineScript(`
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    if string.find(member, '"accountId":"' .. ARGV[1] .. '"', 1, true) then redis.call('ZREM', KEYS[1], member) end
+  end`);
+
+function boundsOf({ before, since, until }: AuditWindow): readonly [max: string, min: string] {
+  const latest = [before, until === undefined ? undefined : oldestId(until)].filter((id) => id !== undefined);
+  const max = latest.toSorted()[0];
+  return [max === undefined ? '+' : `(${max}`, since === undefined ? '-' : `[${oldestId(since)}`];
+}
+
+function partOf(entries: readonly AuditEntry[], members: readonly string[], limit: number): AuditPart {
+  const last = members.length < limit ? undefined : members.at(-1)?.slice(0, ID_LENGTH);
+  return { entries, nextBefore: last };
+}
+
+function parseMember(member: string): readonly AuditEntry[] {
+  const entry = auditEntrySchema.safeParse(parsedOrUndefined(member.slice(ID_LENGTH)));
+  return entry.success && auditIdSchema.safeParse(member.slice(0, ID_LENGTH)).success ? [entry.data] : [];
+}
