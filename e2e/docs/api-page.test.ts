@@ -9,6 +9,15 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:\d+/g, '<receiver>'],
 ];
 
+it('the page of the API names every route', async () => {
+  const page = await readPage('api.md');
+  const { paths } = JSON.parse(await readPage('openapi.json')) as { readonly paths: Record<string, object> };
+  const routes = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `\`${method.toUpperCase()} ${path}\``),
+  );
+  expect(routes.filter((route) => !page.includes(route))).toEqual([]);
+});
+
 describe('the page of the API', () => {
   let reader: Reader;
 

@@ -41,7 +41,11 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
  */
 export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
   return z
-    .object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() })
+    .object({
+      data: z.array(item).describe('The items of this page, in the order of the list.'),
+      next_cursor: z.string().nullable(),
+      has_more: z.boolean(),
+    })
     .meta({ id: name });
 }
 

@@ -45,11 +45,14 @@ export const codeSchema = z.enum(errorCodes).meta({ id: 'ErrorCode' });
 /** The body of every error. */
 export const problemSchema = z
   .object({
-    type: z.string().meta({ example: 'urn:hookferry:error:not_found' }),
+    type: z
+      .string()
+      .meta({ example: 'urn:hookferry:error:not_found' })
+      .describe('The kind of error, as a URI.'),
     title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: codeSchema,
+    status: z.int().describe('The HTTP status.'),
+    detail: z.string().describe('What is wrong with this request, for people.'),
+    code: codeSchema.describe('The kind of error, for programs: see the page on errors.'),
     request_id: z.string(),
     errors: z.array(validationErrorSchema).optional(),
   })

@@ -7,6 +7,7 @@ import { routes } from '../routes/index';
 import { pointerTo } from '../testing/check-response';
 import { createDescriptionAjv, DESCRIPTION } from '../testing/description-ajv';
 import { type RouteCase, routeCases } from '../testing/route-cases';
+import { answerExamples } from './answer-examples';
 import { describeApi } from './document';
 import { templateOf } from './operation';
 
@@ -61,6 +62,19 @@ it('says what each member and each parameter means', () => {
     }
   })(description, '');
   expect(without).toEqual([]);
+});
+
+// An export of no attempts has no line.
+const WITHOUT_EXAMPLE = ['exportDeliveries'];
+
+it('has an example of every request body and every answer; if this fails, run: npm run examples', () => {
+  const without = routes.flatMap(({ operationId, request, responses }) => [
+    ...(request.body !== undefined && request.example === undefined ? [operationId] : []),
+    ...Object.entries(responses)
+      .filter(([status, { schema }]) => schema !== undefined && !answerExamples[operationId]?.[status])
+      .map(() => operationId),
+  ]);
+  expect(without).toEqual(WITHOUT_EXAMPLE);
 });
 
 it('gives each operation a name of its own', () => {

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type AccountId, DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { oneShard } from '@hookferry/core/domain/queues';
@@ -8,8 +10,10 @@ import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-i
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
 import { routes } from '../routes/index';
+import { readExample, shapeOf } from '../testing/answer-example';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
+import { answerExamples } from './answer-examples';
 import { Components, describeRoute } from './operation';
 
 let api: TestApi;
@@ -165,12 +169,27 @@ const described = routes.flatMap((route, index) => {
   // `app.test.ts` holds that both are in the same order.
   const routeCase = routeCases[index] as RouteCase;
   return statuses.map(
-    (status) => [`${route.method.toUpperCase()} ${route.path}`, Number(status), routeCase] as const,
+    (status) =>
+      [`${route.method.toUpperCase()} ${route.path}`, Number(status), routeCase, route.operationId] as const,
   );
 });
 
-it.each(described)('%s answers %i as it is described', async (_name, status, route) => {
+// `npm run examples` writes them by what is answered here.
+const answered: Record<string, Record<string, unknown>> = {};
+afterAll(async () => {
+  if (process.env.WRITE_EXAMPLES !== '1') return;
+  const text = `/** Written by \`npm run examples\`: what each route answers, by operation and status. */
+export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(answered)};
+`;
+  await writeFile(join(__dirname, 'answer-examples.ts'), text);
+});
+
+it.each(described)('%s answers %i as it is described', async (_name, status, route, operationId) => {
   const provoke = PROVOKE[status];
   const response = provoke === undefined ? await succeed(route, status) : await provoke(route);
   expect(response.status).toBe(status);
+  const example = status < 300 ? readExample(response) : undefined;
+  if (example !== undefined) answered[operationId] = { ...answered[operationId], [status]: example };
+  const shown = process.env.WRITE_EXAMPLES === '1' ? example : answerExamples[operationId]?.[status];
+  expect(shapeOf(example)).toEqual(shapeOf(shown));
 });

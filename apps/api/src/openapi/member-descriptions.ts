@@ -9,7 +9,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   alg: 'How it signs.',
   aborted: 'Those that ended because the receiver answered 410.',
   account: 'Whose it is to be; the request’s own unless given. Only operators may name another.',
-  account_id: 'Whose it is.',
   answers: 'Bytes of answers that are kept for repeated requests.',
   api_keys: 'How many API keys there are.',
   attempt: 'The attempt.',
@@ -19,20 +18,15 @@ const BY_NAME: Readonly<Record<string, string>> = {
   attempts_made: 'How often a worker tried to do the job.',
   breaker:
     'Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.',
-  bytes: 'How much of it goes by itself with time.',
   ca: 'Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM.',
   cancelled: 'Those that ended because their webhook, or what was to be sent, was gone.',
   capabilities:
-    'What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do.',
-  change: 'What has happened to it.',
+    'What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `webhooks`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do.',
   client_certificate: 'What the service shows to the receiver. PEM, with its chain.',
   client_key: 'The private key of `client_certificate`. PEM. No answer shows it.',
-  code: 'What went wrong, for programs: see the page on errors.',
   connect_ms: 'For TCP; null over a connection that was kept alive.',
-  created_at: 'When it was made; of an event and its deliveries, when it was accepted.',
   crv: 'The curve.',
   cursor: 'Where to go on: the export’s parameter `cursor`.',
-  data: 'What there is to tell.',
   default_signing: 'How new webhooks are signed that say nothing of it themselves.',
   delivered: 'Those that a receiver has accepted.',
   deliveries: 'How many deliveries there are, or how many bytes they take.',
@@ -40,7 +34,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   delivery_count: 'How many webhooks it went to.',
   delivery_id: 'The delivery, as in `GET /v1/deliveries/{id}`.',
   deprecated: 'Events of it are still taken, but nobody should begin to use it.',
-  description: 'For people.',
   detail: 'What is wrong, for people.',
   disabled_reason:
     'Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.',
@@ -48,9 +41,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   dry_run: 'Whether it only counts, and sends nothing.',
   duration_ms: 'From its beginning to its end.',
   enqueued: 'How many of them were put onto the queue.',
-  error: 'What went wrong, for people; null if nothing did.',
   errors: 'Each fault of the request, with where it is.',
-  event: 'What kind of message it is: `event` of the server-sent event.',
   event_id: 'The event. Receivers get it in `webhook-id`.',
   event_type: 'Only those of this event type, or that asked for it.',
   events: 'Event types: names, prefixes such as `keyword.*`, or `*` for all.',
@@ -59,7 +50,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   exhausted: 'Those that ended because every attempt failed.',
   exchange: 'Which delivery it is about, as the line `delivery` has named it.',
   exchanged_at: 'When its link was opened; null: not yet.',
-  expires_at: 'From when on it is not valid any more; null: never.',
   expires_in: 'After how many seconds it ends.',
   failed_at: 'When it was given up.',
   fingerprint_sha256: 'SHA-256 of the certificate.',
@@ -76,11 +66,9 @@ const BY_NAME: Readonly<Record<string, string>> = {
     'How long its history is kept: whole days, such as `30d`; null: as long as that of any account.',
   hold: 'Why it is held, and until when; null if it is not held, or its webhook is gone.',
   hours: 'The last 24 hours, each of them, the oldest first.',
-  id: 'Its id.',
   include: 'What each of them has beside the rest.',
   interval: 'How long the time of a point is; without a history it is an hour.',
   key: 'The API key. No other answer shows it.',
-  kind: 'What the line says.',
   last: 'Yes, to revoke the last key that can issue others.',
   immediate: 'After a leak: the new key signs at once, and all others are taken away.',
   jwks_path: 'Where the public keys are published without a key of the API.',
@@ -97,7 +85,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   max_seconds: 'After so long it ends; connect again.',
   metadata: 'Texts of your own, by name.',
   mode: 'Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.',
-  name: 'Its name.',
   next_attempt_at: 'When the next attempt is due; null: there is none, or it is not known yet.',
   next_cursor: 'The parameter `cursor` of the next page; null on the last one.',
   number: '1, 2, …',
@@ -113,7 +100,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   queue: 'The queue that it was on.',
   quota_bytes: 'How many bytes the account may store; null: as many as there is room for.',
   rate: 'How many a second are put onto the queue.',
-  reason: 'Why.',
   replay_id: 'The replay.',
   replays: 'Bytes of the records of replays.',
   request_headers:
@@ -132,8 +118,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   signs_until: 'When the next key begins to sign; null: there is none.',
   slots: 'How many attempts it makes at the same time.',
   started_at: 'When it began.',
-  state: 'Whether its circuit breaker is open, or it is disabled.',
-  status: 'Where it stands.',
   status_class: 'Only those whose last attempt was answered so; `none`: was not answered.',
   subject: 'Whose certificate it is.',
   success_rate: 'The share of the attempts of the last 24 hours that were accepted; null: there were none.',
@@ -143,7 +127,6 @@ const BY_NAME: Readonly<Record<string, string>> = {
   tls: 'Certificates of its own.',
   tls_ms: 'For TLS; null over a connection that was kept alive, and without TLS.',
   token: 'What to send as `Authorization: Bearer`. No other answer shows it.',
-  total: 'All of them.',
   total_ms: 'All of it.',
   trigger: 'Why it was made: by schedule, by hand, by a replay, or as a test.',
   type: 'The event type.',
@@ -151,7 +134,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   updated_at: 'When it was changed last.',
   use: 'What it is for.',
   url: 'Where deliveries are sent to.',
-  webhook_id: 'The webhook, by its id or `uid`.',
+  webhook_id: 'The id of the webhook.',
   webhook_ids:
     'The only webhooks that get the event, by id or `uid`; each that asked for its type unless given.',
   webhooks: 'How many webhooks there are.',
@@ -161,11 +144,14 @@ const BY_NAME: Readonly<Record<string, string>> = {
   worker: 'Which worker made it; null: not known any more.',
 };
 
-/** Where a name means something else. */
+const EVENT_HEAD = {
+  id: "The event's id: yours, or the one that was made up.",
+  created_at: 'When the event was accepted.',
+};
+
+/** Of schemas whose members have no schema of their own to be described in. */
 const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
   Fault: { detail: 'What is wrong there, for people.' },
-  Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
   StoredBytes: {
     events: 'Bytes of events.',
     portal_sessions: 'Bytes of portal sessions that have not ended, with their logos.',
@@ -187,7 +173,6 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     successes: 'Attempts that were accepted.',
     failures: 'Attempts that failed.',
   },
-  Hold: { until: 'Until when; null: until something else changes.' },
   NewEvent: {
     data: 'What there is to tell, as the schema of the event type asks.',
     id: 'An id of your own: what comes a second time under it is not delivered again. Made up unless given.',
@@ -197,7 +182,6 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     since: 'From this time on, which must be before `until`.',
     until: 'Up to this time; up to now unless given.',
   },
-  IssuedPortalSession: { url: 'The link that opens it.' },
   PortalCode: { code: 'What stands behind `#code=` in the link.' },
   PortalTheme: {
     name: 'Whose page it is, for people.',
@@ -205,11 +189,11 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     color: 'What buttons and links are coloured by: `#rrggbb`.',
     mode: 'Light or dark, or as people have set it for all pages.',
   },
-  SigningKey: {
-    status: '`signing`: signs now; `next`: will; `former`: did, and is published for those who verify late.',
-  },
-  DeadLetter: { data: 'The job’s data.', name: 'The job’s name.' },
-  ListedDeadLetter: { name: 'The job’s name.' },
+  DeadLetter: { data: 'The data of the job.' },
+  AcceptedEvent: EVENT_HEAD,
+  AcceptedOfBatch: EVENT_HEAD,
+  NewApiKey: { expires_at: 'When the key is to stop working; null: never.' },
+  RefusedOfBatch: { error: 'Why the event was refused, as the answer to it alone would say.' },
 };
 
 function describeSettings() {
@@ -234,7 +218,8 @@ export function describeMembers(node: unknown, schema = ''): unknown {
 function describeEach(properties: unknown, schema: string): Json {
   const entries = Object.entries(properties as Json).map(([name, member]) => {
     const described = describeMembers(member, schema) as Json;
-    const description = described.description ?? IN_SCHEMA[schema]?.[name] ?? BY_NAME[name];
+    const ofEvent = name === 'data' && schema.endsWith('Event') ? 'The data of the event.' : undefined;
+    const description = described.description ?? IN_SCHEMA[schema]?.[name] ?? BY_NAME[name] ?? ofEvent;
     return [name, description === undefined ? described : { ...described, description }];
   });
   return Object.fromEntries(entries) as Json;

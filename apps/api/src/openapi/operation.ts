@@ -5,6 +5,7 @@ import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
+import { answerExamples } from './answer-examples';
 
 /** A route as an OpenAPI operation. */
 export function describeRoute(route: Route, components: Components): Json {
@@ -16,14 +17,17 @@ export function describeRoute(route: Route, components: Components): Json {
     tags: [tagOf(route)],
     ...(route.scope === 'none' ? { security: [] } : {}),
     parameters: [
-      ...parametersOf(request.params, 'path', components),
-      ...parametersOf(request.query, 'query', components),
+      ...parametersOf(request.params, 'path', tagOf(route), components),
+      ...parametersOf(request.query, 'query', tagOf(route), components),
       ...headersOf(route),
     ],
     ...(request.body === undefined ? {} : { requestBody: bodyOf(route, components) }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(responses).map(([status, declared]) => [status, responseOf(declared, components)]),
+        Object.entries(responses).map(([status, declared]) => [
+          status,
+          responseOf(declared, answerExamples[operationId]?.[status], components),
+        ]),
       ),
       ...problemResponses(route),
     },
@@ -53,18 +57,46 @@ function needsOf(scope: Route['scope']): string {
   return scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
 }
 
+const WEBHOOK_ID = 'wh_01m7ze3thwae6532vdxr7r';
+const EVENT_ID = 'evt_01m7ze3vqwgsz1p4n4nhes';
+// Of what has a secret part.
+const SECRET_ID = '4f7kq2m9x1c8v5b3';
+const ACCOUNT = { description: 'The account.', example: 'acct_01m7ze5a8r4x6c2v9b1n3m' };
+/** What the path of a route names, by the word before it. */
+const OF_PATH: Readonly<Record<string, Json>> = {
+  webhooks: { description: 'The webhook: its id or its `uid`.', example: WEBHOOK_ID },
+  listeners: { description: 'The listener: the id of its webhook.', example: WEBHOOK_ID },
+  deliveries: {
+    description: "The delivery: the event's id, a dot, and the webhook's.",
+    example: `${EVENT_ID}.${WEBHOOK_ID}`,
+  },
+  replays: { description: 'The replay.', example: 'rpl_01m7ze4c1m9d1y3k5f7r2w' },
+  events: { description: 'The event.', example: EVENT_ID },
+  'event-types': { description: 'The name of the event type.', example: 'invoice.paid' },
+  'api-keys': { description: 'The API key: the 16 characters after `whk_`.', example: SECRET_ID },
+  'portal-sessions': { description: 'The portal session.', example: SECRET_ID },
+  accounts: ACCOUNT,
+  'dead-letters': { description: 'The dead letter.', example: 'events-dead-letters.1767225600000-17' },
+};
+
 function parametersOf(
   schema: z.ZodType | undefined,
   place: 'path' | 'query',
+  resource: string,
   components: Components,
 ): readonly Json[] {
   if (!(schema instanceof z.ZodObject)) return [];
-  return Object.entries(schema.shape).map(([name, member]) => ({
-    name,
-    in: place,
-    required: place === 'path',
-    schema: components.ofRequest(member as z.ZodType),
-  }));
+  const named = place === 'path' ? OF_PATH[resource] : undefined;
+  return Object.entries(schema.shape).map(([name, member]) => {
+    const { description, ...form } = components.ofRequest(member as z.ZodType);
+    return {
+      name,
+      in: place,
+      required: place === 'path',
+      ...(description === undefined ? (name === 'account_id' ? ACCOUNT : named) : { description }),
+      schema: form,
+    };
+  });
 }
 
 function headersOf({ scope, creates, problems = [] }: Route): readonly Json[] {
@@ -113,10 +145,14 @@ function describedBodyOf({ body, describedBody }: RequestShape): z.ZodType {
   return typeof body === 'function' ? body({} as ApiContext) : (body ?? z.never());
 }
 
-function responseOf(declared: DeclaredResponse, components: Components): Json {
+function responseOf(declared: DeclaredResponse, example: unknown, components: Components): Json {
   const { description, schema } = declared;
   if (schema === undefined) return { description };
-  return { description, content: { [typeOf(declared)]: { schema: components.ofResponse(schema) } } };
+  const shown = example === undefined ? {} : { example };
+  return {
+    description,
+    content: { [typeOf(declared)]: { schema: components.ofResponse(schema), ...shown } },
+  };
 }
 
 function typeOf({ isLines, isEvents }: DeclaredResponse): string {

@@ -55,9 +55,9 @@ const usageSchema = z
         'About as much as it takes up in the history; `null`: that is not reachable; absent: there is no history.',
       ),
     quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
-    bytes: storedBytesSchema,
+    bytes: storedBytesSchema.describe('How much the account stores, by kind.'),
     events: z.int().describe("In the account's list."),
-    webhooks: z.int(),
+    webhooks: z.int().describe('How many webhooks the account has.'),
     api_keys: z.int(),
   })
   .meta({ id: 'AccountUsage' });

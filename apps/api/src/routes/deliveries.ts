@@ -28,7 +28,7 @@ const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
 /** The query parameters that filter deliveries by their standing. */
 const standingQuery = {
-  status: z.enum(shownStatuses).optional(),
+  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status.'),
   /** Of the last attempt's response. */
   status_class: z.enum(statusClasses).optional(),
   response_status: wholeNumberSchema(100, 599)

@@ -10,7 +10,9 @@ import {
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
-const eventTypesSchema = z.object({ data: z.array(eventTypeViewSchema) }).meta({ id: 'EventTypeList' });
+const eventTypesSchema = z
+  .object({ data: z.array(eventTypeViewSchema).describe('All event types, by name.') })
+  .meta({ id: 'EventTypeList' });
 
 /** All of them at once: dozens, not thousands. */
 export const listEventTypes = defineRoute({

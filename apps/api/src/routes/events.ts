@@ -109,20 +109,30 @@ function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeo
 }
 
 const acceptedOfBatchSchema = acceptedSchema
-  .extend({ status: z.literal([200, 202]) })
+  .extend({
+    status: z.literal([200, 202]).describe('202: accepted; 200: accepted before, under the same id.'),
+  })
   .meta({ id: 'AcceptedOfBatch' });
 
 const refusedOfBatchSchema = z
   .object({
-    status: z.int(),
+    status: z.int().describe('The HTTP status that the event alone would have been refused with.'),
     error: z
-      .object({ code: codeSchema, detail: z.string(), errors: z.array(validationErrorSchema).optional() })
-      .meta({ id: 'BatchError' }),
+      .object({
+        code: codeSchema.describe('The code of the error, for programs.'),
+        detail: z.string(),
+        errors: z.array(validationErrorSchema).optional(),
+      })
+      .meta({ id: 'BatchError', description: 'Why the event was refused, as its own answer would say.' }),
   })
   .meta({ id: 'RefusedOfBatch' });
 
 const outcomeSchema = z
-  .object({ data: z.array(z.union([acceptedOfBatchSchema, refusedOfBatchSchema])) })
+  .object({
+    data: z
+      .array(z.union([acceptedOfBatchSchema, refusedOfBatchSchema]))
+      .describe('The outcome of each event, in the order of the request.'),
+  })
   .meta({ id: 'BatchOutcome' });
 
 const MAX_EVENTS = 500;
@@ -230,9 +240,9 @@ const querySchema = pageQuery(eventCursorSchema)
   .refine(...isInOrder);
 
 const eventHeadSchema = z.object({
-  id: z.string(),
+  id: z.string().describe("The event's id, which receivers get as `webhook-id`."),
   type: z.string().meta({ example: 'keyword.quick_win' }),
-  created_at: timeSchema,
+  created_at: timeSchema.describe('When the event was accepted.'),
   payload_erased_at: timeSchema
     .nullable()
     .meta({ description: 'When its data was erased, for good; null: it was not.' }),
@@ -245,13 +255,13 @@ const listedEventSchema = eventHeadSchema
 /** The number of its deliveries, in total and by status. */
 const deliveryCountsSchema = z
   .object({
-    total: z.int(),
-    pending: z.int(),
-    held: z.int(),
-    delivered: z.int(),
-    exhausted: z.int(),
-    aborted: z.int(),
-    cancelled: z.int(),
+    total: z.int().describe('All deliveries of the event.'),
+    pending: z.int().describe('On their way, or waiting for their next attempt.'),
+    held: z.int().describe('Held back without using attempts, until their webhook can take them.'),
+    delivered: z.int().describe('Accepted by the receiver.'),
+    exhausted: z.int().describe('Ended because every attempt failed.'),
+    aborted: z.int().describe('Ended because the receiver answered 410.'),
+    cancelled: z.int().describe('Ended because their webhook or the data was deleted.'),
   } satisfies Record<keyof DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
 

@@ -28,7 +28,7 @@ const cursorPartsSchema = z.strictObject({
 const querySchema = z
   .strictObject({
     ...timeRangeQuery,
-    webhook_id: endpointRefSchema.optional(),
+    webhook_id: endpointRefSchema.optional().describe('Only attempts of this webhook: its id or `uid`.'),
     /** The most lines; absent: all attempts. */
     limit: limitSchema(MAX_LIMIT).optional(),
     cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before').optional(),

@@ -58,7 +58,7 @@ const resultSchema = z
       .nullable()
       .meta({ description: 'The event; null if it was tried on something else.' }),
     type: z.string().nullable().meta({ description: 'The event type; null for data without one.' }),
-    created_at: timeSchema.nullable(),
+    created_at: timeSchema.nullable().describe('When the event was accepted; null for data without one.'),
     matches: z
       .boolean()
       .nullable()

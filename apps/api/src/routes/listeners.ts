@@ -16,7 +16,10 @@ const NAME_FORM = 'must be 1 to 63 of a-z 0-9 - and begin and end with a letter 
 
 const bodySchema = z
   .strictObject({
-    name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, NAME_FORM),
+    name: z
+      .string()
+      .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, NAME_FORM)
+      .describe('The name of the listener: the same name goes on with the same one.'),
     ...listenerMembers,
     since: sentTimeSchema.optional(),
   })
@@ -66,7 +69,9 @@ const SCOPE = 'webhooks:write';
 
 const lineSchema = z
   .object({
-    kind: z.enum(['ready', 'delivery', 'end']),
+    kind: z
+      .enum(['ready', 'delivery', 'end'])
+      .describe('What the line is: the beginning, a delivery, or the end.'),
     stream: z.string().optional().meta({ description: 'What to name with each answer; with `ready`.' }),
     exchange: z.string().optional().meta({ description: 'What to name in the answer; with `delivery`.' }),
     headers: z
@@ -175,7 +180,7 @@ const answerSchema = z
       .enum(forwardFailures)
       .optional()
       .meta({ description: 'What went wrong, if there was no response.' }),
-    error: z.string().max(500).optional(),
+    error: z.string().max(500).optional().describe('What went wrong, for people, if there was no response.'),
     dns_ms: timingSchema,
     connect_ms: timingSchema,
     tls_ms: timingSchema,

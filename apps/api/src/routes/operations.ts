@@ -19,7 +19,7 @@ const perSecond = z.number().min(0);
 
 const queueSchema = z
   .object({
-    name: z.enum(workedQueues),
+    name: z.enum(workedQueues).describe('Which queue.'),
     shard: count.describe('Which part of the queue, from 0: see `QUEUE_SHARDS`.'),
     waiting: count.describe('Jobs that workers may take now.'),
     active: count.describe('Jobs that workers are at.'),
@@ -54,7 +54,7 @@ const workerSchema = z
 
 const busyAccountSchema = z
   .object({
-    account_id: z.string(),
+    account_id: z.string().describe('An account with jobs in the queue.'),
     waiting: count.describe(
       'Deliveries that wait. Of more than 1,000 in a shard an estimate, by 1,000 of them chosen by chance.',
     ),
@@ -153,13 +153,13 @@ function inTenths(value: number): number {
 }
 
 const querySchema = pageQuery(z.object({ id: z.string(), at: z.number() })).extend({
-  state: z.enum(troubles).default('breaker_open'),
+  state: z.enum(troubles).default('breaker_open').describe('Which webhooks to list.'),
 });
 
 const troubledWebhookSchema = z
   .object({
     webhook_id: z.string(),
-    account_id: z.string(),
+    account_id: z.string().describe('The account of the webhook.'),
     url: z.string().nullable().describe('Null: its record can’t be read with this key of secrets.'),
     state: z.enum(troubles).describe('In which way.'),
     reason: z

@@ -15,9 +15,12 @@ import { defineRoute } from '../http/route';
 
 const issuedSessionSchema = z
   .object({
-    id: z.string(),
-    url: z.string().meta({ example: 'https://hooks.example.com/portal/#code=whc_…' }),
-    expires_at: timeSchema,
+    id: z.string().describe("The session's id, by which it is revoked."),
+    url: z
+      .string()
+      .meta({ example: 'https://hooks.example.com/portal/#code=whc_…' })
+      .describe('The link that opens the session, once.'),
+    expires_at: timeSchema.describe('When the session ends.'),
   })
   .meta({ id: 'IssuedPortalSession' });
 
@@ -72,11 +75,11 @@ export const createPortalSession = defineRoute({
 
 const sessionSchema = z
   .object({
-    id: z.string(),
-    account_id: z.string(),
+    id: z.string().describe("The session's id."),
+    account_id: z.string().describe('The account that the session shows.'),
     capabilities: z.array(capabilitySchema).readonly(),
-    created_at: timeSchema,
-    expires_at: timeSchema,
+    created_at: timeSchema.describe('When the link was made.'),
+    expires_at: timeSchema.describe('When the session ends.'),
     exchanged_at: timeSchema.nullable(),
   })
   .meta({ id: 'PortalSession' });
@@ -143,10 +146,10 @@ const bodySchema = z.strictObject({ code: z.string() }).meta({ id: 'PortalCode' 
 const openedSchema = z
   .object({
     token: z.string(),
-    id: z.string(),
-    account_id: z.string(),
+    id: z.string().describe("The session's id."),
+    account_id: z.string().describe('The account that the session shows.'),
     capabilities: z.array(capabilitySchema).readonly(),
-    expires_at: timeSchema,
+    expires_at: timeSchema.describe('When the session ends.'),
     return_url: z.string().nullable(),
     theme: portalThemeSchema,
   })

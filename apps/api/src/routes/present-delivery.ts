@@ -12,22 +12,27 @@ import { z } from 'zod';
 const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
 
 const holdSchema = z
-  .object({ reason: z.enum(holdReasons), until: timeSchema.nullable() })
+  .object({
+    reason: z.enum(holdReasons).describe('What the delivery waits for.'),
+    until: timeSchema.nullable().describe('Until when it waits; null: until something else changes.'),
+  })
   .meta({ id: 'Hold' });
 
 export const deliverySchema = z
   .object({
-    id: z.string(),
+    id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
     event_id: z.string(),
     webhook_id: z.string(),
     type: z.string().meta({ example: 'keyword.quick_win' }),
-    status: deliveryStatusSchema,
+    status: deliveryStatusSchema.describe(
+      '`pending` or `held` while attempts are to come; otherwise how the delivery ended.',
+    ),
     attempt_count: z.int(),
     last_outcome: attemptOutcomeSchema.nullable(),
     last_response_status: z.int().nullable(),
     next_attempt_at: timeSchema.nullable(),
     hold: holdSchema.nullable(),
-    created_at: timeSchema,
+    created_at: timeSchema.describe('When the event was accepted.'),
   })
   .meta({ id: 'Delivery' });
 
@@ -56,7 +61,10 @@ export const attemptSchema = z
     response_status: z.int().nullable(),
     response_headers: headersSchema.nullable(),
     response_body: z.string().nullable(),
-    error: z.string().nullable(),
+    error: z
+      .string()
+      .nullable()
+      .describe('What went wrong on the way, for people; null if there was an answer.'),
   })
   .meta({ id: 'Attempt' });
 

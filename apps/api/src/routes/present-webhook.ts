@@ -13,7 +13,11 @@ import { z } from 'zod';
 import { etagOf } from '../http/send-reply';
 
 const certificateSchema = z
-  .object({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: timeSchema })
+  .object({
+    subject: z.string(),
+    fingerprint_sha256: z.string(),
+    expires_at: timeSchema.describe('When the certificate stops being valid.'),
+  })
   .meta({ id: 'Certificate' });
 
 const tlsSchema = z
@@ -24,14 +28,14 @@ const { description, ordering, uid, ...otherSettings } = shownSettings;
 
 export const webhookSchema = z
   .object({
-    id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }),
+    id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }).describe("The webhook's id."),
     url: z.string().meta({ format: 'uri', example: 'https://example.com/webhooks' }),
     events: z
       .array(z.string())
       .readonly()
       .meta({ example: ['keyword.quick_win'] }),
     filter: payloadFilterSchema.optional(),
-    status: endpointStatusSchema,
+    status: endpointStatusSchema.describe('`enabled`, or `disabled`: its deliveries are held.'),
     disabled_reason: z.enum(disabledReasons).optional(),
     description,
     ordering,
@@ -40,7 +44,7 @@ export const webhookSchema = z
     uid,
     metadata: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
-    created_at: timeSchema,
+    created_at: timeSchema.describe('When the webhook was registered.'),
     updated_at: timeSchema,
   })
   .meta({ id: 'Webhook' });

@@ -23,9 +23,9 @@ const webhookParams = z.object({ id: endpointRefSchema });
 
 const replaySchema = z
   .object({
-    id: z.string(),
-    webhook_id: z.string(),
-    status: z.enum(replayStatuses),
+    id: z.string().describe("The replay's id."),
+    webhook_id: z.string().describe('The webhook that the events are sent to.'),
+    status: z.enum(replayStatuses).describe('How far it is: still going on, ended, cancelled or failed.'),
     mode: z.enum(replayModes),
     since: timeSchema,
     until: timeSchema,
@@ -34,8 +34,8 @@ const replaySchema = z
     found: z.int(),
     enqueued: z.int(),
     erased: z.int().meta({ description: 'Events that it leaves out because their payload was erased.' }),
-    error: z.string().nullable(),
-    created_at: timeSchema,
+    error: z.string().nullable().describe('Why the replay failed, for people; null if it did not.'),
+    created_at: timeSchema.describe('When the replay was requested.'),
     finished_at: timeSchema.nullable(),
   })
   .meta({ id: 'Replay' });

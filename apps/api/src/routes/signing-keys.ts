@@ -20,8 +20,12 @@ const signingKeySchema = z
   .object({
     kid: z.string().meta({ example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k' }),
     public_key: z.string().meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' }),
-    status: z.enum(signingKeyStatuses),
-    created_at: timeSchema,
+    status: z
+      .enum(signingKeyStatuses)
+      .describe(
+        '`signing`: signs now; `next`: signs later; `former`: signed before, and stays published for receivers that verify later.',
+      ),
+    created_at: timeSchema.describe('When the key was made.'),
     signs_from: timeSchema,
     signs_until: timeSchema.nullable(),
     published_until: timeSchema.nullable(),
@@ -29,7 +33,10 @@ const signingKeySchema = z
   .meta({ id: 'SigningKey' });
 
 const signingKeysSchema = z
-  .object({ data: z.array(signingKeySchema).readonly(), jwks_path: z.string() })
+  .object({
+    data: z.array(signingKeySchema).readonly().describe('The keys, newest first.'),
+    jwks_path: z.string(),
+  })
   .meta({ id: 'SigningKeyList' });
 
 function present(accountId: string, published: readonly PublishedKey[]): z.infer<typeof signingKeysSchema> {

@@ -59,24 +59,50 @@ const shownCursorSchema = z.string().meta({ description: 'Where to go on: `Last-
 /** Each event of the stream, as an object: its `data` is a line of JSON. */
 const streamedChangeSchema = z
   .discriminatedUnion('event', [
-    z.object({ event: z.literal('ready'), id: shownCursorSchema, data: z.object({}) }),
-    z.object({ event: z.literal('reset'), id: shownCursorSchema, data: z.object({}) }),
     z.object({
-      event: z.literal('delivery'),
+      event: z.literal('ready').describe('The stream has begun.'),
       id: shownCursorSchema,
-      data: z.object({ change: z.enum(deliveryChanges), delivery: changedDeliverySchema }),
+      data: z.object({}).describe('Empty.'),
     }),
     z.object({
-      event: z.literal('webhook'),
+      event: z.literal('reset').describe('Changes are missing: read the lists again.'),
       id: shownCursorSchema,
-      data: z.object({ change: z.enum(endpointChanges), webhook_id }),
+      data: z.object({}).describe('Empty.'),
     }),
     z.object({
-      event: z.literal('replay'),
+      event: z.literal('delivery').describe('A delivery has changed.'),
       id: shownCursorSchema,
-      data: z.object({ change: z.enum(replayChanges), replay_id: z.string(), webhook_id }),
+      data: z
+        .object({
+          change: z.enum(deliveryChanges).describe('What has happened to the delivery.'),
+          delivery: changedDeliverySchema,
+        })
+        .describe('The change, with what is known of the delivery.'),
     }),
-    z.object({ event: z.literal('end'), data: z.object({ reason: z.enum(streamEnds) }) }),
+    z.object({
+      event: z.literal('webhook').describe('A webhook has changed.'),
+      id: shownCursorSchema,
+      data: z
+        .object({ change: z.enum(endpointChanges).describe('What has happened to the webhook.'), webhook_id })
+        .describe('The change, and the webhook.'),
+    }),
+    z.object({
+      event: z.literal('replay').describe('A replay has changed.'),
+      id: shownCursorSchema,
+      data: z
+        .object({
+          change: z.enum(replayChanges).describe('What has happened to the replay.'),
+          replay_id: z.string(),
+          webhook_id,
+        })
+        .describe('The change, the replay and its webhook.'),
+    }),
+    z.object({
+      event: z.literal('end').describe('The stream ends.'),
+      data: z
+        .object({ reason: z.enum(streamEnds).describe('Why the stream ends.') })
+        .describe('Why the stream ends.'),
+    }),
   ])
   .meta({ id: 'StreamedChange' });
 

@@ -102,7 +102,7 @@ export const createWebhook = defineRoute({
 });
 
 const querySchema = pageQuery(endpointIdSchema).extend({
-  status: endpointStatusSchema.optional(),
+  status: endpointStatusSchema.optional().describe('Only webhooks with this status.'),
   /** Only subscribers of this type. */
   event_type: z.string().min(1).optional(),
   include: z.enum(['health']).optional(),

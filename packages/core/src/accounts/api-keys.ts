@@ -133,7 +133,7 @@ export const scopeListSchema = z
 export function newApiKeySchema(clock: Clock) {
   return z
     .strictObject({
-      name: displayNameSchema,
+      name: displayNameSchema.describe('A name for people.'),
       scopes: scopeListSchema,
       expires_at: z.iso
         .datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
@@ -151,11 +151,11 @@ export type NewApiKey = z.output<ReturnType<typeof newApiKeySchema>>;
 
 export const apiKeyViewSchema = z
   .object({
-    id: z.string(),
-    name: z.string(),
+    id: z.string().describe("The key's id: the 16 characters after `whk_`."),
+    name: z.string().describe('The name that it was given, for people.'),
     scopes: z.array(scopeSchema).readonly(),
-    created_at: timeSchema,
-    expires_at: timeSchema.nullable(),
+    created_at: timeSchema.describe('When the key was issued.'),
+    expires_at: timeSchema.nullable().describe('When the key stops working; null: never.'),
     last_used_at: timeSchema.nullable(),
   })
   .meta({ id: 'ApiKey' });

@@ -9,6 +9,7 @@ export const endpointSettings = {
   description: {
     kind: 'text',
     most: 500,
+    description: 'A note for people.',
     flag: { argument: '<text>', help: 'for people' },
   },
   rate_limit: {

@@ -30,7 +30,9 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       filter: filterSchema.optional(),
       secret: secretSchema.optional(),
       // Later it is changed by enabling and disabling.
-      status: endpointStatusSchema.optional(),
+      status: endpointStatusSchema
+        .optional()
+        .describe('`disabled` to hold its deliveries from the beginning.'),
       tls: newTlsSchema.optional(),
       ...z.object(sentSettings).partial().shape,
       metadata: metadataSchema.optional(),

@@ -15,7 +15,7 @@ const shallowSchema = z
 /** An operator's input for an event type. */
 export const eventTypeInputSchema = z
   .strictObject({
-    description: textSchema(1_000).min(1),
+    description: textSchema(1_000).min(1).describe('What the event tells, for people.'),
     /** Of `data`. JSON Schema 2020-12. */
     schema: shallowSchema
       .pipe(

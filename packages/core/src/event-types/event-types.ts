@@ -10,8 +10,8 @@ import type { EventTypeStore } from './redis-event-type-store';
 /** An event type as clients see it. */
 export const eventTypeViewSchema = z
   .object({
-    name: z.string(),
-    description: z.string(),
+    name: z.string().describe('The name of the event type.'),
+    description: z.string().describe('What the event tells, for people.'),
     schema: z
       .union([z.boolean(), z.record(z.string(), z.unknown())])
       .describe('Of `data`: JSON Schema 2020-12.'),

@@ -100,8 +100,8 @@ export async function readRemains(
 /** The input for a new account. Without an id it is given one. */
 export const newAccountSchema = z
   .strictObject({
-    id: accountIdSchema.optional(),
-    name: displayNameSchema.optional(),
+    id: accountIdSchema.optional().describe('An id of your own; made up unless given.'),
+    name: displayNameSchema.optional().describe('A name for people.'),
     weight: accountWeightSchema.optional(),
     quota_bytes: accountQuotaSchema.optional(),
     history_retention: accountHistoryRetentionSchema.optional(),
@@ -133,8 +133,8 @@ const erasureSchema = z
 
 export const accountViewSchema = z
   .object({
-    id: z.string(),
-    name: z.string().optional(),
+    id: z.string().describe("The account's id, as `X-Account-Id` takes it."),
+    name: z.string().optional().describe('The name that it was given, for people.'),
     weight: z.int(),
     quota_bytes: z
       .int()
@@ -146,8 +146,8 @@ export const accountViewSchema = z
       .meta({ example: '30d' })
       .describe('How long its history is kept, if that was set for it.'),
     default_signing: defaultSigningSchema,
-    status: z.enum(['active', 'erasing']),
-    created_at: timeSchema,
+    status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being deleted.'),
+    created_at: timeSchema.describe('When the account was made.'),
     erasure: erasureSchema.optional().meta({
       description: 'While it is being erased. How much is left is counted when the account is read alone.',
     }),

@@ -129,11 +129,14 @@ function deadLetterNotFound(): AppError {
 
 export const listedDeadLetterSchema = z
   .object({
-    id: z.string().meta({ example: 'events-dead-letters.1767225600000-17' }),
+    id: z
+      .string()
+      .meta({ example: 'events-dead-letters.1767225600000-17' })
+      .describe("The dead letter's id."),
     queue: z.enum(deadLetterQueues),
-    name: z.string(),
-    account_id: z.string().nullable(),
-    reason: z.string(),
+    name: z.string().describe('The name of the job: of an event, its type.'),
+    account_id: z.string().nullable().describe('The account of the job; null if the job names none.'),
+    reason: z.string().describe('Why no worker takes the job any more.'),
     failed_at: timeSchema,
     attempts_made: z.int(),
   })
