@@ -68,6 +68,17 @@ describe('docs/runbook.md', () => {
   });
 });
 
+it('docs/runbook.md says how urgent each alert is, when it fires, what customers notice, and when it is over', () => {
+  const page = readFileSync(join(PROJECT, 'docs/runbook.md'), 'utf8');
+  const sections = page.split(/^## /m).slice(1);
+  const rows = sections.map((section) =>
+    section.match(/^\| (?:Severity|Fires when|Customers notice|Over when)(?= \|)/gm),
+  );
+  expect(rows).toEqual(alerts.map(() => ['| Severity', '| Fires when', '| Customers notice', '| Over when']));
+  const severities = sections.map((section) => /^\| Severity \| (\w+)/m.exec(section)?.[1]);
+  expect(severities).toEqual(alerts.map(({ labels }) => labels.severity));
+});
+
 const programs = prometheusOrSkip('the rules by promtool');
 const describeWith = programs ? describe : describe.skip;
 

@@ -20,6 +20,7 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { ErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
@@ -69,6 +70,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     replayStore: new ReplayStore(redis, config.RETENTION),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
     erasureQueue: new ErasureQueue(redis, shards),
+    pausedQueues: new PausedQueues(redis, shards),
     newId: createNewId(clock),
     clock,
     emit,

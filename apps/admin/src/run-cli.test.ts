@@ -9,6 +9,7 @@ import { oneShard } from '@hookferry/core/domain/queues';
 import { OverList } from '@hookferry/core/events/redis-over-list';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
+import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
@@ -495,6 +496,32 @@ describe('doctor', () => {
     expect({ exitCode, error }).toMatchObject({
       exitCode: 2,
       error: expect.stringContaining('SOURCE_ADDRESSES has to be set'),
+    });
+  });
+});
+
+describe('queues', () => {
+  it('pauses one, says so, and lets it go on', async () => {
+    const pausedQueues = new PausedQueues(redis.client, oneShard('bull'));
+    expect(await runJson('queues list')).toEqual([
+      { name: 'events', paused: 'no' },
+      { name: 'deliveries', paused: 'no' },
+    ]);
+    expect(await run('queues pause deliveries')).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining('queues resume deliveries'),
+    });
+    expect(await pausedQueues.read('deliveries')).toEqual({ pausedShards: 1, shards: 1 });
+    expect(await runJson('queues list')).toContainEqual({ name: 'deliveries', paused: 'yes' });
+    expect(await run('queues resume deliveries')).toMatchObject({ exitCode: 0 });
+    expect(await pausedQueues.read('deliveries')).toEqual({ pausedShards: 0, shards: 1 });
+  });
+
+  it('knows no others', async () => {
+    const { exitCode, error } = await run('queues pause all');
+    expect({ exitCode, error }).toMatchObject({
+      exitCode: 2,
+      error: expect.stringContaining('events, deliveries'),
     });
   });
 });

@@ -16,6 +16,7 @@ import {
 import { addDoctor } from './doctor';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey } from './keys';
+import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
 export type ExitCode = 0 | 1 | 2;
@@ -73,6 +74,11 @@ function createProgram(cli: Cli): Command {
   addShowDeadLetter(deadLetters, cli);
   addRedriveDeadLetters(deadLetters, cli);
   addDropDeadLetters(deadLetters, cli);
+
+  const queues = program.command('queues').description('the queues that workers take jobs from');
+  addListQueues(queues, cli);
+  addPauseQueue(queues, cli);
+  addResumeQueue(queues, cli);
 
   const data = program.command('data').description('all that is in Redis');
   addCopyData(data, cli);

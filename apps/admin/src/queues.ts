@@ -1,0 +1,74 @@
+import {
+  type PausableQueue,
+  type PausedQueues,
+  pausableQueues,
+} from '@hookferry/core/queue/bullmq-paused-queues';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError } from './cli';
+import { formatJson, formatTable } from './format';
+
+const nameSchema = z.enum(pausableQueues);
+
+function parseName(given: unknown): PausableQueue {
+  const parsed = nameSchema.safeParse(given);
+  if (!parsed.success) throw new UsageError(`The queue must be one of: ${pausableQueues.join(', ')}.`);
+  return parsed.data;
+}
+
+export function addListQueues(queues: Command, { output, withContext }: Cli): void {
+  queues
+    .command('list')
+    .description('Say which queues are paused.')
+    .addOption(jsonOption())
+    .action(async (given: unknown) => {
+      const { json } = parseFlags(z.object({ json: jsonSchema }), given);
+      await withContext(async ({ pausedQueues }) => {
+        const found = await Promise.all(
+          pausableQueues.map(async (name) => await describe(pausedQueues, name)),
+        );
+        output.out(
+          json
+            ? formatJson(found)
+            : formatTable(
+                ['QUEUE', 'PAUSED'],
+                found.map(({ name, paused }) => [name, paused]),
+              ),
+        );
+      });
+    });
+}
+
+async function describe(pausedQueues: PausedQueues, name: PausableQueue) {
+  const { pausedShards, shards } = await pausedQueues.read(name);
+  const partly = `in ${pausedShards} of ${shards} shards`;
+  return { name, paused: pausedShards === 0 ? 'no' : pausedShards === shards ? 'yes' : partly };
+}
+
+export function addPauseQueue(queues: Command, { output, withContext }: Cli): void {
+  queues
+    .command('pause')
+    .description('Let workers take no more jobs of a queue. Events are accepted, and wait.')
+    .argument('<queue>', pausableQueues.join(' or '))
+    .action(async (given: unknown) => {
+      const name = parseName(given);
+      await withContext(async ({ pausedQueues }) => {
+        await pausedQueues.pause(name);
+        output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
+      });
+    });
+}
+
+export function addResumeQueue(queues: Command, { output, withContext }: Cli): void {
+  queues
+    .command('resume')
+    .description('Let workers take the jobs of a queue again.')
+    .argument('<queue>', pausableQueues.join(' or '))
+    .action(async (given: unknown) => {
+      const name = parseName(given);
+      await withContext(async ({ pausedQueues }) => {
+        await pausedQueues.resume(name);
+        output.out(`Resumed ${name}.\n`);
+      });
+    });
+}
