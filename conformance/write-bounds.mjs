@@ -38,6 +38,14 @@ const ofWebhook = (member, good, bad, pointers = [`/${member}`]) =>
     pointers,
   });
 
+const ofGroup = (group, member, good, bad) =>
+  bound(`a webhook's ${group}.${member}`, (value) => webhook({ [group]: { [member]: value } }), {
+    status: 201,
+    good,
+    bad,
+    pointers: [`/${group}/${member}`],
+  });
+
 /** What a plain setting takes, and what it does not. */
 function boundsOf(setting) {
   switch (setting.kind) {
@@ -47,6 +55,14 @@ function boundsOf(setting) {
         [setting.least - 1, setting.most + 1, 1.5, '5'],
       ];
     case 'text':
+      if (setting.form) {
+        const padded = repeat('a', setting.most - setting.sample.length, setting.sample);
+        const beyond = repeat('a', setting.most + 1 - setting.sample.length, setting.sample);
+        return [
+          [setting.sample, padded],
+          [beyond, '', 'a b', 1],
+        ];
+      }
       return [
         ['', repeat('d', setting.most), repeat('🥿', setting.most)],
         [repeat('d', setting.most + 1), 1, null],
@@ -100,7 +116,11 @@ ofWebhook('filter', [], [{ a: { in: listOf(101, 1) } }, { a: { in: [] } }], ['/f
 ofWebhook('filter', [], [{ a: 9_007_199_254_740_992 }, { a: {} }, { a: ['b'] }], ['/filter/a']);
 ofWebhook('filter', [], [{ a: { lte: '10' } }, { a: { lte: true } }], ['/filter/a/lte']);
 ofWebhook('filter', [], [{ a: { less: 1 } }], ['/filter/a/less']);
-for (const [member, setting] of Object.entries(endpointSettings)) ofWebhook(member, ...boundsOf(setting));
+for (const [member, setting] of Object.entries(endpointSettings)) {
+  if (setting.kind === 'group') {
+    for (const [name, each] of Object.entries(setting.members)) ofGroup(member, name, ...boundsOf(each));
+  } else ofWebhook(member, ...boundsOf(setting));
+}
 ofWebhook('retry_schedule', [], [['8d'], ['soon'], [' 1s'], [5]], ['/retry_schedule/0']);
 ofWebhook('secret', [key(24), key(64)], [key(23), key(65), 'secret', 'whsec_']);
 ofWebhook('status', ['enabled', 'disabled'], ['on']);

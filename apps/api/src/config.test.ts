@@ -1,4 +1,4 @@
-import { ConfigError } from '@hookferry/core/platform/settings';
+import { ConfigError, commonSettings } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { caughtFrom } from '@hookferry/core/testing/caught-from';
 import { z } from 'zod';
@@ -78,6 +78,7 @@ describe('config', () => {
           PORTAL: 'false',
           PORTAL_FRAME_ANCESTORS: 'https://app.example.com,http://localhost:8080',
           PUBLIC_URL: 'https://hooks.example.com',
+          SOURCE: 'urn:example:hooks',
         }),
       ).toEqual({
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -115,6 +116,7 @@ describe('config', () => {
         PORTAL: false,
         PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
         PUBLIC_URL: 'https://hooks.example.com',
+        SOURCE: 'urn:example:hooks',
       });
     });
 
@@ -191,7 +193,7 @@ describe('config', () => {
 });
 
 describe('portal settings', () => {
-  const schema = z.object(portalSettings);
+  const schema = z.object({ ...portalSettings, PUBLIC_URL: commonSettings.PUBLIC_URL });
 
   it('takes origins, one or several, as browsers write them', () => {
     const given = {

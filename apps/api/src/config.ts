@@ -1,5 +1,6 @@
 import { auditSettings } from '@hookferry/core/audit/audit-settings';
 import { historySettings } from '@hookferry/core/database/history-settings';
+import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { idOfKey } from '@hookferry/core/domain/account';
 import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
@@ -15,6 +16,7 @@ import {
   flagSchema,
   isProtected,
   maxEventBytesSchema,
+  originSchema,
   portSchema,
   readConfig,
   secretsSettings,
@@ -22,13 +24,6 @@ import {
   UNPROTECTED,
 } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
-
-const ORIGIN_FORM = 'must be an origin such as https://app.example.com, without a path';
-
-const originSchema = z
-  .string()
-  .refine(isOrigin, ORIGIN_FORM)
-  .transform((text) => new URL(text).origin);
 
 const originListSchema = z
   .string()
@@ -48,21 +43,7 @@ export const portalSettings = {
   PORTAL_FRAME_ANCESTORS: originListSchema
     .prefault('')
     .describe('origins whose pages may show the portal in a frame, separated by commas; none: no page may'),
-  PUBLIC_URL: originSchema
-    .optional()
-    .describe(
-      'the origin by which browsers reach the API, such as `https://hooks.example.com`, for links to the portal; if not set, that of the request which makes the link',
-    ),
 };
-
-// Not `null`, a browser's name for a page without an origin, nor anything that a policy would read as several
-// origins.
-function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, origin, pathname, search, hash, username } = new URL(text);
-  const isWhole = pathname === '/' && search === '' && hash === '' && username === '';
-  return /^https?:$/.test(protocol) && isWhole && /^[a-z]+:\/\/[\w.:[\]-]+$/.test(origin);
-}
 
 /** With their descriptions in docs/configuration.md. */
 export const apiSettings = z
@@ -73,6 +54,7 @@ export const apiSettings = z
     ...historySettings,
     ...auditSettings,
     ...tracingSettings,
+    ...cloudEventsSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
     API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),
     BOOTSTRAP_API_KEY: z

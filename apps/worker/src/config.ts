@@ -1,4 +1,5 @@
 import { historySettings, moverSettings } from '@hookferry/core/database/history-settings';
+import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
@@ -31,6 +32,7 @@ const settings = z.object({
   ...historySettings,
   ...moverSettings,
   ...tracingSettings,
+  ...cloudEventsSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
   WORKER_PORT: portSchema
     .default(3001)

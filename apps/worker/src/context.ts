@@ -151,6 +151,7 @@ export function openContext(process: ProcessContext) {
       userAgent: `Hookferry/${VERSION}`,
       signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
       tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
+      cloudEvents: { source: config.SOURCE, publicUrl: config.PUBLIC_URL },
     },
     disablePolicy: disablePolicyOf(config),
     openAccounts: new OpenAccounts(accountStore, steadyClock),

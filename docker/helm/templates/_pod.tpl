@@ -121,6 +121,11 @@ spec:
 {{- with .Values.tracing.endpoint }}
 {{- $_ := set $settings "OTEL_EXPORTER_OTLP_ENDPOINT" . }}
 {{- end }}
+{{- $api := .Values.api }}
+{{- $ofIngress := and $api.ingress.enabled $api.ingress.tlsSecret }}
+{{- with $api.publicUrl | default (ternary (printf "https://%s" $api.ingress.host) "" (not (empty $ofIngress))) }}
+{{- $_ := set $settings "PUBLIC_URL" . }}
+{{- end }}
 {{- merge (deepCopy .Values.settings) $settings | toJson }}
 {{- end }}
 
@@ -130,10 +135,6 @@ spec:
 {{- $settings := dict "PORTAL" (toString $api.portal.enabled) }}
 {{- with $api.portal.frameAncestors }}
 {{- $_ := set $settings "PORTAL_FRAME_ANCESTORS" (join "," .) }}
-{{- end }}
-{{- $ofIngress := and $api.ingress.enabled $api.ingress.tlsSecret }}
-{{- with $api.publicUrl | default (ternary (printf "https://%s" $api.ingress.host) "" (not (empty $ofIngress))) }}
-{{- $_ := set $settings "PUBLIC_URL" . }}
 {{- end }}
 {{- $settings | toJson }}
 {{- end }}

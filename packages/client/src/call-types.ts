@@ -61,10 +61,12 @@ type ParamsOf<O> = O extends { parameters: infer P }
     : { readonly params: P }
   : never;
 
+/** What the client sends. */
+type SentType = 'application/json' | 'application/merge-patch+json';
 type BodyOf<O> = O extends { requestBody: { content: infer C } }
-  ? { readonly body: C[keyof C] }
+  ? { readonly body: C[keyof C & SentType] }
   : O extends { requestBody?: { content: infer C } }
-    ? { readonly body?: C[keyof C] }
+    ? { readonly body?: C[keyof C & SentType] }
     : { readonly body?: never };
 
 type DataOf<R, S extends keyof R> = S extends keyof R

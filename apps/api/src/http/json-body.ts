@@ -6,9 +6,10 @@ import { type JsonPath, JsonWalk } from './json-walk';
 import { requestStateOf } from './request-state';
 import type { Route } from './route';
 
-const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
+/** Of all routes, unless they take other forms. */
+export const JSON_TYPES: readonly string[] = ['application/json', 'application/merge-patch+json'];
 /** As nearly all clients write it: it needs no parsing. */
-const USUAL_TYPES = new Set([
+const USUAL_TYPES: ReadonlySet<string | undefined> = new Set([
   'application/json',
   'application/json; charset=utf-8',
   'application/json;charset=utf-8',
@@ -57,14 +58,15 @@ export class JsonBodyReader {
   constructor(
     private readonly bounds: BodyBounds,
     private readonly dataAt?: JsonPath,
+    private readonly mediaTypes = JSON_TYPES,
   ) {
-    this.#readBytes = express.raw({ limit: bounds.maxBytes, type: JSON_TYPES, inflate: false });
+    this.#readBytes = express.raw({ limit: bounds.maxBytes, type: [...mediaTypes], inflate: false });
   }
 
   /** The bytes of the body; empty if absent. */
   async readBytes(request: Request, response: Response): Promise<Buffer> {
     requireIdentity(request, response);
-    requireJsonType(request);
+    requireType(request, this.mediaTypes);
     const length = announcedLengthOf(request);
     if (length === 0) return NO_BYTES;
     if (length !== undefined && length <= this.bounds.maxBytes)
@@ -93,7 +95,7 @@ export class JsonBodyReader {
     const value = await parse(text);
     // The processing of a long one gets a turn of its own.
     if (isLong) await setImmediate();
-    return { value, text, dataTexts: walk.texts() };
+    return { value, text, dataTexts: this.dataAt?.length === 0 ? [text.trim()] : walk.texts() };
   }
 }
 
@@ -135,10 +137,16 @@ function requireIdentity(request: Request, response: Response): void {
   throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
 }
 
-function requireJsonType(request: Request): void {
+/** The media type of a request's body, without parameters. */
+export function mediaTypeOf({ headers }: Request): string | undefined {
+  const type = headers['content-type'];
+  return USUAL_TYPES.has(type) ? JSON_TYPES[0] : type?.split(';')[0]?.trim().toLowerCase();
+}
+
+function requireType(request: Request, mediaTypes: readonly string[]): void {
   const { headers } = request;
-  if (!hasBody(headers) || USUAL_TYPES.has(headers['content-type'] ?? '')) return;
-  if (request.is(JSON_TYPES) === false) {
+  if (!hasBody(headers) || (mediaTypes === JSON_TYPES && USUAL_TYPES.has(headers['content-type']))) return;
+  if (request.is([...mediaTypes]) === false) {
     throw new AppError('unsupported_media_type', 'Send JSON, with "Content-Type: application/json".');
   }
   const charset = CHARSET.exec(request.get('content-type') ?? '')?.[1];

@@ -17,9 +17,16 @@ import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
 import { LARGE_BYTES, Turn } from './heavy-turns';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
-import { boundsOf, type JsonBody, JsonBodyReader, NO_BODY } from './json-body';
+import { boundsOf, JSON_TYPES, type JsonBody, JsonBodyReader, mediaTypeOf, NO_BODY } from './json-body';
 import { apiKeyOf, type RequestState, requestStateOf } from './request-state';
-import { nothing, type RequestShape, type Route, type RouteReply, type RouteRequest } from './route';
+import {
+  type BodyForm,
+  nothing,
+  type RequestShape,
+  type Route,
+  type RouteReply,
+  type RouteRequest,
+} from './route';
 import { isReading, sendReply } from './send-reply';
 
 /**
@@ -45,17 +52,18 @@ function serve(route: Route, context: ApiContext): RequestHandler {
 
 /** Key and scope first, then the body, then its shape, then the handler. */
 class RouteServer {
-  readonly #bodySchema: z.ZodType | undefined;
-  readonly #reader: JsonBodyReader | undefined;
+  readonly #ownForm: ServedForm;
+  /** By their media types. */
+  readonly #otherForms: readonly ServedForm[];
 
   constructor(
     private readonly route: Route,
     private readonly context: ApiContext,
   ) {
-    const { body, dataAt } = route.request;
-    this.#bodySchema = typeof body === 'function' ? body(context) : body;
-    const bounds = boundsOf(route, context.config.MAX_EVENT_BYTES + ENVELOPE_BYTES);
-    this.#reader = body === undefined ? undefined : new JsonBodyReader(bounds, dataAt);
+    this.#ownForm = servedForm(route, context);
+    this.#otherForms = (route.otherForms ?? []).map((form) =>
+      servedForm({ ...form, request: { ...route.request, ...form.request } }, context, form),
+    );
   }
 
   async serve(request: Request, response: Response): Promise<void> {
@@ -102,6 +110,18 @@ class RouteServer {
     return await this.#reply(request, response, ids.next);
   }
 
+  #formOf(request: Request): ServedForm {
+    if (this.#otherForms.length === 0) return this.#ownForm;
+    const mediaType = mediaTypeOf(request);
+    const found = this.#otherForms.find(
+      ({ form }) =>
+        form !== undefined &&
+        form.mediaType === mediaType &&
+        (!form.header || request.headers[form.header.name] !== undefined),
+    );
+    return found ?? this.#ownForm;
+  }
+
   /** Gives nothing when the client is gone. */
   async #reply(
     request: Request,
@@ -112,35 +132,78 @@ class RouteServer {
     const { route, context } = this;
     const { heavyTurns, unreadAnswers, clock } = context;
     const state = requestStateOf(response);
+    const form = this.#formOf(request);
     if (assumption) await letIn(context, route, request, response, assumption.assumed.apiKey);
     else if (route.scope !== 'none') await admit(context, route, request, response);
-    state.bytes ??= this.#reader?.readBytes(request, response);
+    state.bytes ??= form.reader?.readBytes(request, response);
     const bytes = await state.bytes;
     // Only once the body has arrived: no other request waits for a slow sender.
     if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES)) {
       state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
       if (request.socket.destroyed) return undefined;
     }
-    const sent = bytes === undefined ? NO_BODY : await (this.#reader as JsonBodyReader).parse(bytes);
+    const sent = bytes === undefined ? NO_BODY : await (form.reader as JsonBodyReader).parse(bytes);
     if (isReading(route)) unreadAnswers.requireRoom(apiKeyOf(state).accountId);
     state.receivedAt ??= clock();
     const { receivedAt } = state;
     const work = async (origin: Origin): Promise<RouteReply> => {
       if (!assumption) await requireRoomFor(context, route, state);
-      const parts = parseRequest(request, route.request, this.#bodySchema, sent.value);
-      return await route.handle(
+      const parts = parseRequest(request, form, sent.value);
+      return await form.handle(
         toRouteRequest(context, route, { request, response, parts, sent, origin, assumption }),
         context,
       );
     };
     const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
     const replying = isKeyed
-      ? answerOnce(context, { request, response, assumption, bodyText: sent.text }, work)
+      ? answerOnce(
+          context,
+          { request, response, assumption, bodyText: bodyTextOf(request, form, sent) },
+          work,
+        )
       : work({ newId, secretBytes: newSecretBytes, receivedAt });
     // The body is parsed. Later work runs in pieces, from the next turn of the event loop on.
     if (route.isHeavy !== true) state.turn?.letOthersInSoon();
     return await replying;
   }
+}
+
+/** A form of a route's body, ready to be read. */
+interface ServedForm {
+  readonly shape: RequestShape;
+  readonly schema: z.ZodType | undefined;
+  readonly reader: JsonBodyReader | undefined;
+  readonly handle: Route['handle'];
+  /** Absent: the route's own form. */
+  readonly form?: BodyForm;
+}
+
+function servedForm(
+  route: Pick<Route, 'request' | 'maxBodyBytes' | 'handle'>,
+  context: ApiContext,
+  form?: BodyForm,
+): ServedForm {
+  const { request, handle } = route;
+  const { body, dataAt } = request;
+  const bounds = boundsOf(route, context.config.MAX_EVENT_BYTES + ENVELOPE_BYTES);
+  const mediaTypes = form && !form.header ? [form.mediaType] : JSON_TYPES;
+  return {
+    shape: request,
+    schema: typeof body === 'function' ? body(context) : body,
+    reader: body === undefined ? undefined : new JsonBodyReader(bounds, dataAt, mediaTypes),
+    handle,
+    ...(form && { form }),
+  };
+}
+
+// With headers that belong to it, a request is another one when they are others.
+function bodyTextOf(request: Request, { form }: ServedForm, { text }: JsonBody): string {
+  return form?.header ? `${JSON.stringify(headersWith(request, form.header.prefix))}\n${text}` : text;
+}
+
+function headersWith({ headers }: Request, prefix: string): Readonly<Record<string, string>> {
+  const found = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(found.map(([name, value]) => [name, String(value)]));
 }
 
 /**
@@ -213,6 +276,7 @@ function toRouteRequest(
     endpointsVersion: state.endpointsVersion,
     assumption,
     header: (name) => request.get(name),
+    headersWith: (prefix) => headersWith(request, prefix),
     requestId: state.requestId,
     clientAddress: () => request.ip,
     origin: () => originOf(request),
@@ -250,14 +314,13 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
  */
 function parseRequest(
   request: Request,
-  shape: RequestShape,
-  bodySchema: z.ZodType | undefined,
+  { shape, schema }: Pick<ServedForm, 'shape' | 'schema'>,
   body: unknown,
 ): Parts {
   return {
     params: shape.params === undefined ? NOTHING : parseParams(request.params, shape.params),
     query: parseQuery(request, shape.query),
-    body: bodySchema === undefined ? undefined : parseBody(body, bodySchema, shape),
+    body: schema === undefined ? undefined : parseBody(body, schema, shape),
   };
 }
 

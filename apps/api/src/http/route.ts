@@ -25,7 +25,7 @@ export interface RequestShape {
    * was written, whatever its members.
    */
   readonly hasEventData?: true;
-  /** The path of the texts in the body that the handler needs unchanged: of each event's data. */
+  /** The path of the texts in the body that the handler needs unchanged: of each event's data. Empty: the whole body. */
   readonly dataAt?: JsonPath;
   /** A request without a body counts as `{}`. */
   readonly mayLackBody?: true;
@@ -48,6 +48,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly assumption: Assumption | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
+  /** Those whose names begin so, in lower case. */
+  readonly headersWith: (prefix: string) => Readonly<Record<string, string>>;
   readonly requestId: string;
   /** The client's address; `undefined` once its socket is closed. */
   readonly clientAddress: () => string | undefined;
@@ -76,7 +78,7 @@ type Parsed<Schema> = Schema extends z.ZodType
       : undefined
     : undefined;
 
-type SuccessStatus = 200 | 201 | 202 | 204 | 304;
+type SuccessStatus = 200 | 201 | 202 | 204 | 207 | 304;
 
 /** A documented response. Without a schema it has no body. */
 export interface DeclaredResponse {
@@ -101,6 +103,19 @@ export interface RouteReply {
   readonly lines?: Parts;
   /** Instead of `body`: server-sent events, as they are sent. */
   readonly events?: Parts;
+}
+
+/** A form of a body that a route takes beside its own. All else is as in the route. */
+export interface BodyForm {
+  readonly mediaType: string;
+  /** What the description of the API says of it. */
+  readonly description?: string;
+  /** Requests of the route's own media type are in this form if they have the header; those with the prefix belong to it. */
+  readonly header?: { readonly name: string; readonly prefix: string };
+  readonly request: Pick<RequestShape, 'body' | 'describedBody' | 'example' | 'hasEventData' | 'dataAt'>;
+  /** Instead of the common limit. */
+  readonly maxBodyBytes?: number;
+  handle(request: RouteRequest<{ body: z.ZodUnknown }>, context: ApiContext): Promise<RouteReply>;
 }
 
 export type Route<Shape extends RequestShape = RequestShape> = RouteFacts<Shape> & (Reading | Acting);
@@ -156,6 +171,8 @@ interface RouteFacts<Shape extends RequestShape> {
   readonly isHeavy?: true;
   /** Instead of the common limit. */
   readonly maxBodyBytes?: number;
+  /** Other forms that its body may have. */
+  readonly otherForms?: readonly BodyForm[];
   handle(request: RouteRequest<Shape>, context: ApiContext): Promise<RouteReply>;
 }
 

@@ -134,9 +134,16 @@ const PROVOKE: Readonly<Record<number, (route: RouteCase) => Promise<Response>>>
     send(route, { key: (await api.issueKey()).key, headers: { 'x-account-id': uniqueAccountId() } }),
   404: async (route) =>
     send(route, {
+      ...(route.scope === 'none' && { path: '/v1/event-types/no.such/schema' }),
       key: (await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key,
       headers: { 'x-account-id': uniqueAccountId() },
     }),
+  207: async (route) => {
+    const { body } = route;
+    const event = { specversion: '1.0', id: 'e', source: '/s', ...body };
+    const headers = { 'content-type': 'application/cloudevents-batch+json' };
+    return send(route, { key: await newKey(route), headers, body: JSON.stringify([event, {}]) });
+  },
   304: async (route) => send(route, { headers: { 'if-none-match': '*' } }),
   409: conflict,
   412: async (route) => send(route, { key: await newKey(route), headers: { 'if-match': '"other"' } }),

@@ -129,14 +129,28 @@ export const headerParameters = {
   },
 };
 
-function bodyOf({ method, request }: Route, components: Components): Json {
+function bodyOf({ method, request, otherForms = [] }: Route, components: Components): Json {
+  const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
+  const texts = otherForms.flatMap(({ description }) => description ?? []);
+  // One that is told by a header has the media type of another.
+  const forms = otherForms.filter(({ header }) => header === undefined);
+  const content = [
+    [type, contentOf(request, components)],
+    ...forms.map((form) => [form.mediaType, contentOf(form.request, components)]),
+  ];
+  return {
+    ...(texts.length === 0 ? {} : { description: texts.join(' ') }),
+    required: request.mayLackBody !== true,
+    content: Object.fromEntries(content) as Json,
+  };
+}
+
+function contentOf(request: RequestShape, components: Components): Json {
   const { example } = request;
-  const content = {
+  return {
     schema: components.ofRequest(describedBodyOf(request)),
     ...(example === undefined ? {} : { example }),
   };
-  const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
-  return { required: request.mayLackBody !== true, content: { [type]: content } };
 }
 
 // A schema's description does not depend on the settings that it checks by.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
 import { eventTypeInputSchema } from '@hookferry/core/event-types/custom-event-type';
@@ -9,6 +10,7 @@ import {
 } from '@hookferry/core/event-types/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
+import { etagOf, versionsOf } from '../http/send-reply';
 
 const eventTypesSchema = z
   .object({ data: z.array(eventTypeViewSchema).describe('All event types, by name.') })
@@ -42,6 +44,36 @@ export const readEventType = defineRoute({
   },
   async handle({ params }, context) {
     return { status: 200, body: await read(context, params.name) };
+  },
+});
+
+// Receivers, and tools of theirs, ask again after this time.
+const CACHE_CONTROL = 'public, max-age=300';
+
+/** CloudEvents name its address, and receivers have no key of the API. It says no more than they see in what they get. */
+export const readEventTypeSchema = defineRoute({
+  operationId: 'readEventTypeSchema',
+  summary: "Read the schema of an event type's data",
+  method: 'get',
+  path: '/v1/event-types/:name/schema',
+  scope: 'none',
+  isPublic: true,
+  request: { params: z.object({ name: eventTypeNameSchema }) },
+  responses: {
+    200: {
+      description: 'The schema of `data`: JSON Schema 2020-12.',
+      schema: eventTypeViewSchema.shape.schema,
+    },
+    304: { description: 'It is the one that `If-None-Match` names.' },
+  },
+  problems: ['not_found', 'storage_unavailable'],
+  async handle({ params, header }, context) {
+    const { schema } = await read(context, params.name);
+    const bodyText = JSON.stringify(schema);
+    const version = createHash('sha256').update(bodyText).digest('base64url');
+    const headers = { 'cache-control': CACHE_CONTROL, etag: etagOf(version) };
+    const isKnown = versionsOf(header('if-none-match') ?? '')?.includes(version) ?? true;
+    return isKnown ? { status: 304, headers } : { status: 200, headers, bodyText };
   },
 });
 

@@ -1,24 +1,13 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
-import { type AcceptedEvent, EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
+import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { catalogue } from '@hookferry/core/event-types/built-in';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
-import {
-  AppError,
-  invalidRequest,
-  type ValidationError,
-  validationErrorSchema,
-  validationErrorsOf,
-} from '@hookferry/core/platform/app-error';
+import { type AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
-import {
-  type Acceptance,
-  acceptEvents,
-  invalidEvent,
-  type PublishedEvent,
-} from '@hookferry/core/publish/accept-events';
+import { invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
 import {
@@ -30,8 +19,18 @@ import {
   presentHistoryPage,
   timeRangeQuery,
 } from '../http/page';
-import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
+import {
+  acceptedSchema,
+  MAX_BATCH_BYTES,
+  MAX_EVENTS,
+  outcomesSchema,
+  presentOutcomes,
+  presentSingle,
+  publish,
+  spendOnOthers,
+} from './publish';
+import { cloudEventForms, cloudEventsOutcome } from './publish-cloudevents';
 
 const eventParams = z.object({ id: eventIdSchema });
 
@@ -44,10 +43,6 @@ const publishedEventSchema = z
     webhook_ids: endpointRefsSchema.optional(),
   })
   .meta({ id: 'NewEvent' });
-
-const acceptedSchema = z
-  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
-  .meta({ id: 'AcceptedEvent' });
 
 const [firstExample, ...otherExamples] = catalogue.map(({ name, example }) => ({
   type: name,
@@ -69,24 +64,14 @@ export const publishEvent = defineRoute({
   responses: {
     202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
     200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
+    207: cloudEventsOutcome,
   },
   problems: ['event_id_conflict'],
-  async handle(
-    { apiKey, endpointsVersion, assumption, body, dataTexts, requestId, trace, newId, receivedAt },
-    context,
-  ) {
-    const [outcome] = await acceptEvents(context, {
-      accountId: apiKey.accountId,
-      endpointsVersion,
-      assumption,
-      requestId,
-      trace,
-      newId,
-      receivedAt,
-      events: [toPublishedEvent(body, dataTexts[0] ?? '')],
-    });
-    if (outcome === undefined || outcome instanceof AppError) throw outcome;
-    return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
+  otherForms: cloudEventForms,
+  async handle(request, context) {
+    const { body, dataTexts } = request;
+    const [outcome] = await publish(request, context, [toPublishedEvent(body, dataTexts[0] ?? '')]);
+    return presentSingle(outcome);
   },
 });
 
@@ -104,44 +89,9 @@ function toPublishedEvent(
   };
 }
 
-function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeof acceptedSchema> {
-  return { id, type, created_at: formatTime(acceptedAt) };
-}
-
-const acceptedOfBatchSchema = acceptedSchema
-  .extend({
-    status: z.literal([200, 202]).describe('202: accepted; 200: accepted before, under the same id.'),
-  })
-  .meta({ id: 'AcceptedOfBatch' });
-
-const refusedOfBatchSchema = z
-  .object({
-    status: z.int().describe('The HTTP status that the event alone would have been refused with.'),
-    error: z
-      .object({
-        code: codeSchema.describe('The code of the error, for programs.'),
-        detail: z.string(),
-        errors: z.array(validationErrorSchema).optional(),
-      })
-      .meta({ id: 'BatchError', description: 'Why the event was refused, as its own answer would say.' }),
-  })
-  .meta({ id: 'RefusedOfBatch' });
-
-const outcomeSchema = z
-  .object({
-    data: z
-      .array(z.union([acceptedOfBatchSchema, refusedOfBatchSchema]))
-      .describe('The outcome of each event, in the order of the request.'),
-  })
-  .meta({ id: 'BatchOutcome' });
-
-const MAX_EVENTS = 500;
-
 const bodySchema = batchOf(z.unknown());
 // As many as the deliveries of a request that the API makes itself.
 const MAX_AIMED_AT = 1_000;
-const MAX_BODY_BYTES = 5 * 1024 * 1024;
-
 /**
  * Each event has a result of its own, as if it had been published alone; a refused one does not affect the
  * others.
@@ -161,33 +111,20 @@ export const publishBatch = defineRoute({
     dataAt: ['events', EACH, 'data'],
     example: { events: [{ ...firstExample, id: 'quick-win-4711' }, ...otherExamples] },
   },
-  maxBodyBytes: MAX_BODY_BYTES,
+  maxBodyBytes: MAX_BATCH_BYTES,
   creates: true,
   stores: 'event',
   mayAssume: true,
   responses: {
-    200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
+    200: { description: 'An outcome for each event, in their order.', schema: outcomesSchema },
   },
-  async handle(
-    { apiKey, endpointsVersion, assumption, body, dataTexts, requestId, trace, spend, newId, receivedAt },
-    context,
-  ) {
-    // The request itself is counted already.
-    if (body.events.length > 1) await spend(body.events.length - 1);
+  async handle(request, context) {
+    const { body, dataTexts } = request;
+    await spendOnOthers(request, body.events.length);
     requireFewAimedAt(body.events);
     const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
-    const { accountId } = apiKey;
-    const outcomes = await acceptEvents(context, {
-      accountId,
-      endpointsVersion,
-      assumption,
-      requestId,
-      trace,
-      newId,
-      receivedAt,
-      events,
-    });
-    return { status: 200, body: { data: outcomes.map(presentOutcome) } };
+    const outcomes = await publish(request, context, events);
+    return { status: 200, body: presentOutcomes(outcomes, '/events') };
   },
 });
 
@@ -212,23 +149,6 @@ function requireFewAimedAt(items: readonly unknown[]): void {
   if (named <= MAX_AIMED_AT) return;
   const detail = `must name at most ${MAX_AIMED_AT} webhooks in all "webhook_ids" together`;
   throw invalidRequest([{ pointer: '/events', detail }]);
-}
-
-function presentOutcome(outcome: Acceptance | AppError, index: number) {
-  if (!(outcome instanceof AppError)) {
-    return { status: outcome.isNew ? 202 : 200, ...presentAccepted(outcome.event) };
-  }
-  const { code, message, validationErrors } = outcome;
-  const errors = validationErrors.map((fault) => withinBatch(fault, index));
-  return {
-    status: statusOf(code),
-    error: { code, detail: message, ...(errors.length === 0 ? {} : { errors }) },
-  };
-}
-
-// Pointers lead into the whole body, as everywhere.
-function withinBatch({ pointer, detail }: ValidationError, index: number): ValidationError {
-  return { pointer: `/events/${index}${pointer}`, detail };
 }
 
 const querySchema = pageQuery(eventCursorSchema)

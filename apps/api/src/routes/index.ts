@@ -16,7 +16,13 @@ import {
   readDelivery,
   redeliverDelivery,
 } from './deliveries';
-import { deleteEventType, listEventTypes, putEventType, readEventType } from './event-types';
+import {
+  deleteEventType,
+  listEventTypes,
+  putEventType,
+  readEventType,
+  readEventTypeSchema,
+} from './event-types';
 import { erasePayload, listEvents, publishBatch, publishEvent, readEvent } from './events';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
@@ -88,6 +94,7 @@ export const routes: readonly Route[] = [
   listEventDeliveries, //   GET    /v1/events/:id/deliveries
   listEventTypes, //        GET    /v1/event-types
   readEventType, //         GET    /v1/event-types/:name
+  readEventTypeSchema, //   GET    /v1/event-types/:name/schema
   putEventType, //          PUT    /v1/event-types/:name
   deleteEventType, //       DELETE /v1/event-types/:name
   createApiKey, //          POST   /v1/api-keys

@@ -1,3 +1,4 @@
+import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
 import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { holdReasons, triggerSchema } from '@hookferry/core/domain/delivery';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
@@ -125,11 +126,11 @@ export function presentAttempt(
 // values must not be readable here.
 function presentRequestHeaders(
   { eventId }: Pick<Delivery, 'eventId'>,
-  { number, startedAt, addedHeaders = [] }: Attempt,
+  { number, startedAt, addedHeaders = [], contentHeaders = NATIVE_HEADERS }: Attempt,
 ) {
   return {
     ...Object.fromEntries(addedHeaders.map((name) => [name, MASKED_VALUE])),
-    'content-type': 'application/json',
+    ...contentHeaders,
     'webhook-id': eventId,
     'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
     'webhook-signature': MASKED_VALUE,

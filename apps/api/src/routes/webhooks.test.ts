@@ -60,6 +60,7 @@ describe('POST /v1/webhooks', () => {
       status: 'enabled',
       ordering: 'none',
       signing: 'hmac',
+      format: 'native',
       secret: expect.stringMatching(SECRET),
       created_at: expect.stringMatching(TIME),
       updated_at: body.created_at,
@@ -537,17 +538,21 @@ it('lists by status and by the type that was asked for', async () => {
   expect(await idsOf(`event_type=brief.created&limit=1&cursor=${body.next_cursor}`)).toEqual([briefs]);
 });
 
-function sampleOf(setting: Setting) {
+function sampleOf(setting: Setting): unknown {
   switch (setting.kind) {
     case 'number':
       return setting.most;
     case 'text':
-      return 'ours';
+      return setting.sample ?? 'ours';
     case 'choice':
       return setting.choices.at(-1);
     case 'delays':
       return ['5s', '5m', '1h'];
     case 'uid':
       return 'sampled';
+    case 'group':
+      return Object.fromEntries(
+        Object.entries(setting.members).map(([name, each]) => [name, sampleOf(each)]),
+      );
   }
 }

@@ -260,6 +260,13 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
   },
   {
+    method: 'get',
+    path: '/v1/event-types/:name/schema',
+    at: `/v1/event-types/${CUSTOM_TYPE.name}/schema`,
+    scope: 'none',
+    status: 200,
+  },
+  {
     method: 'put',
     path: '/v1/event-types/:name',
     at: `/v1/event-types/${CUSTOM_TYPE.name}`,

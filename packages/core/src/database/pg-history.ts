@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { type DeliveryState, type EndStatus, readLog } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
-import type { EventHead, EventId, StoredEvent } from '../domain/event';
+import { bodyOf, type EventHead, type EventId, type StoredEvent } from '../domain/event';
 import type { MovedEvent } from '../domain/moved-event';
 import { parseTraceparent } from '../domain/trace';
 import type { RecordedDelivery } from '../events/redis-delivery-store';
@@ -106,9 +106,9 @@ export class PgHistory implements HistorySource {
     if (!row) return undefined;
     const { type, erasedAt, trace } = headOf(row);
     const known = { id, accountId, type, acceptedAt: Date.parse(row.accepted_at), ...(trace && { trace }) };
-    return row.data === null
+    return row.data == null
       ? { ...known, erasedAt: erasedAt ?? known.acceptedAt }
-      : { ...known, body: `{"type":${JSON.stringify(type)},"data":${row.data}}` };
+      : { ...known, body: bodyOf(type, row.data) };
   }
 
   async findDelivery(accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {

@@ -8,6 +8,7 @@ import { type Endpoint, newestSecret } from '../domain/endpoint';
 import type { NewSpan, TraceContext } from '../domain/trace';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { contentOf } from './cloudevents';
 import {
   type KeySignature,
   prepareRequest,
@@ -104,6 +105,7 @@ describe('prepare request', () => {
     const input = {
       endpoint,
       event,
+      content: contentOf({ event, endpoint }),
       attempt: change.attempt ?? 1,
       isTest: change.isTest ?? false,
       trace: change.trace,
@@ -243,7 +245,10 @@ describe('prepare request', () => {
       const headers = { authorization: 'Bearer t', 'x-service-signature': 'forged', 'webhook-id': 'forged' };
       const endpoint = buildEndpoint({ headers });
       const event = buildEvent();
-      const request = prepareRequest({ endpoint, event, attempt: 1, isTest: false, now: NOW }, style);
+      const request = prepareRequest(
+        { endpoint, event, content: contentOf({ event, endpoint }), attempt: 1, isTest: false, now: NOW },
+        style,
+      );
       const { secret } = newestSecret(endpoint);
       expect(request.headers.authorization).toBe('Bearer t');
       expect(request.headers['webhook-id']).toBe(event.id);

@@ -11,6 +11,7 @@ import { buildReadContext } from '../testing/build-read-context';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { createClosables } from '../testing/closables';
 import { startHttpServer } from '../testing/local-server';
+import { contentOf } from './cloudevents';
 import { GotTransport } from './got-transport';
 import { prepareRequest } from './send-attempt';
 
@@ -59,10 +60,13 @@ async function prepare({ settings, webhook, event, ...rest }: Case): Promise<Del
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt * 1_000 }),
   }));
   const { url, headers } = webhook;
+  const endpoint = buildEndpoint({ url, secrets, ...(headers === undefined ? {} : { headers }) });
+  const accepted = buildEvent({ id: eventIdSchema.parse(id), type, body });
   return prepareRequest(
     {
-      endpoint: buildEndpoint({ url, secrets, ...(headers === undefined ? {} : { headers }) }),
-      event: buildEvent({ id: eventIdSchema.parse(id), type, body }),
+      endpoint,
+      event: accepted,
+      content: contentOf({ event: accepted, endpoint }),
       attempt: rest.attempt,
       isTest: rest.is_test,
       now: rest.now * 1_000,

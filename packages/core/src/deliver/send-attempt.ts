@@ -5,6 +5,7 @@ import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
 import type {
+  DeliveryContent,
   DeliveryHeaders,
   DeliveryRequest,
   SendResult,
@@ -14,6 +15,7 @@ import type {
 import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
+import { type CloudEventsStyle, contentOf, keptHeadersOf } from './cloudevents';
 import type { Ed25519Signatures, StandardMessage } from './ed25519-signatures';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
@@ -83,21 +85,22 @@ async function send(
   ready: ReadyDelivery,
   abortSignal: AbortSignal,
 ): Promise<SendOutcome> {
-  const signed = ready.signer && (await signWithKey(context, ready, ready.signer));
+  const content = contentOf(ready, context.requestStyle.cloudEvents);
+  const signed = ready.signer && (await signWithKey(context, ready, content, ready.signer));
   const startedAt = context.clock();
   // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
   const { event, endpoint, attemptNumber: attempt, isTest } = ready;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
   const now = signed?.at ?? startedAt;
-  const input = { event, endpoint, attempt, isTest, trace: span?.context, now, signed };
+  const input = { event, content, endpoint, attempt, isTest, trace: span?.context, now, signed };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return result;
   const outcome = judgeResult(result);
   return {
     kind: 'sent',
-    attempt: toAttempt(context, ready, startedAt, outcome, result, span),
+    attempt: toAttempt(context, ready, startedAt, content, outcome, result, span),
     wish: readReceiverWish(result, outcome === 'delivered'),
     retryAfter: result.kind === 'responded' ? result.retryAfter : undefined,
     span,
@@ -115,7 +118,8 @@ export interface KeySignature {
 
 async function signWithKey(
   { ed25519Signatures, clock }: SendAttemptContext,
-  { event: { id, body } }: ReadyDelivery,
+  { event: { id } }: ReadyDelivery,
+  { body }: DeliveryContent,
   signer: Signer,
 ): Promise<KeySignature> {
   const at = clock();
@@ -131,6 +135,7 @@ function toAttempt(
   { clock, workerId }: SendAttemptContext,
   { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
   startedAt: number,
+  content: DeliveryContent,
   outcome: AttemptOutcome,
   result: SentResult,
   span: AttemptSpan | undefined,
@@ -149,6 +154,7 @@ function toAttempt(
     // Nobody needs them for a success, and successes are many more.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
     addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
+    contentHeaders: endpoint.format === 'native' ? undefined : keptHeadersOf(content),
     worker: workerId,
     trace: outcome === 'delivered' ? undefined : span?.context,
   };
@@ -237,12 +243,14 @@ export interface SignatureHeader {
 export interface RequestStyle {
   readonly userAgent: string;
   readonly signatureHeader: SignatureHeader;
+  readonly cloudEvents?: CloudEventsStyle;
   /** Whether receivers get the attempt's position in a trace. Default: no. */
   readonly tellsTrace?: boolean;
 }
 
 export interface RequestInput {
-  readonly event: AcceptedEvent;
+  readonly event: Pick<AcceptedEvent, 'id'>;
+  readonly content: DeliveryContent;
   readonly endpoint: Endpoint;
   /** 1, 2, … */
   readonly attempt: number;
@@ -258,10 +266,10 @@ export interface RequestInput {
 
 /** The signed request of one attempt. Each attempt is signed again, since the signature includes the time. */
 export function prepareRequest(input: RequestInput, style: RequestStyle): DeliveryRequest {
-  const { event, endpoint } = input;
+  const { content, endpoint } = input;
   return {
     url: endpoint.url,
-    body: event.body,
+    body: content.body,
     headers: headersOf(input, style),
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
@@ -271,14 +279,14 @@ export function prepareRequest(input: RequestInput, style: RequestStyle): Delive
 
 /** The product's own headers win: an endpoint's headers can add to them, never replace them. */
 function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<string, string>> {
-  const { event, endpoint } = input;
+  const { content, endpoint } = input;
   const ours: Record<string, string> = deliveryHeaders(input, style);
   const headers = endpoint.headers === undefined ? ours : { ...endpoint.headers, ...ours };
   const { name, prefix } = style.signatureHeader;
   const lowerName = name.toLowerCase();
   // The header has room for a single signature.
   if (endpoint.signing !== 'ed25519') {
-    headers[lowerName] = signBody(newestSecret(endpoint).secret, event.body, prefix);
+    headers[lowerName] = signBody(newestSecret(endpoint).secret, content.body, prefix);
   } else if (lowerName in headers) {
     // No header of the endpoint's own must be taken for it.
     delete headers[lowerName];
@@ -287,12 +295,12 @@ function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<st
 }
 
 function deliveryHeaders(
-  { event, endpoint, attempt, isTest, trace, now, signed }: RequestInput,
+  { event, content, endpoint, attempt, isTest, trace, now, signed }: RequestInput,
   { userAgent, tellsTrace }: RequestStyle,
 ): DeliveryHeaders {
-  const message = { id: event.id, timestamp: toTimestamp(now), body: event.body };
+  const message = { id: event.id, timestamp: toTimestamp(now), body: content.body };
   const headers: DeliveryHeaders = {
-    'content-type': 'application/json',
+    ...content.headers,
     'user-agent': userAgent,
     'webhook-id': message.id,
     'webhook-timestamp': String(message.timestamp),

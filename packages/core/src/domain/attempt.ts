@@ -57,6 +57,8 @@ export interface Attempt {
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** Names of the headers that the endpoint added to the request. */
   readonly addedHeaders?: readonly string[] | undefined;
+  /** Of a request in another format than the usual one: the headers that described its body. */
+  readonly contentHeaders?: Readonly<Record<string, string>> | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
   /** Its position in a trace, if it failed: the next attempt links to it. */

@@ -126,6 +126,7 @@ describe('readLog', () => {
       trigger: 'manual',
       worker: 'f00d42',
       addedHeaders: ['x-tenant', 'authorization'],
+      contentHeaders: { 'content-type': 'application/cloudevents+json' },
       responseHeaders: { server: 'nginx', 'retry-after': '120' },
     });
     const bare = { number: 2, startedAt: 1, durationMs: 2, outcome: 'connect_refused' } as const;

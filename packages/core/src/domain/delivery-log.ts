@@ -239,6 +239,7 @@ export interface AttemptLine {
   readonly g?: Trigger | undefined; // trigger; absent: schedule
   readonly k?: string | undefined; // worker
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
+  readonly f?: Readonly<Record<string, string>> | undefined; // format: headers that described the body; absent: the usual one
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
   readonly y?: string | undefined; // the event's type; in the first attempt's line only
   readonly p?: string | undefined; // position in a trace, as a traceparent
@@ -334,6 +335,7 @@ function toAttempt(line: AttemptLine): Attempt {
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
+    ...(line.f === undefined ? {} : { contentHeaders: line.f }),
     ...(line.h === undefined ? {} : { responseHeaders: line.h }),
     ...(line.p === undefined ? {} : { trace: parseTraceparent(line.p) }),
   };
@@ -356,6 +358,7 @@ function toLine(fact: DeliveryFact): Line {
     g: attempt.trigger,
     k: attempt.worker,
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
+    f: attempt.contentHeaders,
     h: attempt.responseHeaders,
     y: eventType,
     p: attempt.trace && formatTraceparent(attempt.trace),

@@ -91,6 +91,79 @@ export const endpointSettings = {
     fact: { label: 'Signatures' },
     flag: { argument: '<kind>', help: 'hmac, ed25519 (a key pair), or both' },
   },
+  format: {
+    kind: 'choice',
+    choices: ['native', 'cloudevents-structured', 'cloudevents-binary'],
+    description:
+      'What its requests look like: `native`, the members `type` and `data`; `cloudevents-structured`, a CloudEvent in JSON; `cloudevents-binary`, the data as the body and the attributes as headers, which no signature covers.',
+    field: {
+      label: 'Format',
+      hint: 'What its requests look like. The signature covers all of a CloudEvent in one body, and only the data of one with its attributes in headers.',
+      options: {
+        native: 'Type and data',
+        'cloudevents-structured': 'CloudEvents 1.0, in one body',
+        'cloudevents-binary': 'CloudEvents 1.0, attributes in headers',
+      },
+    },
+    fact: { label: 'Format' },
+    flag: { argument: '<kind>', help: 'native, cloudevents-structured or cloudevents-binary' },
+  },
+  cloudevents: {
+    kind: 'group',
+    description: 'How its CloudEvents are made, where `format` asks for them.',
+    members: {
+      source: {
+        kind: 'text',
+        most: 2_048,
+        form: {
+          pattern: "^[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\\]-]+$",
+          message: 'must be a URI or a URI reference, such as https://shop.example.com/orders',
+        },
+        sample: 'https://shop.example.com/orders',
+        description:
+          'The `source` of its CloudEvents: a URI reference. Unless given: that of its account, or of the service.',
+        field: {
+          label: 'CloudEvents source',
+          hint: 'A URI that says where the events come from. Empty: as the account or the service has it.',
+        },
+        fact: { label: 'CloudEvents source' },
+        flag: { argument: '<uri>', help: 'the source of its CloudEvents' },
+      },
+      type_prefix: {
+        kind: 'text',
+        most: 100,
+        form: {
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._/:-]*$',
+          message: 'must be of A-Z a-z 0-9 . _ / : - and begin with a letter or digit, such as com.example.',
+        },
+        sample: 'com.example.',
+        description: 'Stands before the event type in the `type` of its CloudEvents, such as `com.example.`.',
+        field: {
+          label: 'CloudEvents type prefix',
+          hint: 'Stands before each event type, such as com.example. with its dot. Empty: the type as it is.',
+        },
+        fact: { label: 'CloudEvents type prefix' },
+        flag: { argument: '<text>', help: 'stands before the types of its CloudEvents: com.example.' },
+      },
+      subject_pointer: {
+        kind: 'text',
+        most: 500,
+        form: {
+          pattern: '^(/([^~/]|~[01])*)+$',
+          message: 'must be a JSON Pointer into the data, such as /order/id',
+        },
+        sample: '/order/id',
+        description:
+          'Where in the data the `subject` of its CloudEvents stands: a JSON Pointer (RFC 6901) to a string or a number. An event that has neither there has no subject.',
+        field: {
+          label: 'CloudEvents subject',
+          hint: 'Where in the data it stands: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
+        },
+        fact: { label: 'CloudEvents subject' },
+        flag: { argument: '<pointer>', help: 'where in the data their subject stands: /order/id' },
+      },
+    },
+  },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 interface SettingTexts {
@@ -111,14 +184,30 @@ interface SettingField {
   readonly options?: Readonly<Record<string, string>>;
 }
 
-export type Setting = SettingTexts &
+/** A setting that is one value. */
+export type PlainSetting = SettingTexts &
   (
     | { readonly kind: 'number'; readonly least: number; readonly most: number }
-    | { readonly kind: 'text'; readonly most: number }
+    | { readonly kind: 'text'; readonly most: number; readonly form?: TextForm; readonly sample?: string }
     | { readonly kind: 'choice'; readonly choices: readonly [string, ...string[]] }
     | { readonly kind: 'delays' }
     | { readonly kind: 'uid' }
   );
+
+/** What a text must look like, and what is said of one that does not. */
+interface TextForm {
+  readonly pattern: string;
+  readonly message: string;
+}
+
+/** A setting that is an object: each member may be absent, and is a field, a fact and a flag of its own. */
+interface GroupSetting {
+  readonly kind: 'group';
+  readonly description: string;
+  readonly members: Readonly<Record<string, Extract<PlainSetting, { kind: 'text' }>>>;
+}
+
+export type Setting = PlainSetting | GroupSetting;
 
 export type EndpointSettings = typeof endpointSettings;
 
@@ -134,6 +223,57 @@ export function settingOf(name: SettingName): Setting {
 /** All settings but `apart`, which a surface puts at other places. */
 export function settingsBut<Name extends SettingName>(...apart: readonly Name[]) {
   return settingNames.filter((name): name is Exclude<SettingName, Name> => !apart.includes(name as Name));
+}
+
+type FieldsOf<Name extends SettingName> = EndpointSettings[Name] extends { readonly members: infer Members }
+  ? `${Name}_${Extract<keyof Members, string>}`
+  : Name;
+
+/** A setting that is one value, or a member of a group, such as `cloudevents_source`. */
+export type FieldName = { [Name in SettingName]: FieldsOf<Name> }[SettingName];
+
+/** What forms, pages and flags show each by itself. */
+export interface SettingPart {
+  readonly name: FieldName;
+  /** Where its value is in a webhook: the name of a setting, and of a member if that is a group. */
+  readonly path: readonly [SettingName, string?];
+  readonly setting: PlainSetting;
+}
+
+/** The parts of these settings: of a group its members, in its place. */
+export function partsOf(names: readonly SettingName[]): readonly SettingPart[] {
+  return names.flatMap((name): readonly SettingPart[] => {
+    const setting = settingOf(name);
+    if (setting.kind !== 'group') return [{ name: name as FieldName, path: [name], setting }];
+    return Object.entries(setting.members).map(([member, each]) => ({
+      name: `${name}_${member}` as FieldName,
+      path: [name, member],
+      setting: each,
+    }));
+  });
+}
+
+type Settings = { readonly [Name in SettingName]?: unknown };
+
+type PartValue = string | number | readonly string[] | undefined;
+
+/** The value of a part; `undefined` where there is none. */
+export function valueAt(settings: Settings, [name, member]: SettingPart['path']): PartValue {
+  const value = settings[name];
+  const found = member === undefined ? value : (value as Record<string, unknown> | undefined)?.[member];
+  return found as PartValue;
+}
+
+/** Settings made of their parts: a group has those members that have a value. */
+export function withParts(
+  parts: readonly (readonly [path: SettingPart['path'], value: unknown])[],
+): Readonly<Record<string, unknown>> {
+  const settings: Record<string, unknown> = {};
+  for (const [[name, member], value] of parts) {
+    if (value === undefined) continue;
+    settings[name] = member === undefined ? value : { ...(settings[name] as object), [member]: value };
+  }
+  return settings;
 }
 
 /** `timeout_ms` gives `timeoutMs`: members are called so in code. */

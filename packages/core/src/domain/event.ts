@@ -64,6 +64,28 @@ export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   readonly trace?: TraceContext;
 }
 
+/** The body around the text of the data. */
+export function bodyOf(type: string, dataText: string): string {
+  return `${startOf(type)}${dataText}}`;
+}
+
+/** The text of the data that a body was made around; `undefined` for a text that is no body of that type. */
+export function dataTextIn(body: string, type: string): string | undefined {
+  const start = startOf(type);
+  return body.startsWith(start) && body.endsWith('}') ? body.slice(start.length, -1) : undefined;
+}
+
+/** The text of its data, as it was published. */
+export function dataTextOf({ body, type }: Pick<AcceptedEvent, 'body' | 'type'>): string {
+  const text = dataTextIn(body, type);
+  if (text === undefined) throw new TypeError('The body of an event is not of its type.');
+  return text;
+}
+
+function startOf(type: string): string {
+  return `{"type":${JSON.stringify(type)},"data":`;
+}
+
 /** The parsed data of an event. JSON.parse rounds numbers, so nothing that is sent is made from it. */
 export function dataOf(body: string): unknown {
   return (JSON.parse(body) as { readonly data?: unknown }).data;

@@ -5,6 +5,8 @@ import {
   type CamelCase,
   camelCase,
   type EndpointSettings,
+  endpointSettings,
+  type PlainSetting,
   type Setting,
   type SettingName,
   settingNames,
@@ -35,15 +37,16 @@ const delaysSchema = z
   .min(1, 'must have at least one delay; attempts = entries + 1')
   .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`);
 
-// As clients send it (`sent`), as it stands in a record (`stored`), and as clients get it (`shown`).
+// As clients send it (`sent`, and in a patch `patched` where that differs), as it stands in a record (`stored`), and as
+// clients get it (`shown`).
 const ofKind = {
-  number: ({ least, most }: Extract<Setting, { kind: 'number' }>) => ({
+  number: ({ least, most }: Extract<PlainSetting, { kind: 'number' }>) => ({
     sent: z.int().min(least).max(most),
     stored: z.number().optional(),
     shown: z.int().optional(),
   }),
-  text: ({ most }: Extract<Setting, { kind: 'text' }>) => ({
-    sent: textSchema(most),
+  text: ({ most, form }: Extract<PlainSetting, { kind: 'text' }>) => ({
+    sent: form ? textSchema(most).regex(new RegExp(form.pattern), form.message) : textSchema(most),
     stored: z.string().optional(),
     shown: z.string().optional(),
   }),
@@ -67,6 +70,28 @@ function ofChoice<const Choices extends readonly string[]>(choices: Choices) {
   return { sent: choice, stored, shown: choice };
 }
 
+type TextMembers = Extract<Setting, { kind: 'group' }>['members'];
+type Named<Members extends TextMembers, Schema> = { readonly [Name in keyof Members]: Schema };
+
+// The members keep their names in the record: nothing but their texts is in it.
+function ofGroup<Members extends TextMembers>(members: Members) {
+  const as = <Schema extends z.ZodType>(schemaOf: (member: TextMembers[string]) => Schema) =>
+    Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(member)])) as Named<
+      Members,
+      Schema
+    >;
+  return {
+    sent: z.strictObject(as((member) => described(member, ofKind.text(member).sent.optional()))),
+    patched: z.strictObject(as((member) => described(member, ofKind.text(member).sent.nullish()))),
+    stored: z.object(as(() => z.string().optional())).optional(),
+    shown: z.object(as((member) => described(member, z.string().optional()))).optional(),
+  };
+}
+
+function described<Schema extends z.ZodType>({ description = '' }: PlainSetting, schema: Schema): Schema {
+  return schema.describe(description);
+}
+
 function schemasOf(setting: Setting) {
   switch (setting.kind) {
     case 'number':
@@ -78,17 +103,29 @@ function schemasOf(setting: Setting) {
     case 'delays':
     case 'uid':
       return ofKind[setting.kind]();
+    case 'group':
+      return ofGroup(setting.members);
   }
 }
 
 type SchemasOf<Of> = Of extends { readonly choices: infer Choices extends readonly string[] }
   ? ReturnType<typeof ofChoice<Choices>>
-  : Of extends { readonly kind: infer Kind extends keyof typeof ofKind }
-    ? ReturnType<(typeof ofKind)[Kind]>
-    : never;
+  : Of extends { readonly members: infer Members extends TextMembers }
+    ? ReturnType<typeof ofGroup<Members>>
+    : Of extends { readonly kind: infer Kind extends keyof typeof ofKind }
+      ? ReturnType<(typeof ofKind)[Kind]>
+      : never;
 
 type Form = 'sent' | 'stored' | 'shown';
 type SchemaOf<Name extends SettingName, As extends Form> = SchemasOf<EndpointSettings[Name]>[As];
+type PatchedOf<Schemas> = Schemas extends { readonly patched: infer Patched }
+  ? Patched
+  : Schemas extends { readonly sent: infer Sent }
+    ? Sent
+    : never;
+
+/** The `source` of CloudEvents. */
+export const cloudEventsSourceSchema = ofKind.text(endpointSettings.cloudevents.members.source).sent;
 
 const schemas = new Map(settingNames.map((name) => [name, schemasOf(settingOf(name))]));
 
@@ -96,7 +133,12 @@ function membersAs(form: Form, nameOf: (name: SettingName) => string = (name) =>
   return Object.fromEntries([...schemas].map(([name, { [form]: schema }]) => [nameOf(name), schema]));
 }
 
-/** The members of requests; `null` in a patch removes one. */
+/** The members of requests that patch; `null` removes one. */
+export const patchedSettings = Object.fromEntries(
+  [...schemas].map(([name, each]) => [name, 'patched' in each ? each.patched : each.sent]),
+) as { readonly [Name in SettingName]: PatchedOf<SchemasOf<EndpointSettings[Name]>> };
+
+/** The members of requests that create. */
 export const sentSettings = membersAs('sent') as { readonly [Name in SettingName]: SchemaOf<Name, 'sent'> };
 
 /** The members of responses. */

@@ -24,8 +24,23 @@ export const DELIVERY_HEADERS = [
   'x-service-attempt',
   'x-service-test',
   'traceparent',
+  // Of a CloudEvent whose attributes are headers.
+  'ce-specversion',
+  'ce-id',
+  'ce-source',
+  'ce-type',
+  'ce-time',
+  'ce-subject',
+  'ce-dataschema',
 ] as const;
 export type DeliveryHeaders = Partial<Record<(typeof DELIVERY_HEADERS)[number], string>>;
+
+/** What a delivery says, in the format that its endpoint asks for. */
+export interface DeliveryContent {
+  readonly body: string;
+  /** Those that describe the body. */
+  readonly headers: Readonly<DeliveryHeaders>;
+}
 
 /** A request that is ready to go. */
 export interface DeliveryRequest {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
 import { type CamelCase, camelCase } from '../domain/endpoint-settings';
-import { sentSettings } from '../domain/setting-schemas';
+import { patchedSettings, sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
 import { foundElsewhere } from '../platform/zod-words';
@@ -50,7 +50,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       url: targetUrlSchema(rules).optional(),
       events: eventsSchema.optional(),
       filter: filterSchema.nullish(),
-      ...nullish(sentSettings),
+      ...nullish(patchedSettings),
       tls: tlsPatchSchema.nullish(),
       metadata: metadataPatchSchema.nullish(),
       headers: customHeadersPatchSchema.nullish(),
@@ -70,7 +70,14 @@ export const listenerMembers = {
   secret: secretSchema.optional(),
   ...z
     .object(sentSettings)
-    .pick({ description: true, ordering: true, timeout_ms: true, retry_schedule: true })
+    .pick({
+      description: true,
+      ordering: true,
+      timeout_ms: true,
+      retry_schedule: true,
+      format: true,
+      cloudevents: true,
+    })
     .partial().shape,
 };
 
@@ -102,11 +109,18 @@ const MAX_RECORD_BYTES = 64 * 1024;
 export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
   const endpoint = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
   requireBytes(endpoint, bytesOf(base));
-  const { tls, ...merged } = endpoint;
+  const { tls, ...merged } = withoutEmptyGroup(endpoint);
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
   // Only what is changed: a certificate that expires later must not stand in the way of other changes.
   if (patch.tls) checkTls(tls, now);
   return { ...merged, tls };
+}
+
+// A patch that removes its last member removes it.
+function withoutEmptyGroup({ cloudevents, ...endpoint }: Endpoint): Endpoint {
+  return cloudevents === undefined || Object.keys(cloudevents).length === 0
+    ? endpoint
+    : { ...endpoint, cloudevents };
 }
 
 // What a patch adds to can only be counted once it is merged.

@@ -129,6 +129,7 @@ describe('create', () => {
       status: 'enabled',
       ordering: 'none',
       signing: 'hmac',
+      format: 'native',
       enabledAt: NOW,
       secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,

@@ -15,7 +15,7 @@ describe('rotate secret', () => {
   const event = buildEvent();
   const requestAt = (endpoint: Endpoint, now: number) =>
     prepareRequest(
-      { endpoint, event, attempt: 1, isTest: false, now },
+      { endpoint, event, content: { body: event.body, headers: {} }, attempt: 1, isTest: false, now },
       { userAgent: 'hooks', signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' } },
     );
 

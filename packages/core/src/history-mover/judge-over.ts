@@ -1,5 +1,5 @@
 import { type EndStatus, readSummary } from '../domain/delivery-log';
-import type { EventHead } from '../domain/event';
+import { dataTextIn, type EventHead } from '../domain/event';
 import { isDayOver } from '../domain/history-retention';
 import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
 import type { SeenDelivery, SeenEvent } from '../events/redis-moved';
@@ -73,25 +73,11 @@ export function toMoved(
   deliveries: readonly MovedDelivery[],
 ): MovedEvent | undefined {
   if (head === undefined) return undefined;
-  const dataText = head.erasedAt === undefined ? dataTextOf(head.type, text) : undefined;
+  const dataText =
+    head.erasedAt === undefined ? dataTextIn(text.slice(text.indexOf('\n') + 1), head.type) : undefined;
   if (head.erasedAt === undefined && dataText === undefined) return undefined;
   const createdAt = listedAt ?? head.acceptedAt;
   const keepDays = historyDays ?? usualDays;
   const moved = { accountId, id, createdAt, head, dataText, keepDays, deliveries };
   return isDayOver(createdAt, keepDays, clock()) ? { ...moved, isOver: true } : moved;
-}
-
-function dataTextOf(type: string, text: string): string | undefined {
-  const body = text.slice(text.indexOf('\n') + 1);
-  const start = startOf(type);
-  return body.startsWith(start) && body.endsWith('}') ? body.slice(start.length, -1) : undefined;
-}
-
-/** The body that the text of the data was cut out of. */
-export function bodyOf(type: string, dataText: string): string {
-  return `${startOf(type)}${dataText}}`;
-}
-
-function startOf(type: string): string {
-  return `{"type":${JSON.stringify(type)},"data":`;
 }

@@ -1,13 +1,12 @@
 import { deliveryIdOf } from '../domain/delivery';
 import { readSummary } from '../domain/delivery-log';
-import { dataOf } from '../domain/event';
+import { bodyOf, dataOf } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENT_BYTES } from '../domain/usage';
 import { digestOf, isOfDigest } from '../events/redis-moved-ids';
 import { DELIVERED, EXHAUSTED, FAILED, KEEP_DAYS, MOVE_AFTER_MS, MovingScene } from '../testing/moving-scene';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
-import { bodyOf } from './judge-over';
 import { BATCH } from './move-batch';
 
 const DAY = 86_400_000;

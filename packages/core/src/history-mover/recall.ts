@@ -2,6 +2,7 @@ import type { UsageRecorder } from '../accounts/account-quota';
 import type { PgHistory } from '../database/pg-history';
 import type { AccountId } from '../domain/account';
 import { endStatuses, readSummary } from '../domain/delivery-log';
+import { bodyOf } from '../domain/event';
 import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../domain/usage';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -12,7 +13,6 @@ import type { RecalledStore } from '../events/redis-recalled';
 import type { DeliveryKey } from '../history/history-source';
 import type { Clock } from '../platform/clock';
 import { type InOrder, runStep, type Step } from '../platform/redis-script';
-import { bodyOf } from './judge-over';
 
 export interface RecallContext {
   readonly recalledStore: Pick<

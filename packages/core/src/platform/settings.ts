@@ -62,6 +62,23 @@ function readSecretFile(name: string, path: string): Lookup {
 /** Many more than the masters that one service can keep busy. Each costs an idle worker two connections. */
 export const MAX_SHARDS = 64;
 
+const ORIGIN_FORM = 'must be an origin such as https://app.example.com, without a path';
+
+/** Such as `https://app.example.com`. */
+export const originSchema = z
+  .string()
+  .refine(isOrigin, ORIGIN_FORM)
+  .transform((text) => new URL(text).origin);
+
+// Not `null`, a browser's name for a page without an origin, nor anything that a policy would read as several
+// origins.
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, origin, pathname, search, hash, username } = new URL(text);
+  const isWhole = pathname === '/' && search === '' && hash === '' && username === '';
+  return /^https?:$/.test(protocol) && isWhole && /^[a-z]+:\/\/[\w.:[\]-]+$/.test(origin);
+}
+
 /** The settings that every process has; each process adds its own. */
 export const commonSettings = {
   REDIS_URL: z
@@ -110,6 +127,11 @@ export const commonSettings = {
     .default(10 * 1024 ** 3)
     .describe(
       'bytes that one account may store, unless an operator sets its own; `0`: as many as there is room for',
+    ),
+  PUBLIC_URL: originSchema
+    .optional()
+    .describe(
+      'the origin by which browsers and receivers reach the API, such as `https://hooks.example.com`: links to the portal begin with it',
     ),
   SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('to finish what is under way after SIGTERM'),
 };

@@ -2,7 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
-import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId, eventTypeNameSchema } from '../domain/event';
+import {
+  type AcceptedEvent,
+  bodyOf,
+  EVENT_ID_PREFIX,
+  type EventId,
+  eventTypeNameSchema,
+} from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import {
   type LookUpEndpointsContext,
@@ -367,7 +373,7 @@ function checkBy(schema: z.ZodType): CheckData {
 }
 
 function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string {
-  const body = `{"type":${JSON.stringify(type)},"data":${dataText}}`;
+  const body = bodyOf(type, dataText);
   const bytes = Buffer.byteLength(body);
   if (bytes <= maxBytes) return body;
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);

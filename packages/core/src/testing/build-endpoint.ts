@@ -12,6 +12,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     status: 'enabled',
     ordering: 'none',
     signing: 'hmac',
+    format: 'native',
     secrets: [{ secret: newSecret(), createdAt: 1_700_000_000_000 }],
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,

@@ -25,6 +25,7 @@ function attemptedFact(eventType: string) {
           error: text,
           responseBody: text,
           responseHeaders: fc.dictionary(fc.constantFrom('server', 'date', 'content-type'), text),
+          contentHeaders: fc.dictionary(fc.constantFrom('content-type', 'ce-id', 'ce-source'), text),
           addedHeaders: fc.array(fc.stringMatching(/^[a-z-]{1,8}$/), { minLength: 1, maxLength: 3 }),
           timings: fc.record(
             {

@@ -1,9 +1,4 @@
-import {
-  camelCase,
-  type SettingName,
-  settingOf,
-  settingsBut,
-} from '@hookferry/core/domain/endpoint-settings';
+import { camelCase, partsOf, type SettingPart, settingsBut } from '@hookferry/core/domain/endpoint-settings';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
 import type { Draft } from './draft';
@@ -27,13 +22,13 @@ export function AdvancedSettings({ draft, validationErrors, onChange }: Advanced
     <details className={styles['advanced']} open={isWrong || undefined}>
       <summary>Advanced settings</summary>
       <div className={styles['fields']}>
-        {SETTINGS.map((name) => (
+        {partsOf(SETTINGS).map((part) => (
           <SettingField
-            key={name}
-            name={name}
-            value={draft[camelCase(name)]}
-            error={faultAt(validationErrors, `/${name}`)}
-            onChange={(value) => onChange({ [camelCase(name)]: value })}
+            key={part.name}
+            setting={part.setting}
+            value={draft[camelCase(part.name)]}
+            error={faultAt(validationErrors, `/${part.path.join('/')}`)}
+            onChange={(value) => onChange({ [camelCase(part.name)]: value })}
           />
         ))}
         <PairsField
@@ -58,14 +53,13 @@ export function AdvancedSettings({ draft, validationErrors, onChange }: Advanced
 }
 
 interface SettingFieldProps {
-  readonly name: SettingName;
+  readonly setting: SettingPart['setting'];
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
 
-function SettingField({ name, value, error, onChange }: SettingFieldProps) {
-  const { kind, field } = settingOf(name);
+function SettingField({ setting: { kind, field }, value, error, onChange }: SettingFieldProps) {
   if (!field) return null;
   const { options, ...labels } = field;
   if (options) {

@@ -9,6 +9,8 @@ const webhook = {
   status: 'enabled',
   ordering: 'none',
   signing: 'hmac',
+  format: 'cloudevents-structured',
+  cloudevents: { source: '/orders', type_prefix: 'com.example.' },
   description: 'Ours',
   rate_limit: 5,
   max_concurrency: 4,

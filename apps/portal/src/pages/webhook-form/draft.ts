@@ -1,9 +1,13 @@
 import {
   type CamelCase,
   camelCase,
+  type FieldName,
+  type PlainSetting,
+  partsOf,
   type SettingName,
   settingNames,
-  settingOf,
+  valueAt,
+  withParts,
 } from '@hookferry/core/domain/endpoint-settings';
 import type { NewWebhook, Webhook } from '../../api/webhook-queries';
 
@@ -16,7 +20,7 @@ export interface Pair {
 }
 
 /** Plain settings as they stand in a form: each a text, which is empty where it is left out. */
-type DraftSettings = { readonly [Name in SettingName as CamelCase<Name>]: string };
+type DraftSettings = { readonly [Name in FieldName as CamelCase<Name>]: string };
 
 /** A webhook as it stands in a form: what can be left empty is an empty text then. */
 export interface Draft extends DraftSettings {
@@ -30,6 +34,8 @@ export interface Draft extends DraftSettings {
 
 /** What the API shows in place of a header's value. */
 export const MASK = '***';
+
+const PARTS = partsOf(settingNames);
 
 export const emptyDraft: Draft = {
   url: '',
@@ -78,34 +84,33 @@ export function newBodyOf(draft: Draft): NewWebhook {
 type SentSettings = Pick<NewWebhook, SettingName>;
 
 function draftSettings(webhook: Partial<Pick<Webhook, SettingName>>): DraftSettings {
-  const texts = settingNames.map((name) => {
-    const value = webhook[name] ?? usualOf(name);
+  const texts = PARTS.map(({ name, path, setting }) => {
+    const value = valueAt(webhook, path) ?? usualOf(setting);
     return [camelCase(name), typeof value === 'object' ? value.join(', ') : String(value)];
   });
   return Object.fromEntries(texts) as DraftSettings;
 }
 
 function settingsIn(draft: Draft): SentSettings {
-  const sent = settingNames.flatMap((name) => {
+  const sent = PARTS.map(({ name, path, setting }) => {
     const text = draft[camelCase(name)];
-    return isLeftOut(name, text) ? [] : [[name, valueOf(name, text)]];
+    return [path, isLeftOut(setting, text) ? undefined : valueOf(setting, text)] as const;
   });
-  return Object.fromEntries(sent) as SentSettings;
+  return withParts(sent);
 }
 
 /** What stands for a setting that is left out. */
-function usualOf(name: SettingName): string {
-  const setting = settingOf(name);
+function usualOf(setting: PlainSetting): string {
   return setting.kind === 'choice' ? setting.choices[0] : '';
 }
 
-function isLeftOut(name: SettingName, text: string): boolean {
+function isLeftOut(setting: PlainSetting, text: string): boolean {
   if (text === '') return true;
-  return (settingOf(name).kind === 'delays' ? text.trim() : text) === usualOf(name);
+  return (setting.kind === 'delays' ? text.trim() : text) === usualOf(setting);
 }
 
-function valueOf(name: SettingName, text: string) {
-  switch (settingOf(name).kind) {
+function valueOf(setting: PlainSetting, text: string) {
+  switch (setting.kind) {
     case 'number':
       return Number(text);
     case 'delays':

@@ -3,7 +3,7 @@ import type { NewWebhook, WebhookPatch } from '../../api/webhook-queries';
 type Json = Readonly<Record<string, unknown>>;
 
 /** Those whose members are changed one by one; every other member is replaced as a whole. */
-const MERGED = new Set(['headers', 'metadata']);
+const MERGED = new Set(['headers', 'metadata', 'cloudevents']);
 
 /** What has to be asked for so that a webhook becomes another: a merge patch (RFC 7396). Empty: it is the same. */
 export function patchOf(before: NewWebhook, after: NewWebhook): WebhookPatch {

@@ -1,4 +1,10 @@
-import { type SettingName, settingNames, settingOf } from '@hookferry/core/domain/endpoint-settings';
+import {
+  partsOf,
+  type SettingName,
+  type SettingPart,
+  settingNames,
+  valueAt,
+} from '@hookferry/core/domain/endpoint-settings';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
@@ -55,16 +61,15 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
 }
 
 function settingFacts(webhook: Pick<WebhookWithHealth, SettingName>) {
-  const facts = settingNames.flatMap((name) => {
-    const { fact } = settingOf(name);
-    const text = textOf(name, webhook[name]);
+  const facts = partsOf(settingNames).flatMap((part) => {
+    const { fact } = part.setting;
+    const text = textOf(part, valueAt(webhook, part.path));
     return fact && text ? [[fact.label, fact.unit ? `${text} ${fact.unit}` : text]] : [];
   });
   return Object.fromEntries(facts) as Readonly<Record<string, string>>;
 }
 
-function textOf(name: SettingName, value: WebhookWithHealth[SettingName]): string | undefined {
-  const setting = settingOf(name);
+function textOf({ setting }: SettingPart, value: ReturnType<typeof valueAt>): string | undefined {
   // One that is as usual says nothing.
   if (setting.kind === 'choice')
     return value === setting.choices[0] ? undefined : setting.field?.options?.[String(value)];

@@ -1,4 +1,4 @@
-import { settingsBut } from '@hookferry/core/domain/endpoint-settings';
+import { partsOf, settingsBut, valueAt } from '@hookferry/core/domain/endpoint-settings';
 import { paintStatus } from '../../output/colours';
 import type { Column } from '../../output/output';
 import type { Webhook, WebhookWithHealth } from '../../resources';
@@ -12,8 +12,8 @@ export const LIST_COLUMNS: readonly Column<Webhook>[] = [
 ];
 
 const SETTINGS = ['description', 'ordering', ...settingsBut('uid', 'description', 'ordering')] as const;
-const SETTING_COLUMNS = SETTINGS.map(
-  (name): Column<Webhook> => [name.replaceAll('_', ' '), (webhook) => webhook[name]],
+const SETTING_COLUMNS = partsOf(SETTINGS).map(
+  ({ name, path }): Column<Webhook> => [name.replaceAll('_', ' '), (webhook) => valueAt(webhook, path)],
 );
 
 export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [

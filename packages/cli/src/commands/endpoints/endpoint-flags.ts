@@ -1,9 +1,10 @@
 import {
   camelCase,
-  type SettingName,
+  partsOf,
+  type SettingPart,
   settingNames,
-  settingOf,
   settingsBut,
+  withParts,
 } from '@hookferry/core/domain/endpoint-settings';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures/usage-error';
@@ -33,19 +34,18 @@ export function addEndpointFlags(command: Command): Command {
       parseList,
     )
     .option('--filter <json>', "which of these it gets, by their data: JSON, @FILE or '-'; null removes");
-  for (const name of FIRST) command.addOption(flagOf(name));
+  for (const part of partsOf(FIRST)) command.addOption(flagOf(part));
   command
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
     .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember);
-  for (const name of REST) command.addOption(flagOf(name));
+  for (const part of partsOf(REST)) command.addOption(flagOf(part));
   return command.option(
     '--data <json>',
     "members as the API takes them; other flags win over them. JSON, @FILE or '-'",
   );
 }
 
-function flagOf(name: SettingName): Option {
-  const setting = settingOf(name);
+function flagOf({ name, setting }: SettingPart): Option {
   const { argument, help } = setting.flag;
   const option = new Option(`--${name.replaceAll('_', '-')} ${argument}`, help);
   switch (setting.kind) {
@@ -71,7 +71,7 @@ export async function membersOf(
     filter: flags.filter === undefined ? undefined : (await readData(flags.filter, prompt, '--filter')).value,
     headers: flags.header,
     metadata: flags.metadata,
-    ...Object.fromEntries(settingNames.map((name) => [name, flags[camelCase(name)]])),
+    ...withParts(partsOf(settingNames).map(({ name, path }) => [path, flags[camelCase(name)]])),
   };
   const said = Object.entries(members).filter(([, value]) => value !== undefined);
   return { ...(await membersOfData(flags.data, prompt)), ...Object.fromEntries(said) };

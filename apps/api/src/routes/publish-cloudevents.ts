@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import { CLOUDEVENTS_TYPE } from '@hookferry/core/deliver/cloudevents';
+import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
+import { cloudEventsSourceSchema } from '@hookferry/core/domain/setting-schemas';
+import { AppError, type ValidationError, validationErrorsOf } from '@hookferry/core/platform/app-error';
+import { inWords, textSchema } from '@hookferry/core/platform/zod-words';
+import { invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
+import { z } from 'zod';
+import { EACH } from '../http/json-walk';
+import type { BodyForm, RouteRequest } from '../http/route';
+import {
+  MAX_BATCH_BYTES,
+  MAX_EVENTS,
+  outcomesSchema,
+  presentOutcomes,
+  presentSingle,
+  publish,
+  spendOnOthers,
+} from './publish';
+
+const NOT_KEPT = 'is an attribute that is not kept: leave it out, and put what it says into the data';
+
+const idSchema = textSchema(1_024).min(1, 'must not be empty');
+const timeSchema = z.iso.datetime({
+  offset: true,
+  error: 'must be a time as of RFC 3339, such as 2030-01-31T12:00:00Z',
+});
+const contentTypeSchema = z
+  .string()
+  .regex(
+    /^application\/json *(; *charset="?utf-8"?)?$/i,
+    'must be application/json: no other data can be published',
+  );
+
+/**
+ * A CloudEvent as producers publish it. What could not be passed on is refused, so that nothing is lost in silence.
+ * `time` is checked: an event's own time is that of its acceptance.
+ */
+const cloudEventSchema = z
+  .object({
+    specversion: z.literal('1.0', 'must be "1.0"'),
+    id: idSchema,
+    source: cloudEventsSourceSchema.min(1),
+    type: z.string().meta(EVENT_TYPE_NAME_FORM),
+    time: timeSchema.optional(),
+    datacontenttype: contentTypeSchema.optional(),
+    data: z.unknown(),
+    data_base64: z.undefined('is not taken: send JSON in "data"').optional().meta({ not: {} }),
+  })
+  .catchall(z.custom<never>(() => false, NOT_KEPT));
+
+/** The same for the API's description. */
+const describedSchema = z
+  .strictObject({
+    specversion: z.literal('1.0').describe('The version of CloudEvents.'),
+    id: idSchema.describe('Unique together with `source`: the same two again are the same event.'),
+    source: cloudEventsSourceSchema.describe('What it comes from: a URI reference.'),
+    type: z
+      .string()
+      .meta({ ...EVENT_TYPE_NAME_FORM, description: 'The event type, which must be one of the catalogue.' }),
+    time: timeSchema.optional().describe('Checked, and not kept: an event’s time is that of its acceptance.'),
+    datacontenttype: z
+      .literal('application/json')
+      .optional()
+      .describe('The media type of the data: there is no other.'),
+    data: z.unknown().describe('What there is to tell, as the schema of the event type asks.'),
+  })
+  .meta({ id: 'NewCloudEvent' });
+
+const batchSchema = z.array(describedSchema).min(1).max(MAX_EVENTS).meta({ id: 'NewCloudEventBatch' });
+
+const example = {
+  specversion: '1.0',
+  id: '4711',
+  source: 'https://shop.example.com/orders',
+  type: 'brief.created',
+  time: '2030-01-31T12:00:00Z',
+  datacontenttype: 'application/json',
+  data: { brief_id: 'brf_82h1', title: 'How to choose running shoes' },
+};
+
+const structured: BodyForm = {
+  mediaType: CLOUDEVENTS_TYPE,
+  request: {
+    body: z.unknown(),
+    describedBody: describedSchema,
+    hasEventData: true,
+    dataAt: ['data'],
+    example,
+  },
+  async handle(request, context) {
+    const event = readCloudEvent(request.body, request.dataTexts[0] ?? '');
+    const [outcome] = await publish(request, context, [event]);
+    return presentSingle(outcome);
+  },
+};
+
+const BATCH_TYPE = 'application/cloudevents-batch+json';
+
+const batch: BodyForm = {
+  mediaType: BATCH_TYPE,
+  request: {
+    body: z.array(z.unknown()).min(1).max(MAX_EVENTS),
+    describedBody: batchSchema,
+    hasEventData: true,
+    dataAt: [EACH, 'data'],
+    example: [example, { ...example, id: '4712' }],
+  },
+  maxBodyBytes: MAX_BATCH_BYTES,
+  async handle(request, context) {
+    const items = request.body as readonly unknown[];
+    await spendOnOthers(request, items.length);
+    const events = items.map((item, index) => readCloudEvent(item, request.dataTexts[index] ?? ''));
+    return { status: 207, body: presentOutcomes(await publish(request, context, events), '') };
+  },
+};
+
+const PREFIX = 'ce-';
+
+const binary: BodyForm = {
+  mediaType: 'application/json',
+  header: { name: 'ce-specversion', prefix: PREFIX },
+  description:
+    'With the header `ce-specversion: 1.0`, a body of `application/json` is the data alone, and the attributes of the CloudEvent are headers: `ce-id`, `ce-source`, `ce-type`, `ce-time`, percent-encoded where they are not ASCII.',
+  // The body is the data.
+  request: { body: z.unknown(), hasEventData: true, dataAt: [] },
+  async handle(request, context) {
+    try {
+      const event = readCloudEvent(withAttributes(request), request.dataTexts[0] ?? '');
+      const [outcome] = await publish(request, context, [event]);
+      return presentSingle(outcome);
+    } catch (error) {
+      throw error instanceof AppError ? inParts(error) : error;
+    }
+  },
+};
+
+/** The forms of `POST /v1/events` that are CloudEvents 1.0. */
+export const cloudEventForms = [structured, batch, binary] as const;
+
+/** What a batch of CloudEvents is answered with. */
+export const cloudEventsOutcome = {
+  description: `The outcome of each event of a batch (\`${BATCH_TYPE}\`), in their order.`,
+  schema: outcomesSchema,
+};
+
+/** Its id is made of `source` and `id`, which are unique together: published again, it is the same event. */
+function readCloudEvent(item: unknown, dataText: string): PublishedEvent | AppError {
+  const parsed = cloudEventSchema.safeParse(withoutNull(item), inWords);
+  if (!parsed.success) return invalidEvent(validationErrorsOf(parsed.error));
+  const { source, id, type, data } = parsed.data;
+  return { type, data, dataText, id: eventIdOf(source, id) };
+}
+
+function eventIdOf(source: string, id: string) {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([source, id]))
+    .digest('base64url');
+  return eventIdSchema.parse(`ce_${hash}`);
+}
+
+// CloudEvents in JSON: an attribute that is null is one that is not there.
+function withoutNull(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+  return Object.fromEntries(
+    Object.entries(item).filter(([name, value]) => value !== null || name === 'data'),
+  );
+}
+
+/** The data with the attributes that are headers. */
+function withAttributes({ body, headersWith }: RouteRequest): Readonly<Record<string, unknown>> {
+  const attributes = Object.entries(headersWith(PREFIX)).map(([name, value]) => [
+    name.slice(PREFIX.length),
+    decodeAttribute(value),
+  ]);
+  // As the body's own media type says.
+  return { ...Object.fromEntries(attributes), data: body };
+}
+
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s;
+
+// Of the HTTP binding, 3.1.3.2. What is no percent-encoded UTF-8 stands for itself.
+function decodeAttribute(value: string): string {
+  const quoted = QUOTED.exec(value)?.[1]?.replaceAll(/\\(.)/gs, '$1') ?? value;
+  try {
+    return decodeURIComponent(quoted);
+  } catch {
+    return quoted;
+  }
+}
+
+/** With errors that point at headers, and into a body that is the data alone. */
+function inParts(error: AppError): AppError {
+  const validationErrors = error.validationErrors.map(
+    ({ pointer, detail }): ValidationError => ({
+      pointer: /^\/data(\/|$)/.test(pointer) ? pointer.slice('/data'.length) : PREFIX + pointer.slice(1),
+      detail,
+    }),
+  );
+  return new AppError(error.code, error.message, { validationErrors, cause: error.cause });
+}

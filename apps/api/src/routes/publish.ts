@@ -1,0 +1,103 @@
+import type { AcceptedEvent } from '@hookferry/core/domain/event';
+import { AppError, validationErrorSchema } from '@hookferry/core/platform/app-error';
+import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
+import { type Acceptance, acceptEvents, type PublishedEvent } from '@hookferry/core/publish/accept-events';
+import { z } from 'zod';
+import type { ApiContext } from '../context';
+import { codeSchema, statusOf } from '../http/problem';
+import type { RouteReply, RouteRequest } from '../http/route';
+
+/** What publishing has in common, whatever the form of the events. */
+
+/** Of one request. */
+export const MAX_EVENTS = 500;
+
+export const MAX_BATCH_BYTES = 5 * 1024 * 1024;
+
+export const acceptedSchema = z
+  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
+  .meta({ id: 'AcceptedEvent' });
+
+const acceptedOfBatchSchema = acceptedSchema
+  .extend({
+    status: z.literal([200, 202]).describe('202: accepted; 200: accepted before, under the same id.'),
+  })
+  .meta({ id: 'AcceptedOfBatch' });
+
+const refusedOfBatchSchema = z
+  .object({
+    status: z.int().describe('The HTTP status that the event alone would have been refused with.'),
+    error: z
+      .object({
+        code: codeSchema.describe('The code of the error, for programs.'),
+        detail: z.string(),
+        errors: z.array(validationErrorSchema).optional(),
+      })
+      .meta({ id: 'BatchError', description: 'Why the event was refused, as its own answer would say.' }),
+  })
+  .meta({ id: 'RefusedOfBatch' });
+
+export const outcomesSchema = z
+  .object({
+    data: z
+      .array(z.union([acceptedOfBatchSchema, refusedOfBatchSchema]))
+      .describe('The outcome of each event, in the order of the request.'),
+  })
+  .meta({ id: 'BatchOutcome' });
+
+type Outcome = Acceptance | AppError;
+
+/** The outcome of each of the events that a request publishes. */
+export async function publish(
+  { apiKey, endpointsVersion, assumption, requestId, trace, newId, receivedAt }: RouteRequest,
+  context: ApiContext,
+  events: readonly (PublishedEvent | AppError)[],
+): Promise<Outcome[]> {
+  const { accountId } = apiKey;
+  return await acceptEvents(context, {
+    accountId,
+    endpointsVersion,
+    assumption,
+    requestId,
+    trace,
+    newId,
+    receivedAt,
+    events,
+  });
+}
+
+/** Count the events of a batch by the rate limit: the request itself is counted already. */
+export async function spendOnOthers({ spend }: Pick<RouteRequest, 'spend'>, count: number): Promise<void> {
+  if (count > 1) await spend(count - 1);
+}
+
+/** The reply to a request with one event. @throws AppError its own. */
+export function presentSingle(outcome: Outcome | undefined): RouteReply {
+  if (outcome === undefined || outcome instanceof AppError) throw outcome;
+  return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
+}
+
+function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeof acceptedSchema> {
+  return { id, type, created_at: formatTime(acceptedAt) };
+}
+
+/**
+ * The outcome of each event of a batch.
+ *
+ * @param at where the list of events is in the body: pointers lead into the whole body, as everywhere.
+ */
+export function presentOutcomes(outcomes: readonly Outcome[], at: string): z.infer<typeof outcomesSchema> {
+  return { data: outcomes.map((outcome, index) => presentOutcome(outcome, `${at}/${index}`)) };
+}
+
+function presentOutcome(outcome: Outcome, at: string): z.infer<typeof outcomesSchema>['data'][number] {
+  if (!(outcome instanceof AppError)) {
+    return { status: outcome.isNew ? 202 : 200, ...presentAccepted(outcome.event) };
+  }
+  const { code, message, validationErrors } = outcome;
+  const errors = validationErrors.map((fault) => ({ ...fault, pointer: at + fault.pointer }));
+  return {
+    status: statusOf(code),
+    error: { code, detail: message, ...(errors.length === 0 ? {} : { errors }) },
+  };
+}

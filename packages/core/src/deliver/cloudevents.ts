@@ -1,0 +1,155 @@
+import type { AccountId } from '../domain/account';
+import type { Endpoint } from '../domain/endpoint';
+import { type AcceptedEvent, dataTextOf } from '../domain/event';
+import { cloudEventsSourceSchema } from '../domain/setting-schemas';
+import type { DeliveryContent, DeliveryHeaders } from '../domain/transport';
+import { MASKED_VALUE } from '../endpoints/endpoint-options';
+import { formatTime } from '../platform/clock';
+
+export const cloudEventsSettings = {
+  SOURCE: cloudEventsSourceSchema
+    .optional()
+    .describe(
+      'the `source` of [CloudEvents](cloudevents.md), unless webhook or account have their own; if not set, `PUBLIC_URL` and the account',
+    ),
+};
+
+/** What the deployment says of its CloudEvents. */
+export interface CloudEventsStyle {
+  /** The `source` of those whose webhook and account name none. */
+  readonly source?: string | undefined;
+  /** The origin by which receivers reach the API, which has the schemas of event types. */
+  readonly publicUrl?: string | undefined;
+}
+
+export const JSON_TYPE = 'application/json';
+export const CLOUDEVENTS_TYPE = 'application/cloudevents+json';
+
+/** What describes the body in the usual format. */
+export const NATIVE_HEADERS = { 'content-type': JSON_TYPE };
+
+/** The attributes of CloudEvents 1.0 that this service gives, in the order in which they are written. */
+interface Attributes {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly time: string;
+  readonly subject?: string;
+  readonly dataschema?: string;
+  readonly datacontenttype: typeof JSON_TYPE;
+}
+
+export interface ContentInput {
+  readonly event: AcceptedEvent;
+  readonly endpoint: Pick<Endpoint, 'format' | 'cloudevents'>;
+  /** The account's own `source`, if it has one. */
+  readonly accountSource?: string | undefined;
+}
+
+/**
+ * What a delivery says, in the format that its endpoint asks for: the body, and the headers that describe it. It
+ * depends on nothing of a single attempt. The text of the data stays as it was written.
+ */
+export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): DeliveryContent {
+  const { event, endpoint } = input;
+  switch (endpoint.format) {
+    case 'native':
+      return { body: event.body, headers: NATIVE_HEADERS };
+    case 'cloudevents-structured': {
+      const attributes = JSON.stringify(attributesOf(input, style)).slice(0, -1);
+      const body = `${attributes},"data":${dataTextOf(event)}}`;
+      return { body, headers: { 'content-type': CLOUDEVENTS_TYPE } };
+    }
+    case 'cloudevents-binary':
+      return { body: dataTextOf(event), headers: headersOf(attributesOf(input, style)) };
+  }
+}
+
+function attributesOf(
+  { event, endpoint: { cloudevents = {} }, accountSource }: ContentInput,
+  { source, publicUrl }: CloudEventsStyle,
+): Attributes {
+  const { type_prefix: prefix = '', subject_pointer: pointer } = cloudevents;
+  const subject = pointer === undefined ? undefined : subjectOf(dataTextOf(event), pointer);
+  return {
+    specversion: '1.0',
+    id: event.id,
+    source: cloudevents.source ?? accountSource ?? source ?? defaultSource(event.accountId, publicUrl),
+    type: prefix + event.type,
+    time: formatTime(event.acceptedAt),
+    ...(subject === undefined ? {} : { subject }),
+    ...(publicUrl === undefined ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
+    datacontenttype: JSON_TYPE,
+  };
+}
+
+/** The headers of a content as they are recorded. What is of the data goes when that is erased, and stays out of records. */
+export function keptHeadersOf({ headers }: DeliveryContent): Readonly<Record<string, string>> {
+  return headers['ce-subject'] === undefined ? headers : { ...headers, 'ce-subject': MASKED_VALUE };
+}
+
+/** The `source` where nobody has named one: a URI that begins with `PUBLIC_URL`, and without that a relative one. */
+export function defaultSource(accountId: AccountId, publicUrl = ''): string {
+  return `${publicUrl}/accounts/${accountId}`;
+}
+
+/** Where the API shows the schema of a type's data to everybody. */
+export function schemaAddress(publicUrl: string, type: string): string {
+  return `${publicUrl}/v1/event-types/${type}/schema`;
+}
+
+// Such a text fits into a header however it is written.
+const MAX_SUBJECT_CHARACTERS = 512;
+
+/**
+ * The string or number that a JSON Pointer (RFC 6901) finds in the data. Nothing, where that is no subject: an empty or
+ * long text, one with control characters, or a number that a parser has rounded.
+ */
+function subjectOf(dataText: string, pointer: string): string | undefined {
+  const found = valueAt(JSON.parse(dataText), pointer);
+  if (typeof found === 'number') return isExact(found) ? String(found) : undefined;
+  if (typeof found !== 'string' || found === '' || found.length > MAX_SUBJECT_CHARACTERS) return undefined;
+  return /\p{Cc}|\p{Cs}/u.test(found) ? undefined : found;
+}
+
+function isExact(value: number): boolean {
+  return Number.isSafeInteger(value) || !Number.isInteger(value);
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  let found = value;
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[name];
+  }
+  return found;
+}
+
+/** The attributes as headers, by the HTTP binding of CloudEvents. */
+function headersOf({ datacontenttype, ...attributes }: Attributes): DeliveryHeaders {
+  const headers: DeliveryHeaders = {
+    'content-type': datacontenttype,
+    'ce-specversion': attributes.specversion,
+    'ce-id': attributes.id,
+    'ce-source': percentEncode(attributes.source),
+    'ce-type': percentEncode(attributes.type),
+    'ce-time': attributes.time,
+  };
+  if (attributes.subject !== undefined) headers['ce-subject'] = percentEncode(attributes.subject);
+  if (attributes.dataschema !== undefined) headers['ce-dataschema'] = attributes.dataschema;
+  return headers;
+}
+
+// Of the HTTP binding, 3.1.3.2: what is no visible ASCII character, and these two.
+const ENCODED = /[^\x21-\x7e]|["%]/gu;
+
+/** A text as the value of a header, which any receiver decodes by percent-decoding once. */
+export function percentEncode(text: string): string {
+  return text.replaceAll(ENCODED, (character) =>
+    character === '%' || character === '"'
+      ? `%${character.charCodeAt(0).toString(16)}`
+      : encodeURIComponent(character),
+  );
+}
