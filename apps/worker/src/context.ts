@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import { Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
+import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
@@ -55,6 +58,8 @@ import { SharedCapacity } from './consumers/bullmq-worker';
 import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
+
+const USER_AGENT = `Hookferry/${VERSION}`;
 
 /** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
@@ -124,6 +129,14 @@ export function openContext(process: ProcessContext) {
     remainsStore: new RemainsStore(redis, shards),
     random: Math.random,
   };
+  const accessTokens = new AccessTokens({
+    ...stores,
+    accessTokenStore: new AccessTokenStore(redis, records.sealer),
+    transport: transport.send,
+    userAgent: USER_AGENT,
+    attemptTimeoutMs: config.DELIVERY_TIMEOUT,
+    newTokenId: randomUUID,
+  });
   const admission = openAdmission(stores);
   const healthRecorder = new HealthRecorder({
     healthStore,
@@ -137,6 +150,7 @@ export function openContext(process: ProcessContext) {
     ...admission,
     healthRecorder,
     transport: transport.send,
+    accessTokens,
     ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     maxEventBytes: config.MAX_EVENT_BYTES,
@@ -148,7 +162,7 @@ export function openContext(process: ProcessContext) {
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
     retrySchedule: config.RETRY_SCHEDULE,
     requestStyle: {
-      userAgent: `Hookferry/${VERSION}`,
+      userAgent: USER_AGENT,
       signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
       tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
       cloudEvents: { source: config.SOURCE, publicUrl: config.PUBLIC_URL },
@@ -164,6 +178,7 @@ export function openContext(process: ProcessContext) {
   ];
   const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
   const connections: readonly Stoppable[] = [
+    { name: 'access tokens', stop: async () => accessTokens.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
@@ -217,6 +232,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
     quota,
     endpointStore,
     signingKeyStore,
+    sealer,
     subscriptions: new Subscriptions(endpointStore),
     accountStore: new AccountStore(redis),
     eventStore: new EventStore(redis, retention, steadyClock, {

@@ -69,6 +69,7 @@ const heldByReasonSchema = z
     busy: count,
     rate_limited: count,
     out_of_turn: count,
+    no_token: count,
   } satisfies Record<HoldReason, z.ZodType>)
   .meta({ id: 'HeldByReason' });
 

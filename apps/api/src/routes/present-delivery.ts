@@ -1,6 +1,7 @@
 import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
-import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
+import { type Attempt, attemptOutcomeSchema, type TokenError } from '@hookferry/core/domain/attempt';
 import { holdReasons, triggerSchema } from '@hookferry/core/domain/delivery';
+import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import {
   type Delivery,
@@ -49,6 +50,13 @@ const timingsSchema = z
   .meta({ id: 'Timings' });
 const headersSchema = z.record(z.string(), z.string());
 
+const tokenErrorSchema = z
+  .object({
+    status: z.int().nullable().describe('What it answered with; null: nothing came back.'),
+    error: z.enum(tokenErrorCodes).nullable().describe('The OAuth error code, if it is a registered one.'),
+  })
+  .meta({ id: 'TokenError' });
+
 export const attemptSchema = z
   .object({
     number: z.int(),
@@ -66,6 +74,9 @@ export const attemptSchema = z
       .string()
       .nullable()
       .describe('What went wrong on the way, for people; null if there was an answer.'),
+    token_error: tokenErrorSchema
+      .optional()
+      .describe('With the outcome `token_error`: what the token URL answered in place of an access token.'),
   })
   .meta({ id: 'Attempt' });
 
@@ -119,7 +130,12 @@ export function presentAttempt(
     response_headers: attempt.responseHeaders ?? null,
     response_body: attempt.responseBody ?? null,
     error: attempt.error ?? null,
+    ...(attempt.tokenError === undefined ? {} : { token_error: presentTokenError(attempt.tokenError) }),
   };
+}
+
+function presentTokenError({ status, code }: TokenError): z.infer<typeof tokenErrorSchema> {
+  return { status: status ?? null, error: code ?? null };
 }
 
 // Headers that follow from the rest of the record are not stored beside it; signatures and the endpoint's own

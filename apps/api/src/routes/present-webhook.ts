@@ -1,11 +1,13 @@
 import { breakerPhases } from '@hookferry/core/domain/breaker';
 import { disabledReasons, type Endpoint, endpointStatusSchema } from '@hookferry/core/domain/endpoint';
 import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
+import type { OAuth2, ReceiverAuth } from '@hookferry/core/domain/receiver-auth';
 import { shownSettings } from '@hookferry/core/domain/setting-schemas';
 import { versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
 import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/read-health';
+import { AUTH_TYPES } from '@hookferry/core/endpoints/receiver-auth';
 import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -23,6 +25,27 @@ const certificateSchema = z
 const tlsSchema = z
   .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
   .meta({ id: 'WebhookTls' });
+
+const authSchema = z
+  .discriminatedUnion('type', [
+    z
+      .object({
+        type: z.literal('oauth2').describe(AUTH_TYPES.oauth2),
+        token_url: z.string().meta({ format: 'uri', example: 'https://auth.example.com/token' }),
+        client_id: z.string(),
+        credential: z
+          .enum(['client_secret', 'private_key'])
+          .describe('Which of the two it was given. No answer shows it.'),
+        scope: z.string().optional(),
+        audience: z.string().optional(),
+      })
+      .meta({ id: 'OAuth2Auth' }),
+    z
+      .object({ type: z.literal('basic').describe(AUTH_TYPES.basic), username: z.string() })
+      .meta({ id: 'BasicAuth' }),
+    z.object({ type: z.literal('bearer').describe(AUTH_TYPES.bearer) }).meta({ id: 'BearerAuth' }),
+  ])
+  .meta({ id: 'WebhookAuth' });
 
 const { description, ordering, uid, ...otherSettings } = shownSettings;
 
@@ -44,6 +67,7 @@ export const webhookSchema = z
     uid,
     metadata: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
+    auth: authSchema.optional(),
     created_at: timeSchema.describe('When the webhook was registered.'),
     updated_at: timeSchema,
   })
@@ -51,8 +75,7 @@ export const webhookSchema = z
 
 /** An endpoint as clients see it, without its secrets and its private key. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
-  const { id, url, events, filter, status, disabledReason, tls, metadata, headers, createdAt, updatedAt } =
-    endpoint;
+  const { id, url, events, filter, status, disabledReason, tls, metadata, headers, auth } = endpoint;
   return {
     id,
     url,
@@ -65,8 +88,9 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     ...presentSettings(endpoint, 'uid'),
     ...(metadata === undefined ? {} : { metadata }),
     ...(headers === undefined ? {} : { headers: masked(headers) }),
-    created_at: formatTime(createdAt),
-    updated_at: formatTime(updatedAt),
+    ...(auth === undefined ? {} : { auth: presentAuth(auth) }),
+    created_at: formatTime(endpoint.createdAt),
+    updated_at: formatTime(endpoint.updatedAt),
   };
 }
 
@@ -85,6 +109,23 @@ function presentTls({ ca, certificate }: NonNullable<Endpoint['tls']>) {
   return {
     ...(ca === undefined ? {} : { ca: presentCertificate(ca) }),
     ...(certificate === undefined ? {} : { client_certificate: presentCertificate(certificate) }),
+  };
+}
+
+/** Named one by one: a secret that is added later is not shown because nobody thought of it. */
+function presentAuth(auth: ReceiverAuth): z.infer<typeof authSchema> {
+  if (auth.type === 'oauth2') return presentOAuth2(auth);
+  return auth.type === 'basic' ? { type: auth.type, username: auth.username } : { type: auth.type };
+}
+
+function presentOAuth2({ type, tokenUrl, clientId, clientSecret, scope, audience }: OAuth2) {
+  return {
+    type,
+    token_url: tokenUrl,
+    client_id: clientId,
+    credential: clientSecret === undefined ? ('private_key' as const) : ('client_secret' as const),
+    ...(scope === undefined ? {} : { scope }),
+    ...(audience === undefined ? {} : { audience }),
   };
 }
 

@@ -32,6 +32,7 @@ import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { noTokens } from '@hookferry/core/testing/no-tokens';
 import { recordRaised } from '@hookferry/core/testing/record-raised';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -72,6 +73,7 @@ function openProcess(
     eventStore: new EventStore(redis, testRetention),
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
+    accessTokens: noTokens,
     placement: new DeliveryPlacement(
       redis,
       { ...shards, formerHomeShardsOf: () => [], isSettled: true },

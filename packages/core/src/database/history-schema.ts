@@ -122,3 +122,6 @@ CREATE FUNCTION webhook_add_counts(a bigint[], b bigint[]) RETURNS bigint[] LANG
   ) AS sums
 $$;
 `;
+
+/** An outcome that came later. */
+export const ADD_TOKEN_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'token_error'`;

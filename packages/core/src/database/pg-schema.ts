@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
 import { AppError } from '../platform/app-error';
-import { HISTORY_SCHEMA } from './history-schema';
+import { ADD_TOKEN_ERROR, HISTORY_SCHEMA } from './history-schema';
 import type { PgDatabase } from './pg-database';
 
 /** Each one brings the schema from the version that is its index to the next one. */
-const MIGRATIONS = [HISTORY_SCHEMA];
+const MIGRATIONS = [HISTORY_SCHEMA, ADD_TOKEN_ERROR];
 
 // Any number that no other program uses for an advisory lock in this database.
 export const ADVISORY_LOCK = 7_236_150_448;

@@ -1,6 +1,7 @@
 import { DeliveryScene, NOW, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
 import { buildEndpoint } from '../testing/build-endpoint';
-import { decideRetry, MAX_RETRY_AFTER_MS, parseRetryAfter, type RetryInput } from './decide-next';
+import { decideRetry, type RetryInput } from './decide-next';
+import { MAX_RETRY_AFTER_MS, parseRetryAfter } from './retry-after';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

@@ -5,6 +5,7 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
+import type { AccessTokens } from './access-tokens';
 import { type AdmitContext, type Admitted, admit, type HoldContext, hold } from './admit';
 import { type AfterAttemptContext, afterAttempt } from './after-attempt';
 import { type DecideContext, type Decision, decideNext } from './decide-next';
@@ -24,6 +25,7 @@ type StepsContext = LoadDeliveryContext &
 export type DeliverContext = StepsContext & {
   readonly admissionStore: Pick<AdmissionStore, 'withdraw'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength'>;
+  readonly accessTokens: Pick<AccessTokens, 'refuse'>;
   readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
 };
 
@@ -121,6 +123,10 @@ async function letGo(
 ): Promise<DeliverResult> {
   await withdraw(context, ready, admitted);
   if (outcome.kind === 'interrupted') return outcome;
+  if (outcome.kind === 'paused') {
+    const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
+    return { kind: 'later', delayMs: await hold(context, ready, refusal) };
+  }
   const { eventId, endpointId } = ready.run;
   const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
   context.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
@@ -145,6 +151,7 @@ async function conclude(
   abortSignal: AbortSignal,
 ): Promise<void> {
   announceAttempt(context, ready, sent, effect && decision);
+  await refuseToken(context, ready, sent, abortSignal);
   // Another worker has continued it.
   if (!effect) return;
   const { run, endpoint, event } = ready;
@@ -164,6 +171,19 @@ async function conclude(
   const isExhausted = decision.kind === 'exhausted';
   const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
   context.operationalEvents.raise(run.accountId, events);
+}
+
+// Before the next attempt, of any worker.
+async function refuseToken(
+  context: DeliverContext,
+  { run, endpoint }: ReadyDelivery,
+  { refusedToken }: SentAttempt,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const { auth } = endpoint;
+  if (refusedToken === undefined || auth?.type !== 'oauth2') return;
+  const refuse = () => context.accessTokens.refuse({ ...endpoint, auth }, refusedToken);
+  await persistFor(context, run, refuse, { abortSignal, isFinal: isNotStorage });
 }
 
 /**

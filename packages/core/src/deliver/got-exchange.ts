@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { TLSSocket } from 'node:tls';
 import type { Request, Response } from 'got';
-import { type AttemptTimings, keptHeaders } from '../domain/attempt';
+import { type AttemptTimings, keptHeaders, type TransportFailure } from '../domain/attempt';
 import { hostOf } from '../domain/target-url';
-import type { DeliveryRequest, SendResult, TransportFailure } from '../domain/transport';
+import type { DeliveryRequest, SendResult } from '../domain/transport';
 import { PROXY_FAULT_CODE } from '../egress/routes';
 
 export interface ExchangeLimits {

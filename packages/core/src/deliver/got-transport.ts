@@ -87,10 +87,15 @@ export class GotTransport {
       request,
       open: this.#open,
       timeoutMs: request.timeoutMs ?? this.#options.timeoutMs,
-      limits: this.#options,
+      limits: this.#limitsOf(request),
       signal,
     }).result;
   };
+
+  #limitsOf({ responseBytes }: DeliveryRequest): ExchangeLimits {
+    if (responseBytes === undefined) return this.#options;
+    return { ...this.#options, readBytes: responseBytes, keptBytes: responseBytes };
+  }
 
   close(): void {
     for (const { http, https } of [this.#agents, this.#freshAgents]) {

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { Attempt, AttemptOutcome } from '../domain/attempt';
+import { type Attempt, type AttemptOutcome, isAboutReceiver } from '../domain/attempt';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -15,12 +15,15 @@ import type {
 import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
+import { type AuthorizeContext, authorize } from './authorize';
 import { type CloudEventsStyle, contentOf, keptHeadersOf } from './cloudevents';
 import type { Ed25519Signatures, StandardMessage } from './ed25519-signatures';
+import { describeTokenFailure, type TokenFailure } from './fetch-token';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
+import type { TokenVersion } from './redis-access-token-store';
 
-export interface SendAttemptContext {
+export interface SendAttemptContext extends AuthorizeContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
@@ -37,6 +40,8 @@ export type SendOutcome =
   | SentAttempt
   /** The request could not be sent, through no fault of the receiver. */
   | Extract<SendResult, { kind: 'unsent' }>
+  /** There is no access token, and nobody asks for one before this time. Milliseconds since the Unix epoch. */
+  | { readonly kind: 'paused'; readonly until: number }
   /** This process had to abandon it before there was a response, or may have lost the job before it began. */
   | { readonly kind: 'interrupted' };
 
@@ -47,6 +52,8 @@ export interface SentAttempt {
   readonly wish: ReceiverWish;
   /** The response's `Retry-After`, as it came. */
   readonly retryAfter: string | undefined;
+  /** The access token that the receiver did not take. */
+  readonly refusedToken?: TokenVersion | undefined;
   /** Absent where traces are not wanted. */
   readonly span: AttemptSpan | undefined;
 }
@@ -64,7 +71,8 @@ export async function sendAttempt(
   let attempt: Attempt | undefined;
   try {
     const outcome = await send(context, ready, abortSignal);
-    attempt = outcome.kind === 'sent' ? outcome.attempt : undefined;
+    // What an authorization server takes says nothing of the receiver's pace.
+    if (outcome.kind === 'sent' && isAboutReceiver(outcome.attempt.outcome)) attempt = outcome.attempt;
     return outcome;
   } finally {
     context.concurrency.releasePermit(permit, attempt);
@@ -85,6 +93,10 @@ async function send(
   ready: ReadyDelivery,
   abortSignal: AbortSignal,
 ): Promise<SendOutcome> {
+  const askedAt = context.clock();
+  const authorized = ready.endpoint.auth && (await authorize(context, ready, abortSignal));
+  if (authorized?.kind === 'failed') return withoutToken(context, ready, askedAt, authorized.failure);
+  if (authorized && authorized.kind !== 'authorized') return authorized;
   const content = contentOf(ready, context.requestStyle.cloudEvents);
   const signed = ready.signer && (await signWithKey(context, ready, content, ready.signer));
   const startedAt = context.clock();
@@ -93,7 +105,9 @@ async function send(
   const { event, endpoint, attemptNumber: attempt, isTest } = ready;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
   const now = signed?.at ?? startedAt;
-  const input = { event, content, endpoint, attempt, isTest, trace: span?.context, now, signed };
+  const authorization = authorized?.header;
+  const traced = { trace: span?.context, now, signed, authorization };
+  const input = { event, content, endpoint, attempt, isTest, ...traced };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return result;
@@ -103,8 +117,36 @@ async function send(
     attempt: toAttempt(context, ready, startedAt, content, outcome, result, span),
     wish: readReceiverWish(result, outcome === 'delivered'),
     retryAfter: result.kind === 'responded' ? result.retryAfter : undefined,
+    refusedToken: isUnauthorized(result) ? authorized?.version : undefined,
     span,
   };
+}
+
+const UNAUTHORIZED = 401;
+
+function isUnauthorized(result: SentResult): boolean {
+  return result.kind === 'responded' && result.status === UNAUTHORIZED;
+}
+
+/** An attempt that failed before there was a request to the receiver. */
+function withoutToken(
+  { clock, workerId }: SendAttemptContext,
+  { attemptNumber: number, trigger }: ReadyDelivery,
+  startedAt: number,
+  failure: TokenFailure,
+): SentAttempt {
+  const { status, code } = failure;
+  const attempt: Attempt = {
+    number,
+    trigger: trigger === 'schedule' ? undefined : trigger,
+    startedAt,
+    durationMs: clock() - startedAt,
+    outcome: 'token_error',
+    error: describeTokenFailure(failure),
+    tokenError: { status, code },
+    worker: workerId,
+  };
+  return { kind: 'sent', attempt, wish: NOTHING, retryAfter: undefined, span: undefined };
 }
 
 /** A signature by the account's key. */
@@ -153,11 +195,16 @@ function toAttempt(
     responseBody: response?.body === '' ? undefined : response?.body,
     // Nobody needs them for a success, and successes are many more.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
-    addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
+    addedHeaders: addedHeadersOf(endpoint),
     contentHeaders: endpoint.format === 'native' ? undefined : keptHeadersOf(content),
     worker: workerId,
     trace: outcome === 'delivered' ? undefined : span?.context,
   };
+}
+
+function addedHeadersOf({ headers, auth }: Endpoint): string[] | undefined {
+  if (auth) return [...Object.keys(headers ?? {}), 'authorization'];
+  return headers && Object.keys(headers);
 }
 
 /**
@@ -262,6 +309,8 @@ export interface RequestInput {
   readonly now: number;
   /** Made at that time, for an endpoint that asks for it. */
   readonly signed?: KeySignature | undefined;
+  /** For an endpoint with `auth`. */
+  readonly authorization?: string | undefined;
 }
 
 /** The signed request of one attempt. Each attempt is signed again, since the signature includes the time. */
@@ -295,7 +344,7 @@ function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<st
 }
 
 function deliveryHeaders(
-  { event, content, endpoint, attempt, isTest, trace, now, signed }: RequestInput,
+  { event, content, endpoint, attempt, isTest, trace, now, signed, authorization }: RequestInput,
   { userAgent, tellsTrace }: RequestStyle,
 ): DeliveryHeaders {
   const message = { id: event.id, timestamp: toTimestamp(now), body: content.body };
@@ -309,6 +358,7 @@ function deliveryHeaders(
   };
   if (signed && endpoint.signing !== 'hmac') headers['webhook-key-id'] = signed.kid;
   if (isTest) headers['x-service-test'] = 'true';
+  if (authorization !== undefined) headers.authorization = authorization;
   if (tellsTrace && trace) headers.traceparent = formatTraceparent(trace);
   return headers;
 }

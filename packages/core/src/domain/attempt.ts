@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import type { Trigger } from './delivery';
+import type { TokenErrorCode } from './receiver-auth';
 import type { TraceContext } from './trace';
 
-/** How an attempt ended: a closed set, used in the log, the metrics and the delivery log. */
-export const attemptOutcomes = [
-  'delivered',
-  'http_1xx',
-  'http_3xx',
-  'http_4xx',
-  'http_5xx',
+/** Why no complete status line came back. */
+export const transportFailures = [
   'blocked_address',
   'dns_error',
   'connect_refused',
@@ -19,9 +15,26 @@ export const attemptOutcomes = [
   'protocol_error',
   'network_error',
 ] as const;
+export type TransportFailure = (typeof transportFailures)[number];
+
+/** How an attempt ended: a closed set, used in the log, the metrics and the delivery log. */
+export const attemptOutcomes = [
+  'delivered',
+  'http_1xx',
+  'http_3xx',
+  'http_4xx',
+  'http_5xx',
+  ...transportFailures,
+  'token_error',
+] as const;
 
 export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptOutcome' });
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
+
+/** Whether an attempt with this outcome says anything of its receiver: not if it never got that far. */
+export function isAboutReceiver(outcome: AttemptOutcome): boolean {
+  return outcome !== 'token_error';
+}
 
 /**
  * How long each phase of an attempt took, in milliseconds. A phase that did not happen is absent: a
@@ -35,6 +48,13 @@ export interface AttemptTimings {
   readonly tlsMs?: number;
   /** From the last byte of the request to the first one of the response. */
   readonly firstByteMs?: number;
+}
+
+/** What the token URL of an endpoint answered in place of an access token. */
+export interface TokenError {
+  /** Absent: nothing came back. */
+  readonly status?: number | undefined;
+  readonly code?: TokenErrorCode | undefined;
 }
 
 /** One request to the receiver and its result. */
@@ -51,6 +71,8 @@ export interface Attempt {
   readonly responseStatus?: number | undefined;
   /** What went wrong, for people; decide by `outcome`. */
   readonly error?: string | undefined;
+  /** Of an attempt that had no access token, and so sent nothing to the receiver. */
+  readonly tokenError?: TokenError | undefined;
   /** The beginning of the response's body. */
   readonly responseBody?: string | undefined;
   /** The headers worth keeping, of an attempt that failed. */

@@ -1,6 +1,13 @@
 import { parsedOrUndefined } from '../platform/json';
-import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type AttemptTimings,
+  attemptOutcomes,
+  type TokenError,
+} from './attempt';
 import { type RequestTrigger, type Trigger, triggers } from './delivery';
+import type { TokenErrorCode } from './receiver-auth';
 import { formatTraceparent, parseTraceparent } from './trace';
 
 /**
@@ -234,6 +241,7 @@ export interface AttemptLine {
   readonly s?: number | undefined; // response status
   readonly e?: string | undefined; // error
   readonly b?: string | undefined; // response body
+  readonly u?: readonly [status: number | null, code: TokenErrorCode | null] | undefined; // answer of the token URL
   readonly a?: 1 | undefined; // aborted: the receiver asked for that
   readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; absent ones at the end are left out
   readonly g?: Trigger | undefined; // trigger; absent: schedule
@@ -331,6 +339,7 @@ function toAttempt(line: AttemptLine): Attempt {
     ...(line.s === undefined ? {} : { responseStatus: line.s }),
     ...(line.e === undefined ? {} : { error: line.e }),
     ...(line.b === undefined ? {} : { responseBody: line.b }),
+    ...(line.u === undefined ? {} : { tokenError: decodeTokenError(line.u) }),
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
@@ -353,6 +362,7 @@ function toLine(fact: DeliveryFact): Line {
     s: attempt.responseStatus,
     e: attempt.error,
     b: attempt.responseBody,
+    u: attempt.tokenError && [attempt.tokenError.status ?? null, attempt.tokenError.code ?? null],
     a: isAborted ? 1 : undefined,
     w: encodeTimings(attempt.timings),
     g: attempt.trigger,
@@ -377,4 +387,8 @@ function encodeTimings(timings: AttemptTimings = {}): (number | null)[] | undefi
 
 function decodeTimings(numbers: readonly (number | null)[]): AttemptTimings {
   return Object.fromEntries(TIMINGS.flatMap((name, i) => (numbers[i] == null ? [] : [[name, numbers[i]]])));
+}
+
+function decodeTokenError([status, code]: NonNullable<AttemptLine['u']>): TokenError {
+  return { ...(status === null ? {} : { status }), ...(code === null ? {} : { code }) };
 }

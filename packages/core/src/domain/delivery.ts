@@ -104,7 +104,14 @@ export interface DeliveryRequested {
 }
 
 /** Why a delivery is held. */
-export const holdReasons = ['disabled', 'breaker_open', 'busy', 'rate_limited', 'out_of_turn'] as const;
+export const holdReasons = [
+  'disabled',
+  'breaker_open',
+  'busy',
+  'rate_limited',
+  'out_of_turn',
+  'no_token',
+] as const;
 export type HoldReason = (typeof holdReasons)[number];
 
 /** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
+import { receiverAuthSchema } from './receiver-auth';
 import { endpointUidSchema, storedSettings } from './setting-schemas';
 
 /** A signing secret of an endpoint. Times in milliseconds since the Unix epoch. */
@@ -103,6 +104,7 @@ export const endpointSchema = z.object({
       key: z.string().optional(),
     })
     .optional(),
+  auth: receiverAuthSchema.optional(),
   /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
   listener: listenerSchema.optional(),
   /** Milliseconds since the Unix epoch. */

@@ -48,6 +48,7 @@ import type { EventId } from './event';
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
  * | `answer-bytes:{endpoint}` | string | how many bytes of responses were kept recently, as of when | RETENTION since the last answer |
+ * | `access-token:{endpoint}` | hash | the OAuth2 access token of the endpoint, sealed; who fetches the next one; the breaker of its token URL | until the token expires, 10 minutes at least |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
@@ -135,6 +136,7 @@ export const keys = {
   runningReplays: (account: AccountId) => `running-replays:{${account}}`,
   answerBytes: (endpoint: EndpointId) => `answer-bytes:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
+  accessToken: (endpoint: EndpointId) => `access-token:{${endpoint}}`,
   recentAttempts: (endpoint: EndpointId) => `permits:{${endpoint}}`,
   rateWaiting: (endpoint: EndpointId) => `rate-waiting:{${endpoint}}`,
   order: (endpoint: EndpointId) => `order:{${endpoint}}`,

@@ -4,12 +4,13 @@ import type { RedisRevivedSignal } from '../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../platform/redis-safety';
 import type { AccountId } from './account';
 import type { RefusalReason } from './address-ranges';
-import type { AttemptOutcome, AttemptTimings } from './attempt';
+import { type AttemptOutcome, type AttemptTimings, transportFailures } from './attempt';
 import type { DeliveryId, HoldReason, RequestTrigger, SlowReason } from './delivery';
 import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { EventId } from './event';
 import type { WorkedQueue } from './queues';
+import type { TokenErrorCode } from './receiver-auth';
 import type { ReplayEndStatus, ReplayId, ReplayMode } from './replay';
 import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
@@ -33,6 +34,10 @@ export const historyReadKinds = ['list', 'search'] as const;
 export type HistoryReadKind = (typeof historyReadKinds)[number];
 export const historyReadResults = ['answered', 'failed'] as const;
 export type HistoryReadResult = (typeof historyReadResults)[number];
+
+/** What came of a token request. */
+export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
+export type TokenResult = (typeof tokenResults)[number];
 
 /** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
@@ -121,6 +126,15 @@ interface Signals {
     host: string;
     address: string;
     reason: RefusalReason;
+  };
+  /** An authorization server was asked for the access token of an endpoint. */
+  'token.requested': {
+    accountId: AccountId;
+    endpointId: EndpointId;
+    result: TokenResult;
+    responseStatus?: number;
+    error?: TokenErrorCode;
+    durationMs: number;
   };
   'delivery.ended': {
     deliveryId: DeliveryId;
@@ -305,6 +319,7 @@ const signalLevels: {
   'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
   'delivery.unsent': 'warn',
   'delivery.blocked': 'warn',
+  'token.requested': ({ result }) => (result === 'granted' ? 'debug' : 'warn'),
   'delivery.ended': ({ status }) => (status === 'delivered' ? 'debug' : 'warn'),
   'delivery.requested': 'debug',
   'replay.progressed': 'debug',

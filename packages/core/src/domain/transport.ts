@@ -1,4 +1,4 @@
-import type { AttemptOutcome, AttemptTimings } from './attempt';
+import type { AttemptTimings, TransportFailure } from './attempt';
 import type { EndpointId } from './endpoint';
 
 /** The TLS material of a connection to one endpoint, each as PEM. */
@@ -32,6 +32,7 @@ export const DELIVERY_HEADERS = [
   'ce-time',
   'ce-subject',
   'ce-dataschema',
+  'authorization',
 ] as const;
 export type DeliveryHeaders = Partial<Record<(typeof DELIVERY_HEADERS)[number], string>>;
 
@@ -50,12 +51,11 @@ export interface DeliveryRequest {
   /** For the whole attempt, instead of the transport's own. */
   readonly timeoutMs?: number;
   readonly tls?: TlsMaterial;
+  /** How much of the response is read and given, instead of the transport's own. */
+  readonly responseBytes?: number;
   /** It goes to the connected client of this listener, not to the URL. */
   readonly listener?: EndpointId;
 }
-
-/** Why no complete status line came back. */
-export type TransportFailure = Exclude<AttemptOutcome, 'delivered' | `http_${string}`>;
 
 export type SendResult =
   | SentResult

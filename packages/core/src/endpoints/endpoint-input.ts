@@ -15,6 +15,13 @@ import {
   metadataSchema,
 } from './endpoint-options';
 import { payloadFilterSchema } from './filters/payload-filter';
+import {
+  authPatchSchema,
+  mergeAuth,
+  movedAuthSecrets,
+  newAuthSchema,
+  requireOneAuthorization,
+} from './receiver-auth';
 import { secretSchema } from './rotate-secret';
 import { checkTls, newTlsSchema, tlsPatchSchema } from './tls/certificate';
 
@@ -37,6 +44,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       ...z.object(sentSettings).partial().shape,
       metadata: metadataSchema.optional(),
       headers: customHeadersSchema.optional(),
+      auth: newAuthSchema(rules).optional(),
     })
     .transform(renameMembers)
     .meta({ id: 'NewWebhook' });
@@ -54,6 +62,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       tls: tlsPatchSchema.nullish(),
       metadata: metadataPatchSchema.nullish(),
       headers: customHeadersPatchSchema.nullish(),
+      auth: authPatchSchema(rules).nullish(),
     })
     .register(foundElsewhere, {
       status: 'is changed by POST /v1/webhooks/{id}/disable and POST /v1/webhooks/{id}/enable',
@@ -107,7 +116,18 @@ const MAX_RECORD_BYTES = 64 * 1024;
  * @throws AppError `invalid_request` when it has too much of something, or in all, or TLS material that doesn't go together.
  */
 export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
-  const endpoint = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
+  const { auth: authPatch, ...plain } = patch;
+  const { auth: formerAuth, ...before } = base;
+  // An access token may be bound to the certificate that it was asked for with.
+  const isOtherClient = formerAuth !== undefined && patch.tls !== undefined;
+  const auth = mergeAuth(
+    formerAuth,
+    authPatch === undefined && isOtherClient ? {} : authPatch,
+    base.updatedAt ?? now,
+  );
+  const settings = { ...endpointSchema.parse(mergePatch(before, plain)), ...(auth && { auth }) };
+  const endpoint = requireBounds(settings);
+  requireOneAuthorization(endpoint);
   requireBytes(endpoint, bytesOf(base));
   const { tls, ...merged } = withoutEmptyGroup(endpoint);
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
@@ -164,27 +184,33 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-type Sent = Pick<Endpoint, 'url' | 'headers' | 'tls'>;
+type Sent = Pick<Endpoint, 'url' | 'headers' | 'tls' | 'auth'>;
 
 /** What is said of a secret that a change would take along. */
 export const GIVE_ANEW =
-  'must be given anew or removed, as where requests go changes (url, tls.ca) and a portal session without the capability "secrets" must not take its value along';
+  'must be given anew or removed, as where requests go changes (url, tls.ca, auth.token_url) and a portal session without the capability "secrets" must not take its value along';
 
 /**
  * The secrets of an endpoint that a change would take to another place than they were given for: values of its headers,
- * which are sent as they are, and the key that proves who calls. Another place is any other URL, as one host may serve
+ * which are sent as they are, the key that proves who calls, and those of `auth`. Another place is any other URL, as one host may serve
  * many customers by path, and any other authority, as one that the client chose can vouch for whoever is in between.
  */
 export function movedSecrets(
   before: Sent,
   after: Sent,
-  patch: Pick<EndpointPatch, 'headers' | 'tls'>,
+  patch: Pick<EndpointPatch, 'headers' | 'tls' | 'auth'>,
 ): ValidationError[] {
-  if (before.url === after.url && before.tls?.ca === after.tls?.ca) return [];
+  const pointers = movedAuthSecrets(before, after, patch.auth);
+  if (before.url !== after.url || before.tls?.ca !== after.tls?.ca)
+    pointers.unshift(...keptSecrets(before, patch));
+  return pointers.map((pointer) => ({ pointer, detail: GIVE_ANEW }));
+}
+
+function keptSecrets(before: Sent, patch: Pick<EndpointPatch, 'headers' | 'tls'>): string[] {
   const headers = Object.keys(before.headers ?? {}).filter((name) => isKept(patch.headers, name));
   const pointers = headers.map((name) => jsonPointer(['headers', name]));
   if (before.tls?.key !== undefined && isKept(patch.tls, 'key')) pointers.push('/tls/client_key');
-  return pointers.map((pointer) => ({ pointer, detail: GIVE_ANEW }));
+  return pointers;
 }
 
 /** Whether a merge patch says nothing of a member. */

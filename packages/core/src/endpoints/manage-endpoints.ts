@@ -355,7 +355,9 @@ function applyPatch(
 }
 
 function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
-  return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
+  // Those that are held because of a token URL can go by what replaces it.
+  const isSameAuth = one.auth?.changedAt === other.auth?.changedAt;
+  return one.ordering === other.ordering && one.rateLimit === other.rateLimit && isSameAuth;
 }
 
 /** The filter of a list of endpoints. */

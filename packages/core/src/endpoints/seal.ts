@@ -1,4 +1,5 @@
 import { type Endpoint, endpointSchema } from '../domain/endpoint';
+import { authSecrets, type ReceiverAuth } from '../domain/receiver-auth';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
@@ -79,12 +80,13 @@ type MapText = (text: string, owner: string) => string;
 // Each is bound to its account, its endpoint and its position, so that it opens nowhere else.
 function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
   const owner = `${endpoint.accountId}/${endpoint.id}`;
-  const { secrets, headers, tls } = endpoint;
+  const { secrets, headers, tls, auth } = endpoint;
   return {
     ...endpoint,
     secrets: secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) })),
     ...(headers === undefined ? {} : { headers: mapHeaders(headers, map, owner) }),
     ...(tls === undefined ? {} : { tls: mapTls(tls, map, owner) }),
+    ...(auth === undefined ? {} : { auth: mapAuth(auth, map, owner) }),
   };
 }
 
@@ -100,4 +102,13 @@ function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: Map
     ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
     ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),
   };
+}
+
+function mapAuth(auth: ReceiverAuth, map: MapText, owner: string): ReceiverAuth {
+  const secrets: readonly string[] = authSecrets;
+  const mapped = Object.entries(auth).map(([name, value]) => [
+    name,
+    typeof value === 'string' && secrets.includes(name) ? map(value, `${owner}/auth.${name}`) : value,
+  ]);
+  return Object.fromEntries(mapped) as ReceiverAuth;
 }

@@ -175,9 +175,8 @@ export class RemainsStore {
 
   /** Remove the rest of an endpoint once its lists are empty. */
   async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-    const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
-      keyOf(endpointId),
-    );
+    const { deliveries, replays, health, answerBytes, accessToken } = keys;
+    const lists = [deliveries, replays, health, answerBytes, accessToken].map((keyOf) => keyOf(endpointId));
     await this.redis.unlink(...lists, ...keysOfLimits(endpointId));
     for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));

@@ -60,6 +60,7 @@ export class HeldCounts {
       busy: sumOf('busy'),
       rate_limited: sumOf('rate_limited'),
       out_of_turn: sumOf('out_of_turn'),
+      no_token: sumOf('no_token'),
     };
   }
 

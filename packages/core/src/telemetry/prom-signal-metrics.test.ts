@@ -239,6 +239,16 @@ describe('the metrics of a worker', () => {
     expect(samples).toContain('webhooks_jobs_failed_total{queue="deliveries"} 0');
   });
 
+  it('counts token requests by what came of them', async () => {
+    const refused = signalSamples['token.requested'];
+    const signals: Signal[] = [refused, refused, { ...refused, result: 'granted' }];
+    const lines = counted(await scrape(workerSignalMetrics, signals));
+    expect(lines.filter((line) => line.includes('token_requests'))).toEqual([
+      'webhooks_token_requests_total{result="refused"} 2',
+      'webhooks_token_requests_total{result="granted"} 1',
+    ]);
+  });
+
   it('counts nothing for what only the log is interested in', async () => {
     const signals = [signalSamples['process.started'], signalSamples['redis.error']];
     expect(counted(await scrape(workerSignalMetrics, signals))).toEqual(NOTHING_YET);

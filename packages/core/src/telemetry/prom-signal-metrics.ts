@@ -16,6 +16,7 @@ import {
   type Signal,
   type SignalListener,
   type SignalNamed,
+  tokenResults,
 } from '../domain/signal';
 import { doors } from '../domain/usage';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
@@ -256,6 +257,11 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
     help: 'Times that a delivery could not leave because the proxy for deliveries was out of order, or whoever listened for it was cut off; it is tried again, and no attempt is used.',
+  }),
+  counterOf('token.requested', {
+    name: 'webhooks_token_requests_total',
+    help: 'Requests for the access tokens of webhooks with OAuth2, by what came of them.',
+    labels: { result: tokenResults },
   }),
   counterOf('breaker.opened', {
     name: 'webhooks_breakers_opened_total',

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { AccessTokens } from '../deliver/access-tokens';
 import { type DeliverResult, deliver } from '../deliver/deliver';
 import { Ed25519Signatures } from '../deliver/ed25519-signatures';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';
+import { AccessTokenStore } from '../deliver/redis-access-token-store';
 import type { Attempt } from '../domain/attempt';
 import { FAILURES_TO_OPEN } from '../domain/breaker';
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
@@ -176,9 +179,27 @@ export class DeliveryScene {
         return await endpointStore.update(...args);
       },
     };
+    const transport = async (request: DeliveryRequest) => {
+      requests.push(request);
+      now += SEND_MS;
+      await whileSending?.(run);
+      const result = results.shift();
+      if (!result) throw new Error('A request that the test does not expect.');
+      return result;
+    };
     const context = {
       ...admission,
       endpointStore: changingStore,
+      accessTokens: new AccessTokens({
+        accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+        transport,
+        userAgent: 'hooks/1.2',
+        attemptTimeoutMs: 1_000,
+        newTokenId: randomUUID,
+        random: () => random,
+        clock,
+        emit: signals.listen,
+      }),
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
       ed25519Signatures: new Ed25519Signatures(),
       eventStore,
@@ -213,14 +234,7 @@ export class DeliveryScene {
         signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
       },
       random: () => random,
-      async transport(request: DeliveryRequest) {
-        requests.push(request);
-        now += SEND_MS;
-        await whileSending?.(run);
-        const result = results.shift();
-        if (!result) throw new Error('A request that the test does not expect.');
-        return result;
-      },
+      transport,
     };
     return {
       endpoint,

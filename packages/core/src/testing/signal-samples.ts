@@ -92,6 +92,15 @@ const samples = {
     address: '10.0.0.1',
     reason: 'private',
   },
+  'token.requested': {
+    name: 'token.requested',
+    accountId,
+    endpointId,
+    result: 'refused',
+    responseStatus: 401,
+    error: 'invalid_client',
+    durationMs: 31,
+  },
   'listener.connected': { name: 'listener.connected', endpointId },
   'listener.lost': { name: 'listener.lost', endpointId, reason: 'it hung up' },
   'delivery.unsent': {

@@ -26,6 +26,7 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
   response_timeout: 'Response time-out',
   protocol_error: 'Not HTTP',
   network_error: 'Network error',
+  token_error: 'No access token',
 };
 
 /** Why it waits, and for what. */
@@ -35,5 +36,7 @@ export const holds: Readonly<Record<Hold['reason'], string>> = {
     'its webhook keeps failing: it is sent once the webhook answers again, which is tried now and then',
   rate_limited: 'its webhook gets no more requests than its rate limit allows: it is sent in its turn',
   out_of_turn: 'its webhook is strictly ordered: it is sent when the delivery before it has come to its end',
+  no_token:
+    'its webhook’s token URL gives no access token: it is sent once there is one, which is asked for now and then',
   busy: 'as many attempts are under way as its webhook can take: it is sent when one of them ends',
 };

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '@hookferry/core/deliver/decide-next';
+import { parseRetryAfter } from '@hookferry/core/deliver/retry-after';
 import type { Attempt } from '../../api/delivery-queries';
 
 // What passes between the answer and the decision what follows, and what an HTTP date leaves out of a second.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type AttemptOutcome, isAboutReceiver } from '../../domain/attempt';
 import {
   BREAKER_KEPT_MS,
   FAILURES_TO_OPEN,
@@ -73,7 +74,8 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
  * an endpoint that is gone does not come back.
  *
  * Nothing at all is written if the log has changed since the attempt was prepared: another worker has
- * continued the delivery. Attempts that were running when the breaker opened say nothing new: otherwise a
+ * continued the delivery. An attempt that had no access token leaves the breaker as it was before it: if it was the
+ * probe, the next one may be. Attempts that were running when the breaker opened say nothing new: otherwise a
  * receiver that fails many at once would get the longest pause at once.
  */
 // A connection that breaks may lose the reply, and ioredis sends the script again: then the log ends with this
@@ -82,7 +84,7 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 //
 // KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
-// for a success, the worker's time, open-until at its admission, whether the account is told of a failure,
+// for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its admission, whether the account is told of a failure,
 // attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
 // has moved to the history has neither.
 const RECORD = defineGuard(`
@@ -109,6 +111,7 @@ const RECORD = defineGuard(`
     local last = redis.call('GETRANGE', log, ARGV[1], -1)
     if last ~= ARGV[2] and last ~= ARGV[3] then return {0, 0, 0, 0, 0, 0, 0} end
     local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
+    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for} end
     if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for} end
     local stored = redis.call('GET', breaker) or ''
     local failures, open_until, since = string.match(stored .. ' 0 0 0', '(%d+) (%d+) (%d+)')
@@ -132,6 +135,13 @@ const RECORD = defineGuard(`
   end
 
   local stored = redis.call('GET', breaker)
+  if ARGV[7] == '2' then
+    if stored and ARGV[9] ~= '0' then
+      local count, rest = string.match(stored, '(%d+) %d+(.*)')
+      redis.call('SET', breaker, count .. ' ' .. ARGV[9] .. rest, 'PX', ${BREAKER_KEPT_MS})
+    end
+    return {1, 0, 0, 0, 0, 0, is_waited_for}
+  end
   if ARGV[7] == '1' then
     if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for} end
     redis.call('DEL', breaker)
@@ -195,7 +205,7 @@ export class AttemptStore {
       this.retention.ageMs,
       eventId,
       acceptedAt,
-      fact.attempt.outcome === 'delivered' ? 1 : 0,
+      verdictOf(fact.attempt.outcome),
       now,
       openUntil,
       attempt.tellsOfFailing ? 1 : 0,
@@ -218,3 +228,8 @@ export class AttemptStore {
 }
 
 throwStorageErrors(AttemptStore);
+
+function verdictOf(outcome: AttemptOutcome): number {
+  if (!isAboutReceiver(outcome)) return 2;
+  return outcome === 'delivered' ? 1 : 0;
+}

@@ -268,7 +268,7 @@ export class AdmissionStore {
 
   /** Remove all keys of a deleted endpoint. */
   async remove(endpointId: EndpointId): Promise<void> {
-    await this.redis.unlink(...keysOfLimits(endpointId));
+    await this.redis.unlink(...keysOfLimits(endpointId), keys.accessToken(endpointId));
   }
 }
 

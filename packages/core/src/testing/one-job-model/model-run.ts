@@ -9,6 +9,7 @@ import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-
 import { oneByOne } from '../../platform/redis-script';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { buildAdmission } from '../build-admission';
+import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
 import { testSealer } from '../test-sealer';
 import type { ModelLane } from './model-lane';
@@ -139,6 +140,7 @@ function stepwiseContext(
     eventStore,
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
+    accessTokens: noTokens,
     overList,
     concurrency: {
       async takePermit(...args) {

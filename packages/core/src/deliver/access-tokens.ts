@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndpointId } from '../domain/endpoint';
+import type { Emit } from '../domain/signal';
+import { createLru } from '../platform/caches';
+import {
+  type FetchedToken,
+  type FetchTokenContext,
+  fetchToken,
+  type OAuth2Endpoint,
+  type TokenFailure,
+  tokenTimeoutOf,
+} from './fetch-token';
+import type { AccessToken, AccessTokenStore, TokenVersion } from './redis-access-token-store';
+
+export interface AccessTokensContext extends FetchTokenContext {
+  readonly accessTokenStore: Pick<AccessTokenStore, 'ask' | 'keep' | 'fail' | 'unlock' | 'refuse'>;
+  /** Unique each time. */
+  readonly newTokenId: () => string;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly emit: Emit;
+}
+
+export type FoundToken =
+  | { readonly kind: 'token'; readonly token: AccessToken }
+  /** It was asked for just now, and there is none. */
+  | { readonly kind: 'failed'; readonly failure: TokenFailure; readonly until: number }
+  /** Nobody asks for one at present. */
+  | { readonly kind: 'paused'; readonly until: number }
+  /** It could not be asked for, through no fault of the authorization server. */
+  | { readonly kind: 'unsent'; readonly error: string }
+  | { readonly kind: 'interrupted' };
+
+/** In this process. Milliseconds since the Unix epoch. */
+interface Remembered {
+  readonly changedAt: number;
+  readonly found: Extract<FoundToken, { kind: 'token' | 'paused' }>;
+  readonly until: number;
+}
+
+/**
+ * What is read is used for so long without a look at Redis: then a process also knows that a token was refused at
+ * another one, or has been replaced.
+ */
+const REMEMBERED_MS = 2_000;
+const REMEMBERED_ENDPOINTS = 10_000;
+/** How often to look whether the process that fetches a token has it. */
+const LOOK_EVERY_MS = 50;
+/** Beyond the time of a token request: for the work around it. */
+const LOCK_MARGIN_MS = 5_000;
+/** A token is fetched anew when a tenth to a fifth of its life is left, five minutes at most. */
+const REFRESH_SHARE = 0.1;
+const MAX_REFRESH_MS = 300_000;
+
+/**
+ * The access tokens that attempts carry. In memory for a moment, in Redis for all workers, and fetched by one of them:
+ * the others wait for it, or go on with the one before while that is valid.
+ */
+export class AccessTokens {
+  readonly #remembered = createLru<EndpointId, Remembered>(REMEMBERED_ENDPOINTS);
+  readonly #underWay = new Map<string, Promise<FoundToken>>();
+  readonly #closing = new AbortController();
+
+  constructor(private readonly context: AccessTokensContext) {}
+
+  /**
+   * One attempt at a time has the failure of a token request: for all that waited with it, it is a pause.
+   *
+   * @throws AppError `storage_unavailable`.
+   */
+  async find(endpoint: OAuth2Endpoint, abortSignal: AbortSignal): Promise<FoundToken> {
+    const { changedAt } = endpoint.auth;
+    const known = this.#remembered.get(endpoint.id);
+    if (known?.changedAt === changedAt && known.until > this.context.clock()) return known.found;
+    const name = `${endpoint.id} ${changedAt}`;
+    const underWay = this.#underWay.get(name);
+    if (underWay) return asPause(await untilAborted(underWay, abortSignal));
+    const finding = this.#find(endpoint).finally(() => this.#underWay.delete(name));
+    // Nobody may wait for it any more when it fails.
+    finding.catch(() => {});
+    this.#underWay.set(name, finding);
+    return await untilAborted(finding, abortSignal);
+  }
+
+  /** Note that the receiver did not take it. The next attempts ask for another one. */
+  async refuse(endpoint: OAuth2Endpoint, version: TokenVersion): Promise<void> {
+    await this.context.accessTokenStore.refuse(endpoint, version);
+    this.#remembered.delete(endpoint.id);
+  }
+
+  /** Break off the requests that are under way. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #find(endpoint: OAuth2Endpoint): Promise<FoundToken> {
+    const { accessTokenStore, newTokenId, attemptTimeoutMs, clock } = this.context;
+    const lock = { owner: newTokenId(), ms: tokenTimeoutOf(endpoint, attemptTimeoutMs) + LOCK_MARGIN_MS };
+    // By then the lock of a process that died has ended, and this one or another has got it.
+    const waitsUntil = clock() + 2 * lock.ms;
+    for (;;) {
+      const answer = await accessTokenStore.ask(endpoint, lock, clock());
+      if (answer.kind === 'token') return this.#remember(endpoint, answer, answer.token.refreshAt);
+      if (answer.kind === 'paused') return this.#remember(endpoint, answer, answer.until);
+      if (answer.kind === 'fetch') return await this.#fetch(endpoint, lock.owner, answer);
+      if (this.#closing.signal.aborted) return { kind: 'interrupted' };
+      if (clock() >= waitsUntil) return { kind: 'paused', until: clock() + LOOK_EVERY_MS };
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  #remember<Found extends Remembered['found']>(endpoint: OAuth2Endpoint, found: Found, until: number): Found {
+    const { changedAt } = endpoint.auth;
+    const now = this.context.clock();
+    // A token whose time has come is fetched by another process: see soon whether it is there.
+    const notLonger = Math.max(until, now + LOOK_EVERY_MS);
+    this.#remembered.set(endpoint.id, { changedAt, found, until: Math.min(notLonger, now + REMEMBERED_MS) });
+    return found;
+  }
+
+  async #fetch(
+    endpoint: OAuth2Endpoint,
+    owner: string,
+    { present, isUsable }: { readonly present: AccessToken | undefined; readonly isUsable: boolean },
+  ): Promise<FoundToken> {
+    const { accessTokenStore, clock } = this.context;
+    const startedAt = clock();
+    const fetched = await this.#ask(endpoint);
+    if (this.#closing.signal.aborted && fetched.kind !== 'token') {
+      await accessTokenStore.unlock(endpoint, owner);
+      return { kind: 'interrupted' };
+    }
+    this.#announce(endpoint, fetched, clock() - startedAt);
+    if (fetched.kind === 'token') return await this.#keep(endpoint, owner, fetched, present);
+    if (fetched.kind === 'unsent') {
+      await accessTokenStore.unlock(endpoint, owner);
+      return fetched;
+    }
+    const openUntil = await accessTokenStore.fail(endpoint, owner, fetched.retryAfterMs, clock());
+    if (present && isUsable) return { kind: 'token', token: present };
+    const until = Math.max(openUntil, clock());
+    this.#remember(endpoint, { kind: 'paused', until }, until);
+    return { kind: 'failed', failure: fetched.failure, until };
+  }
+
+  async #ask(endpoint: OAuth2Endpoint): Promise<FetchedToken> {
+    return await fetchToken(this.context, endpoint, this.#closing.signal);
+  }
+
+  async #keep(
+    endpoint: OAuth2Endpoint,
+    owner: string,
+    { token, lifetimeMs }: Extract<FetchedToken, { kind: 'token' }>,
+    present: AccessToken | undefined,
+  ): Promise<FoundToken> {
+    const { accessTokenStore, newTokenId, random, clock } = this.context;
+    const now = clock();
+    const expiresAt = now + Math.floor(lifetimeMs);
+    const refreshMs = Math.min(
+      lifetimeMs * REFRESH_SHARE * (1 + random()),
+      MAX_REFRESH_MS * (0.5 + random() / 2),
+    );
+    const kept: AccessToken = {
+      // A server may give the same one again.
+      version: present?.token === token ? present.version : newTokenId(),
+      token,
+      refreshAt: Math.floor(expiresAt - refreshMs),
+      expiresAt,
+    };
+    await accessTokenStore.keep(endpoint, owner, kept, now);
+    return this.#remember(endpoint, { kind: 'token', token: kept }, kept.refreshAt);
+  }
+
+  #announce({ id: endpointId, accountId }: OAuth2Endpoint, fetched: FetchedToken, durationMs: number): void {
+    const facts = { accountId, endpointId, durationMs };
+    const { emit } = this.context;
+    if (fetched.kind === 'token') return emit({ name: 'token.requested', ...facts, result: 'granted' });
+    if (fetched.kind === 'unsent') return emit({ name: 'token.requested', ...facts, result: 'unsent' });
+    const { reason, status, code } = fetched.failure;
+    emit({
+      name: 'token.requested',
+      ...facts,
+      result: reason,
+      ...(status === undefined ? {} : { responseStatus: status }),
+      ...(code === undefined ? {} : { error: code }),
+    });
+  }
+}
+
+function asPause(found: FoundToken): FoundToken {
+  return found.kind === 'failed' ? { kind: 'paused', until: found.until } : found;
+}
+
+async function untilAborted(finding: Promise<FoundToken>, signal: AbortSignal): Promise<FoundToken> {
+  if (signal.aborted) return { kind: 'interrupted' };
+  return await new Promise((resolve, reject) => {
+    const onAbort = () => resolve({ kind: 'interrupted' });
+    signal.addEventListener('abort', onAbort, { once: true });
+    finding.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

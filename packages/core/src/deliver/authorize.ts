@@ -1,0 +1,41 @@
+import type { ReceiverAuth } from '../domain/receiver-auth';
+import type { AccessTokens, FoundToken } from './access-tokens';
+import type { TokenFailure } from './fetch-token';
+import type { ReadyDelivery } from './load-delivery';
+import type { TokenVersion } from './redis-access-token-store';
+
+export interface AuthorizeContext {
+  readonly accessTokens: Pick<AccessTokens, 'find'>;
+}
+
+export type Authorization =
+  | {
+      readonly kind: 'authorized';
+      /** The value of `Authorization`. */
+      readonly header: string;
+      /** Of the access token in it. */
+      readonly version?: TokenVersion;
+    }
+  /** The token URL gave no token: this is an attempt that failed. */
+  | { readonly kind: 'failed'; readonly failure: TokenFailure }
+  | Exclude<FoundToken, { kind: 'token' | 'failed' }>;
+
+/** What the endpoint wants to see in `Authorization`; nothing for the usual endpoint. */
+export async function authorize(
+  { accessTokens }: AuthorizeContext,
+  { endpoint }: ReadyDelivery,
+  abortSignal: AbortSignal,
+): Promise<Authorization | undefined> {
+  const { auth } = endpoint;
+  if (auth === undefined) return undefined;
+  if (auth.type !== 'oauth2') return { kind: 'authorized', header: headerOf(auth) };
+  const found = await accessTokens.find({ ...endpoint, auth }, abortSignal);
+  if (found.kind !== 'token') return found;
+  const { token, version } = found.token;
+  return { kind: 'authorized', header: `Bearer ${token}`, version };
+}
+
+function headerOf(auth: Exclude<ReceiverAuth, { type: 'oauth2' }>): string {
+  if (auth.type === 'bearer') return `Bearer ${auth.token}`;
+  return `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}`;
+}
