@@ -1,6 +1,6 @@
 // A process of its own: oidc-provider is an ES module. The clients are in its first argument; it tells its parent where it
 // listens, and of each token request.
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 
 const { clients, lifetime } = JSON.parse(process.argv[2]);
 const provider = new Provider('http://127.0.0.1', {

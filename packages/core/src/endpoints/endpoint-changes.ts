@@ -2,6 +2,7 @@ import { changesBetween, type Field, type Fields, hidden, plain, plainUrl } from
 import type { FieldChange } from '../domain/audit';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase, settingNames } from '../domain/endpoint-settings';
+import type { ReceiverAuth } from '../domain/receiver-auth';
 
 /** The changed fields of an endpoint, for the audit log. Values of fields that are not known to be open are left out. */
 export function changedFields(before: Endpoint, after: Endpoint): readonly FieldChange[] {
@@ -45,8 +46,19 @@ function fieldsOfMember(name: string, value: unknown): (readonly [string, Field]
   const shownName = snakeCase(name);
   if (name === 'url') return [[shownName, plainUrl(String(value))]];
   if (OPEN.has(name)) return [[shownName, plain(value)]];
+  if (name === 'auth') return fieldsOfAuth(shownName, value as ReceiverAuth);
   if (!BY_MEMBER.has(name)) return [[shownName, hidden(value)]];
   return Object.entries(value as object).map(([member, each]) => [`${shownName}.${member}`, hidden(each)]);
+}
+
+const OPEN_IN_AUTH: ReadonlySet<string> = new Set(['type', 'clientId', 'scope', 'audience', 'username']);
+
+function fieldsOfAuth(shownName: string, { changedAt: _internal, ...auth }: ReceiverAuth): [string, Field][] {
+  return Object.entries(auth).map(([member, value]) => {
+    const name = `${shownName}.${snakeCase(member)}`;
+    if (member === 'tokenUrl') return [name, plainUrl(String(value))];
+    return [name, OPEN_IN_AUTH.has(member) ? plain(value) : hidden(value)];
+  });
 }
 
 function snakeCase(name: string): string {
