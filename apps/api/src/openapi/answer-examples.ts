@@ -580,7 +580,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       ],
       dead_letters: 439,
       held: 0,
-      held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 },
+      held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0, no_token: 0 },
       attempts_per_second: 0,
       workers: [],
       breakers_open: 0,
