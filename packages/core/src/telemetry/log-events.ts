@@ -34,6 +34,10 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     means: 'A delivery would have gone to an address that is not permitted.',
     act: 'Add the range to `DELIVERY_ALLOWED_CIDRS` if it is yours.',
   },
+  'token.requested': {
+    means: 'An authorization server was asked for the access token of a webhook: `warn` if it gave none.',
+    act: 'If many webhooks share the server, see whether it works: [what it may have answered](receiver-auth.md#when-there-is-no-token).',
+  },
   'delivery.ended': { means: 'A delivery ended: `warn` unless it was accepted.' },
   'delivery.requested': { means: 'A delivery is sent once more, by hand, by a replay or as a test.' },
   'replay.progressed': { means: 'A replay went on.' },
