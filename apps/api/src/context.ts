@@ -189,6 +189,7 @@ function openStores(process: ProcessContext) {
     inspectedQueues,
     operationalEvents,
     auditLog: new AuditLog(redis),
+    movedAuditLog: historyParts?.pgAuditLog,
     auditBounds,
     refusals,
     onRecorded: () => {},

@@ -1,3 +1,4 @@
+import { auditSettings } from '@hookferry/core/audit/audit-settings';
 import { historySettings, moverSettings } from '@hookferry/core/database/history-settings';
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
@@ -31,6 +32,7 @@ const settings = z.object({
   ...secretsSettings,
   ...historySettings,
   ...moverSettings,
+  ...auditSettings,
   ...tracingSettings,
   ...cloudEventsSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),

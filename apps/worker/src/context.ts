@@ -29,6 +29,7 @@ import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
+import { AuditMover } from '@hookferry/core/history-mover/audit-mover';
 import { Mover } from '@hookferry/core/history-mover/mover';
 import { ReachRestore } from '@hookferry/core/history-mover/restore-reach';
 import { OverSweep } from '@hookferry/core/history-mover/sweep-over';
@@ -198,7 +199,12 @@ function openUpkeep(
     ConstructorParameters<typeof Mover>[0] &
     ConstructorParameters<typeof OverSweep>[0],
 ): HistoryUpkeep {
-  const writers = [new Mover(context), new OverSweep(context), new ReachRestore(context)];
+  const writers = [
+    new Mover(context),
+    new OverSweep(context),
+    new ReachRestore(context),
+    new AuditMover(context),
+  ];
   return new HistoryUpkeep({ ...context, database: context.historyDatabase, writers });
 }
 

@@ -2,6 +2,7 @@ import { type AuthenticateContext, authenticate } from '@hookferry/core/accounts
 import { type ResolveAccountContext, resolveAccount } from '@hookferry/core/accounts/resolve-account';
 import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
+import { type Connection, Recheck } from '@hookferry/core/platform/recheck';
 import type { Response } from 'express';
 
 // The end of the other requests is unknown.
@@ -81,6 +82,23 @@ export async function mayGoOn(
   } catch (error) {
     if (error instanceof AppError && NO_MORE.includes(error.code)) return false;
     throw error;
+  }
+}
+
+/**
+ * Break the connection off as soon as the key is refused: the client must not take the part for the whole.
+ */
+export async function* whileAllowed(
+  lines: (connection: Connection) => AsyncIterable<string>,
+  connection: Connection,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<string, void> {
+  const recheck = new Recheck({ isAllowed, onEnd: connection.close });
+  recheck.start();
+  try {
+    yield* lines(connection);
+  } finally {
+    recheck.stop();
   }
 }
 

@@ -473,6 +473,41 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       has_more: false,
     },
   },
+  listAuditLog: {
+    '200': {
+      data: [
+        {
+          id: 'aud_01m8cze70423p1gcwqh466',
+          account_id: 'acct_01m7ze5a8r4x6c2v9b1n3m',
+          at: '2026-11-21T16:13:00.859Z',
+          actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3' },
+          action: 'webhook.update',
+          target: { type: 'webhook', id: 'wh_01m7ze3thwae6532vdxr7r' },
+          outcome: 'ok',
+          address: '192.0.2.7',
+          request_id: 'req_1',
+          changes: [{ field: 'rate_limit', from: 10, to: 50 }],
+        },
+      ],
+      next_cursor: null,
+      has_more: false,
+    },
+  },
+  exportAuditLog: {
+    '200': {
+      id: 'aud_01m8cze70423p1gcwqh466',
+      account_id: 'acct_01m7ze5a8r4x6c2v9b1n3m',
+      at: '2026-11-21T16:13:00.859Z',
+      actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3' },
+      action: 'webhook.update',
+      target: { type: 'webhook', id: 'wh_01m7ze3thwae6532vdxr7r' },
+      outcome: 'ok',
+      address: '192.0.2.7',
+      request_id: 'req_1',
+      changes: [{ field: 'rate_limit', from: 10, to: 50 }],
+      cursor: 'ImF1ZF8wMW04Y3plNzA0MjNwMWdjd3FoNDY2Ig',
+    },
+  },
   createPortalSession: {
     '201': {
       id: '4f7kq2m9x1c8v5b3',
@@ -487,6 +522,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           id: '4f7kq2m9x1c8v5b3',
           account_id: 'acct_01m7ze5a8r4x6c2v9b1n3m',
           capabilities: ['read', 'webhooks', 'resend'],
+          label: null,
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: '2026-11-21T16:13:00.859Z',
           exchanged_at: null,

@@ -25,6 +25,7 @@ const TAGS: Readonly<Record<string, string>> = {
   events: 'Publishing, and what was published.',
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
+  'audit-log': 'Who changed and did what.',
   'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',

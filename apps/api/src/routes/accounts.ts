@@ -25,8 +25,8 @@ export const createAccount = defineRoute({
     201: { description: 'The account.', schema: accounts.accountViewSchema },
   },
   problems: ['conflict'],
-  async handle({ body, newId }, context) {
-    const account = await accounts.createAccount(context, body, newId(ACCOUNT_ID_PREFIX));
+  async handle({ body, newId, act }, context) {
+    const account = await accounts.createAccount(context, body, newId(ACCOUNT_ID_PREFIX), act);
     return {
       status: 201,
       headers: { location: `/v1/accounts/${account.id}` },
@@ -173,10 +173,10 @@ export const updateAccount = defineRoute({
   responses: {
     200: { description: 'The account.', schema: accounts.accountViewSchema },
   },
-  async handle({ params, body }, context) {
+  async handle({ params, body, act }, context) {
     return {
       status: 200,
-      body: accounts.presentAccount(await accounts.updateAccount(context, params.id, body)),
+      body: accounts.presentAccount(await accounts.updateAccount(context, params.id, body, act)),
     };
   },
 });
@@ -198,8 +198,9 @@ export const eraseAccount = defineRoute({
     },
   },
   problems: ['conflict'],
-  async handle({ params }, context) {
-    return { status: 202, body: accounts.presentAccount(await erasure.eraseAccount(context, params.id)) };
+  async handle({ params, act }, context) {
+    const account = await erasure.eraseAccount(context, params.id, act);
+    return { status: 202, body: accounts.presentAccount(account) };
   },
 });
 

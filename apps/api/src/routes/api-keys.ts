@@ -24,9 +24,9 @@ export const createApiKey = defineRoute({
   responses: {
     201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
   },
-  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }, context) {
+  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
     const issue = { key: apiKeys.newApiKey(newId, secretBytes), createdAt: receivedAt };
-    const { key, apiKey } = await apiKeys.issueApiKey(context, accountId, body, issue);
+    const { key, apiKey } = await apiKeys.issueApiKey(context, accountId, body, issue, act);
     return { status: 201, body: { ...apiKeys.presentApiKey(apiKey), key } };
   },
 });
@@ -69,8 +69,9 @@ export const revokeApiKey = defineRoute({
     204: { description: 'It no longer counts.' },
   },
   problems: ['last_admin_key'],
-  async handle({ apiKey, params, query }, context) {
-    await apiKeys.revokeApiKey(context, apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
+  async handle({ apiKey, params, query, act }, context) {
+    const mayBeLast = query.last === 'true';
+    await apiKeys.revokeApiKey(context, apiKey.accountId, params.id, { mayBeLast, act });
     return { status: 204 };
   },
 });

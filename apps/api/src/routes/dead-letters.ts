@@ -69,8 +69,8 @@ export const redriveDeadLetter = defineRoute({
     202: { description: 'It is back on its queue, and no dead letter any more.' },
   },
   problems: ['conflict'],
-  async handle({ params }, context) {
-    await deadLetters.redriveDeadLetter(context, params.id);
+  async handle({ params, act }, context) {
+    await deadLetters.redriveDeadLetter(context, params.id, act);
     return { status: 202 };
   },
 });
@@ -88,8 +88,8 @@ export const dropDeadLetter = defineRoute({
     204: { description: 'It is gone; a delivery or a replay whose job it was is cancelled.' },
   },
   problems: ['conflict'],
-  async handle({ params }, context) {
-    await deadLetters.dropDeadLetter(context, params.id);
+  async handle({ params, act }, context) {
+    await deadLetters.dropDeadLetter(context, params.id, act);
     return { status: 204 };
   },
 });

@@ -179,8 +179,9 @@ export const redeliverDelivery = defineRoute({
     202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
   },
   problems: ['conflict', 'payload_erased', 'limit_reached', 'history_unavailable'],
-  async handle({ apiKey, params, newId }, context) {
-    const delivery = await redeliver(context, apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
+  async handle({ apiKey, params, newId, act }, context) {
+    const request = newId(REQUEST_ID_PREFIX);
+    const delivery = await redeliver(context, apiKey.accountId, params.id, request, act);
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };
   },
 });

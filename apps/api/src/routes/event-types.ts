@@ -108,8 +108,8 @@ export const putEventType = defineRoute({
     200: { description: 'The event type as it is now.', schema: eventTypeViewSchema },
   },
   problems: ['conflict', 'limit_reached'],
-  async handle({ params, body }, context) {
-    return { status: 200, body: await put(context, params.name, body) };
+  async handle({ params, body, act }, context) {
+    return { status: 200, body: await put(context, params.name, body, act) };
   },
 });
 
@@ -127,8 +127,8 @@ export const deleteEventType = defineRoute({
     204: { description: 'Nobody can publish or ask for it any more. Its events stay, and are delivered.' },
   },
   problems: ['conflict'],
-  async handle({ params }, context) {
-    await remove(context, params.name);
+  async handle({ params, act }, context) {
+    await remove(context, params.name, act);
     return { status: 204 };
   },
 });

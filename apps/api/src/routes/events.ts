@@ -261,8 +261,8 @@ export const erasePayload = defineRoute({
     204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params }, context) {
-    await erasure.erasePayload(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params, act }, context) {
+    await erasure.erasePayload(context, apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

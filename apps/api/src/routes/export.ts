@@ -2,9 +2,8 @@ import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endp
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { type ExportedAttempt, exportAttempts } from '@hookferry/core/history/export-attempts';
 import { formatTime } from '@hookferry/core/platform/clock';
-import { type Connection, Recheck } from '@hookferry/core/platform/recheck';
 import { z } from 'zod';
-import { credentialsIn, mayGoOn } from '../http/long-requests';
+import { credentialsIn, mayGoOn, whileAllowed } from '../http/long-requests';
 import { cursorSchema, encodeCursor, isInOrder, limitSchema, timeRangeQuery } from '../http/page';
 import { defineRoute, type Parts } from '../http/route';
 import { attemptSchema, deliverySchema, presentAttempt } from './present-delivery';
@@ -82,23 +81,6 @@ export const exportDeliveries = defineRoute({
     };
   },
 });
-
-/**
- * Break the connection off as soon as the key is refused: the client must not take the part for the whole.
- */
-async function* whileAllowed(
-  lines: Parts,
-  connection: Connection,
-  isAllowed: () => Promise<boolean>,
-): AsyncGenerator<string, void> {
-  const recheck = new Recheck({ isAllowed, onEnd: connection.close });
-  recheck.start();
-  try {
-    yield* lines(connection);
-  } finally {
-    recheck.stop();
-  }
-}
 
 async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
   for await (const page of pages) {

@@ -8,6 +8,7 @@ import {
   updateAccount,
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
+import { exportAuditLog, listAuditLog } from './audit-log';
 import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
 import {
   listDeliveries,
@@ -100,6 +101,8 @@ export const routes: readonly Route[] = [
   createApiKey, //          POST   /v1/api-keys
   listApiKeys, //           GET    /v1/api-keys
   revokeApiKey, //          DELETE /v1/api-keys/:id
+  listAuditLog, //          GET    /v1/audit-log
+  exportAuditLog, //        GET    /v1/audit-log/export
   createPortalSession, //   POST   /v1/portal-sessions
   listPortalSessions, //    GET    /v1/portal-sessions
   exchangePortalCode, //    POST   /v1/portal-sessions/exchange

@@ -48,8 +48,8 @@ export const createListener = defineRoute({
     },
   },
   problems: ['conflict', 'limit_reached', 'replays_running'],
-  async handle({ apiKey, body }, context) {
-    const endpoint = await listeners.createListener(context, apiKey.accountId, body);
+  async handle({ apiKey, body, act }, context) {
+    const endpoint = await listeners.createListener(context, apiKey.accountId, body, act);
     return {
       status: 200,
       headers: { 'cache-control': 'no-store' },

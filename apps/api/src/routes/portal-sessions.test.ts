@@ -192,6 +192,7 @@ describe('a session', () => {
           id,
           account_id: accountId,
           capabilities: ['read'],
+          label: null,
           created_at: expect.any(String),
           expires_at: expect.any(String),
           exchanged_at: null,
@@ -257,7 +258,7 @@ describe('a session', () => {
     const over = buildPortalSession({ accountId, apiKeyId });
     const token = over.code.replace('whc_', 'whp_');
     await store.save(over.record, {}, 10, now);
-    await store.exchange(over.record.id, { tokenSha256: hashKey(token), exchangedAt: now });
+    await store.exchange(over.record, { tokenSha256: hashKey(token), exchangedAt: now });
     expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
     const record = JSON.stringify({ ...over.record, expiresAt: now });
     await api.redis.client.hset(`portal-session:{${over.record.id}}`, 'session', record);

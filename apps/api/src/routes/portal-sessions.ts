@@ -51,7 +51,7 @@ export const createPortalSession = defineRoute({
     },
   },
   problems: ['limit_reached'],
-  async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }, context) {
+  async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin, act }, context) {
     // First: without a valid link no session is made.
     const base = context.config.PUBLIC_URL ?? origin();
     const code = newPortalCode(newId, secretBytes);
@@ -60,6 +60,7 @@ export const createPortalSession = defineRoute({
       input,
       code,
       createdAt: receivedAt,
+      act,
     });
     return {
       status: 201,
@@ -78,6 +79,7 @@ const sessionSchema = z
     id: z.string().describe("The session's id."),
     account_id: z.string().describe('The account that the session shows.'),
     capabilities: z.array(capabilitySchema).readonly(),
+    label: z.string().nullable().describe('Who it is for, as its maker has put it.'),
     created_at: timeSchema.describe('When the link was made.'),
     expires_at: timeSchema.describe('When the session ends.'),
     exchanged_at: timeSchema.nullable(),
@@ -115,6 +117,7 @@ function present(session: FoundSession): z.infer<typeof sessionSchema> {
     id: session.id,
     account_id: session.accountId,
     capabilities: session.capabilities,
+    label: session.label ?? null,
     created_at: formatTime(session.createdAt),
     expires_at: formatTime(session.expiresAt),
     exchanged_at: formatTimeOrNull(session.exchange?.exchangedAt),
@@ -133,8 +136,8 @@ export const revokePortalSession = defineRoute({
   responses: {
     204: { description: 'It no longer counts.' },
   },
-  async handle({ apiKey, params }, context) {
-    await portalSessions.revokePortalSession(context, apiKey, params.id);
+  async handle({ apiKey, params, act }, context) {
+    await portalSessions.revokePortalSession(context, apiKey, params.id, act);
     return { status: 204 };
   },
 });
@@ -175,8 +178,8 @@ export const exchangePortalCode = defineRoute({
       schema: openedSchema,
     },
   },
-  async handle({ body, clientAddress }, context) {
-    const opened = await exchangeClientCode(context, body.code, clientAddress());
+  async handle({ body, clientAddress, act }, context) {
+    const opened = await exchangeClientCode(context, body.code, clientAddress(), act);
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
   },
 });

@@ -74,12 +74,12 @@ export const createReplay = defineRoute({
   responses: {
     202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
   },
-  async handle({ apiKey, params, body, newId, receivedAt }, context) {
+  async handle({ apiKey, params, body, newId, receivedAt, act }, context) {
     const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
     if (since >= until) {
       throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
     }
-    const replay = await replays.createReplay(context, apiKey.accountId, params.id, {
+    const order = {
       id: newId(REPLAY_ID_PREFIX) as ReplayId,
       mode,
       since,
@@ -87,7 +87,8 @@ export const createReplay = defineRoute({
       rate,
       isDryRun,
       createdAt: receivedAt,
-    });
+    };
+    const replay = await replays.createReplay(context, apiKey.accountId, params.id, order, act);
     return {
       status: 202,
       headers: { location: `/v1/replays/${replay.id}` },
@@ -142,8 +143,8 @@ export const cancelReplay = defineRoute({
   responses: {
     204: { description: 'It is cancelled, or had ended before.' },
   },
-  async handle({ apiKey, params }, context) {
-    await replays.cancelReplay(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params, act }, context) {
+    await replays.cancelReplay(context, apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

@@ -86,8 +86,8 @@ export const rotateSigningKey = defineRoute({
     200: { description: 'The public keys as they are now, newest first.', schema: signingKeysSchema },
   },
   problems: ['conflict'],
-  async handle({ apiKey: { accountId }, body, newId }, context) {
-    const published = await rotate(context, accountId, body, newId(KEY_ROTATION_ID_PREFIX));
+  async handle({ apiKey: { accountId }, body, newId, act }, context) {
+    const published = await rotate(context, accountId, body, newId(KEY_ROTATION_ID_PREFIX), act);
     return { status: 200, body: present(accountId, published) };
   },
 });

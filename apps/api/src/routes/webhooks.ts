@@ -270,7 +270,7 @@ export const testWebhook = defineRoute({
   responses: {
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
-  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId }, context) {
+  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, act }, context) {
     const { accountId } = apiKey;
     const delivery = await testEndpoint(context, {
       accountId,
@@ -280,6 +280,7 @@ export const testWebhook = defineRoute({
       trace,
       receivedAt,
       newId,
+      act,
     });
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
   },

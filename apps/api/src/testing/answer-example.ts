@@ -4,6 +4,8 @@ import type { Response } from 'supertest';
 const SAMPLES: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-11-21T16:13:00.859Z'],
   [/\bwh_[0-9a-z]{22}/g, 'wh_01m7ze3thwae6532vdxr7r'],
+  [/\baud_[0-9a-z]{22}/g, 'aud_01m8cze70423p1gcwqh466'],
+  [/"cursor":"[\w-]+"/g, '"cursor":"ImF1ZF8wMW04Y3plNzA0MjNwMWdjd3FoNDY2Ig"'],
   [/\bevt_[0-9a-z]{22}/g, 'evt_01m7ze3vqwgsz1p4n4nhes'],
   [/\brpl_[0-9a-z]{22}/g, 'rpl_01m7ze4c1m9d1y3k5f7r2w'],
   [/\bacct_[0-9a-z]{22}/g, 'acct_01m7ze5a8r4x6c2v9b1n3m'],

@@ -1,6 +1,7 @@
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
@@ -14,6 +15,7 @@ import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { buildAct } from '@hookferry/core/testing/build-act';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -295,6 +297,8 @@ export const routeCases: readonly RouteCase[] = [
   },
   { method: 'get', path: '/v1/api-keys', scope: 'admin', status: 200, isList: true },
   { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204, takesQuery: true },
+  { method: 'get', path: '/v1/audit-log', scope: 'audit:read', status: 200, isList: true },
+  { method: 'get', path: '/v1/audit-log/export', scope: 'audit:read', status: 200, takesQuery: true },
   {
     method: 'post',
     path: '/v1/portal-sessions',
@@ -426,6 +430,12 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new EventTypeStore(client).replace(CUSTOM_TYPE),
     deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
     new ReplayStore(client, 60_000).create(replay),
+    new AuditLog(client).record({
+      act: buildAct(),
+      accountId,
+      targetId: endpoint.id,
+      changes: [{ field: 'rate_limit', from: 10, to: 50 }],
+    }),
   ]);
   return {
     webhook: endpoint.id,

@@ -11,6 +11,7 @@ import {
   scopeSchema,
   scopes,
 } from '../domain/account';
+import type { Act } from '../domain/audit';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
@@ -44,11 +45,12 @@ export async function issueApiKey(
   accountId: AccountId,
   input: NewApiKey,
   { key, createdAt }: Issue,
+  act?: Act,
 ): Promise<IssuedApiKey> {
   const id = idOfKey(key);
   if (id === undefined) throw new AppError('internal_error', 'A new API key does not have the form of one.');
   const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
-  await apiKeyStore.save(apiKey);
+  await apiKeyStore.save(apiKey, act);
   // Check only now: the erasure first marks the account and then removes its keys, so one of the two sees
   // this key. During a slow request the account may be long gone.
   if (!isThere(await accountStore.find(accountId))) {
@@ -66,6 +68,8 @@ export interface RevokeContext {
 export interface Revocation {
   /** Whether the last key of the account that can issue others may be revoked. */
   readonly mayBeLast?: boolean;
+  /** Absent: it is on no record. */
+  readonly act?: Act;
 }
 
 /**
@@ -78,13 +82,13 @@ export async function revokeApiKey(
   context: RevokeContext,
   accountId: AccountId,
   id: string,
-  { mayBeLast = false }: Revocation = {},
+  { mayBeLast = false, act }: Revocation = {},
 ): Promise<void> {
   const { apiKeyStore, clock } = context;
   const apiKey = await apiKeyStore.find(id);
   if (apiKey?.accountId !== accountId) throw keyNotFound();
   if (canIssue(apiKey, clock())) await leave(context, apiKey, mayBeLast);
-  if (!(await apiKeyStore.remove(apiKey))) throw keyNotFound();
+  if (!(await apiKeyStore.remove(apiKey, act))) throw keyNotFound();
 }
 
 async function leave(context: RevokeContext, apiKey: ApiKey, mayBeLast: boolean): Promise<void> {

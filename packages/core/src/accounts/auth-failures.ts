@@ -1,5 +1,6 @@
 import { hashKey, type Principal } from '../domain/account';
 import { type Address, parseAddress } from '../domain/address-ranges';
+import type { Act } from '../domain/audit';
 import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';
 import type { Clock } from '../platform/clock';
@@ -50,10 +51,11 @@ export async function exchangeClientCode(
   context: ExchangeCodeContext & FailuresContext,
   code: string,
   clientAddress: string | undefined,
+  act?: Act,
 ): Promise<OpenedSession> {
   context.authFailures?.refuseBlocked(clientAddress);
   try {
-    return await exchangeCode(context, code);
+    return await exchangeCode(context, code, act);
   } catch (error) {
     if (isUnauthenticated(error)) context.authFailures?.note(clientAddress);
     throw error;

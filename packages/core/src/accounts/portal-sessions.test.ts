@@ -200,7 +200,7 @@ describe('a portal session', () => {
     const { create, portalSessionStore } = await setUp();
     const { session } = await create();
     await portalSessionStore.remove(session);
-    expect(await portalSessionStore.exchange(session.id, { tokenSha256: '', exchangedAt: 0 })).toBe(false);
+    expect(await portalSessionStore.exchange(session, { tokenSha256: '', exchangedAt: 0 })).toBe(false);
     expect(await redis.client.exists(keys.portalSession(session.id))).toBe(0);
   });
 

@@ -16,6 +16,7 @@ import {
   type PortalSession,
   type Principal,
 } from '../domain/account';
+import type { Act, AuditActor } from '../domain/audit';
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -30,6 +31,8 @@ export interface NewSession {
   readonly principal: Principal;
   readonly input: NewPortalSession;
   readonly code: string;
+  /** Absent: it is on no record. */
+  readonly act?: Act;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
 }
@@ -53,7 +56,7 @@ export interface CreateSessionContext extends ResolveAccountContext {
  */
 export async function createPortalSession(
   context: CreateSessionContext,
-  { principal, input, code, createdAt }: NewSession,
+  { principal, input, code, createdAt, act }: NewSession,
 ): Promise<PortalSession> {
   const { portalSessionStore, accountStore, quota, clock } = context;
   const { accountId } = await resolveAccount(context, principal, input.account);
@@ -61,7 +64,7 @@ export async function createPortalSession(
   if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
   const page = pageOf(input);
   const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
-  if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
+  if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock(), act))) throw tooMany();
   // Check only now: the erasure first marks the account and then ends its sessions, so one of the two sees
   // this session.
   if (!isThere(await accountStore.find(accountId))) {
@@ -79,9 +82,10 @@ export async function revokePortalSession(
   { portalSessionStore }: { readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'remove'> },
   principal: Principal,
   id: string,
+  act?: Act,
 ): Promise<void> {
   const session = await portalSessionStore.find(id);
-  if (!isOf(session, principal) || !(await portalSessionStore.remove(session))) {
+  if (!isOf(session, principal) || !(await portalSessionStore.remove(session, act))) {
     throw new AppError('not_found', 'There is no portal session with this id.');
   }
 }
@@ -104,6 +108,7 @@ function sessionOf(
     accountId,
     apiKeyId: principal.id,
     capabilities: input.capabilities,
+    ...(input.label === undefined ? {} : { label: input.label }),
     codeSha256: hashKey(code),
     createdAt,
     codeExpiresAt: Math.min(createdAt + CODE_MS, expiresAt),
@@ -174,6 +179,9 @@ export const newPortalSessionSchema = z
       .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}`)
       .default(DEFAULT_SECONDS),
     capabilities: capabilitiesSchema.prefault([...DEFAULT_CAPABILITIES]),
+    label: displayNameSchema
+      .optional()
+      .describe('Who it is for, such as a user of yours: the audit log shows it.'),
     return_url: returnUrlSchema.optional(),
     theme: portalThemeSchema.optional(),
   })
@@ -214,7 +222,11 @@ const NO_CODE = { sha256: '0'.repeat(64) };
  * @throws AppError `unauthenticated`: its detail tells a client that has the whole code why it is no longer
  *   valid.
  */
-export async function exchangeCode(context: ExchangeCodeContext, code: string): Promise<OpenedSession> {
+export async function exchangeCode(
+  context: ExchangeCodeContext,
+  code: string,
+  act?: Act,
+): Promise<OpenedSession> {
   const { portalSessionStore, clock } = context;
   const session = await findByCode(context, code);
   if (session.exchange) throw usedUp();
@@ -225,8 +237,14 @@ export async function exchangeCode(context: ExchangeCodeContext, code: string): 
   const page = await portalSessionStore.readPage(session.id);
   const token = newPortalToken(session.id);
   const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
-  if (!(await portalSessionStore.exchange(session.id, exchange))) throw usedUp();
+  const login = act && { ...act, actor: actorOf(session) };
+  if (!(await portalSessionStore.exchange(session, exchange, login))) throw usedUp();
   return { token, session, page };
+}
+
+// Whoever has the code is the session's user from then on.
+function actorOf({ id, label }: PortalSession): AuditActor {
+  return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
 }
 
 async function findByCode({ portalSessionStore }: ExchangeCodeContext, code: string): Promise<FoundSession> {

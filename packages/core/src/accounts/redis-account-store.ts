@@ -1,5 +1,14 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { type Account, type AccountId, accountSchema, type DefaultSigning } from '../domain/account';
+import { changesBetween, type Fields, plainFields } from '../audit/field-changes';
+import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import {
+  type Account,
+  type AccountId,
+  accountSchema,
+  DEFAULT_ACCOUNT,
+  type DefaultSigning,
+} from '../domain/account';
+import type { Act, FieldChange } from '../domain/audit';
 import { keys, queueKeysOf } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
@@ -34,19 +43,27 @@ const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. The id of an erased
 // account stays taken until no data of that time can come back.
-const CREATE = defineScript(`
+const CREATE = defineChange(
+  '1',
+  `
   local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
   if taken_until and tonumber(taken_until) > tonumber(ARGV[4]) then return 0 end
   if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
   redis.call('ZREM', KEYS[3], ARGV[1])
   redis.call('ZADD', KEYS[2], 0, ARGV[3])
-  return 1`);
+  record_act()
+  return 1`,
+);
 
 // KEYS: accounts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = defineScript(`
+const REPLACE_IF_UNCHANGED = defineChange(
+  '1',
+  `
   if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  return 1`);
+  record_act()
+  return 1`,
+);
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, its member, now, until when the id is taken.
 const REMOVE = defineScript(`
@@ -65,11 +82,15 @@ export class AccountStore {
   /**
    * Give whether it is new. An existing account stays as it is, and the id of an erased one stays taken for a
    * while.
+   *
+   * @param act absent: it is on no record. Likewise below.
    */
-  async create(account: Account): Promise<boolean> {
+  async create(account: Account, act?: Act): Promise<boolean> {
     const { id, createdAt } = account;
     const member = timedMember(createdAt, id);
-    const isNew = (await this.#run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
+    const args = [id, JSON.stringify(account), member, createdAt];
+    const recorded = recordedOf(act, id, changesBetween({}, fieldsOf(account)));
+    const isNew = (await CREATE(this.redis, ALL_KEYS, args, recorded)) === 1;
     if (isNew) await this.#copy(account);
     return isNew;
   }
@@ -78,7 +99,7 @@ export class AccountStore {
    * Give the account after the change; `undefined` if it does not exist. An account that is being erased
    * stays as it is.
    */
-  async change(id: AccountId, change: AccountChange): Promise<Account | undefined> {
+  async change(id: AccountId, change: AccountChange, act?: Act): Promise<Account | undefined> {
     for (;;) {
       const raw = await this.redis.hget(keys.accounts, id);
       if (raw === null) return undefined;
@@ -86,7 +107,8 @@ export class AccountStore {
       if (account.erasingSince !== undefined) return account;
       const changed = changedBy(account, change);
       const args = [id, raw, JSON.stringify(changed)];
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args)) === 0) continue;
+      const recorded = recordedOf(act, id, changesBetween(fieldsOf(account), fieldsOf(changed)));
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args, recorded)) === 0) continue;
       await this.#copy(changed);
       return changed;
     }
@@ -96,7 +118,7 @@ export class AccountStore {
    * Give the marked account; `undefined` if it does not exist. An account that is being erased already stays
    * as it is.
    */
-  async markErasing(id: AccountId, erasingSince: number): Promise<Account | undefined> {
+  async markErasing(id: AccountId, erasingSince: number, act?: Act): Promise<Account | undefined> {
     for (;;) {
       const raw = await this.redis.hget(keys.accounts, id);
       if (raw === null) return undefined;
@@ -104,7 +126,8 @@ export class AccountStore {
       if (account.erasingSince !== undefined) return account;
       const marked = { ...account, erasingSince };
       const args = [id, raw, JSON.stringify(marked)];
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args)) === 1) return marked;
+      const recorded = recordedOf(act, id);
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args, recorded)) === 1) return marked;
     }
   }
 
@@ -164,6 +187,19 @@ function changedBy(
     ...(historyDays === undefined || historyDays === null ? {} : { historyDays }),
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
   };
+}
+
+// What is done with an account is in the operator's log, and outlives the account.
+function recordedOf(
+  act: Act | undefined,
+  targetId: AccountId,
+  changes: readonly FieldChange[] = [],
+): Recorded | undefined {
+  return act && { act, accountId: DEFAULT_ACCOUNT, targetId, changes };
+}
+
+function fieldsOf({ name, weight, quotaBytes, historyDays, defaultSigning }: Account): Fields {
+  return plainFields({ name, weight, quotaBytes, historyDays, defaultSigning });
 }
 
 function parse(raw: string): Account {

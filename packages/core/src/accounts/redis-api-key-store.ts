@@ -1,6 +1,10 @@
+import { newFields } from '../audit/field-changes';
+import { defineChange } from '../audit/redis-recorded-change';
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
+import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { ParsedCache, type Remembered } from '../platform/caches';
+import { formatTime } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
@@ -20,6 +24,25 @@ const CACHED_KEYS = 10_000;
 // KEYS: api-key, api-key-used. A key that was revoked meanwhile must leave nothing behind.
 const NOTE_USE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
+
+// KEYS: api-key. ARGV: the record. Saving it again changes nothing.
+const SAVE = defineChange(
+  '1',
+  `
+  if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
+  redis.call('SET', KEYS[1], ARGV[1])
+  record_act()
+  return 1`,
+);
+
+// KEYS: api-key, api-key-used.
+const REMOVE = defineChange(
+  '1',
+  `
+  if redis.call('UNLINK', KEYS[1], KEYS[2]) == 0 then return 0 end
+  record_act()
+  return 1`,
+);
 
 // Longer than any request takes between reading that another key exists and removing this one.
 const LEAVING_SECONDS = 60;
@@ -57,18 +80,22 @@ export class ApiKeyStore {
     return this.#cache.last(id);
   }
 
-  async save(apiKey: ApiKey): Promise<void> {
-    const { id, accountId, createdAt } = apiKey;
+  /** @param act absent: it is on no record. */
+  async save(apiKey: ApiKey, act?: Act): Promise<void> {
+    const { id, accountId, createdAt, name, scopes, expiresAt } = apiKey;
     await this.redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
-    await this.redis.set(keys.apiKey(id), JSON.stringify(apiKey));
+    const changes = newFields({ name, scopes, expiresAt: expiresAt && formatTime(expiresAt) });
+    const recorded = act && { act, accountId, targetId: id, changes };
+    await SAVE(this.redis, [keys.apiKey(id)], [JSON.stringify(apiKey)], recorded);
   }
 
-  /** Give whether it existed. */
-  async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
+  /** Give whether it existed. @param act absent: it is on no record. */
+  async remove({ id, accountId, createdAt }: ApiKey, act?: Act): Promise<boolean> {
     this.#cache.forget(id);
-    const removed = await this.redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
+    const recorded = act && { act, accountId, targetId: id };
+    const removed = await REMOVE(this.redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [], recorded);
     await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
-    return removed > 0;
+    return removed === 1;
   }
 
   /**

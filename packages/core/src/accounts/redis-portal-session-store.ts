@@ -1,3 +1,5 @@
+import { newFields } from '../audit/field-changes';
+import { defineChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type AccountId,
   type Exchange,
@@ -7,8 +9,10 @@ import {
   portalPageSchema,
   portalSessionSchema,
 } from '../domain/account';
+import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { lapseOfSession } from '../domain/usage';
+import { formatTime } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
@@ -50,14 +54,34 @@ const DELIST = defineScript(
 );
 
 // KEYS: portal-session. ARGV: the session, its page, when it ends.
-const SAVE = defineScript(`
+const SAVE = defineChange(
+  '1',
+  `
+  local is_new = redis.call('HGET', KEYS[1], 'session') ~= ARGV[1]
   redis.call('HSET', KEYS[1], 'session', ARGV[1], 'page', ARGV[2])
-  redis.call('PEXPIREAT', KEYS[1], ARGV[3])`);
+  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
+  if is_new then record_act() end
+  return 1`,
+);
+
+// KEYS: portal-session.
+const REMOVE = defineChange(
+  '1',
+  `
+  if redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
+  record_act()
+  return 1`,
+);
 
 // KEYS: portal-session. ARGV: the exchange. A session that is revoked meanwhile must leave nothing behind.
-const EXCHANGE = defineScript(`
+const EXCHANGE = defineChange(
+  '1',
+  `
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-  return redis.call('HSETNX', KEYS[1], 'exchange', ARGV[1])`);
+  if redis.call('HSETNX', KEYS[1], 'exchange', ARGV[1]) == 0 then return 0 end
+  record_act()
+  return 1`,
+);
 
 /**
  * Sessions are found by their id alone, before their account is known, so a session's record and its
@@ -70,15 +94,25 @@ export class PortalSessionStore {
   /**
    * Save a session and give whether there was room: an account has at most `limit` at a time. Repeating it
    * changes nothing.
+   *
+   * @param act absent: it is on no record. Likewise below.
    */
-  async save(session: PortalSession, page: PortalPage, limit: number, now: number): Promise<boolean> {
+  async save(
+    session: PortalSession,
+    page: PortalPage,
+    limit: number,
+    now: number,
+    act?: Act,
+  ): Promise<boolean> {
     const { id, accountId, expiresAt, bytes = 0 } = session;
     const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
     const counted = [usageFieldOf(session), bytes, keptMs];
     if ((await ENLIST(this.redis, listKeysOf(accountId), [id, expiresAt, now, limit, ...counted])) === 0)
       return false;
     const record = [JSON.stringify(session), JSON.stringify(page), expiresAt];
-    await SAVE(this.redis, [keys.portalSession(id)], record);
+    const { label, capabilities } = session;
+    const changes = newFields({ label, capabilities, expiresAt: formatTime(expiresAt) });
+    await SAVE(this.redis, [keys.portalSession(id)], record, recordedOf(act, session, changes));
     return true;
   }
 
@@ -91,8 +125,10 @@ export class PortalSessionStore {
   }
 
   /** Give whether it is the first exchange of a session that still exists. */
-  async exchange(id: string, exchange: Exchange): Promise<boolean> {
-    return (await EXCHANGE(this.redis, [keys.portalSession(id)], [JSON.stringify(exchange)])) === 1;
+  async exchange(session: PortalSession, exchange: Exchange, act?: Act): Promise<boolean> {
+    const args = [JSON.stringify(exchange)];
+    const key = keys.portalSession(session.id);
+    return (await EXCHANGE(this.redis, [key], args, recordedOf(act, session))) === 1;
   }
 
   async readPage(id: string): Promise<PortalPage> {
@@ -101,11 +137,11 @@ export class PortalSessionStore {
   }
 
   /** Give whether it existed. */
-  async remove(session: PortalSession): Promise<boolean> {
+  async remove(session: PortalSession, act?: Act): Promise<boolean> {
     const { id, accountId, bytes = 0 } = session;
-    const removed = await this.redis.unlink(keys.portalSession(id));
+    const removed = await REMOVE(this.redis, [keys.portalSession(id)], [], recordedOf(act, session));
     await DELIST(this.redis, listKeysOf(accountId), [id, usageFieldOf(session), bytes]);
-    return removed > 0;
+    return removed === 1;
   }
 
   /**
@@ -136,4 +172,12 @@ function listKeysOf(accountId: AccountId): string[] {
 /** The field that counts it until it ends. */
 function usageFieldOf({ expiresAt }: PortalSession): string {
   return `sessions:${lapseOfSession(expiresAt)}`;
+}
+
+function recordedOf(
+  act: Act | undefined,
+  { accountId, id: targetId }: PortalSession,
+  changes: readonly FieldChange[] = [],
+): Recorded | undefined {
+  return act && { act, accountId, targetId, changes };
 }

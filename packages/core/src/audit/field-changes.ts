@@ -43,6 +43,22 @@ function originAndPath({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`;
 }
 
+/** All members of an object that holds nothing secret, by their names on the wire. */
+export function plainFields(object: Readonly<Record<string, unknown>>): Fields {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), plain(value)]));
+}
+
+/** What a new object has. */
+export function newFields(object: Readonly<Record<string, unknown>>): readonly FieldChange[] {
+  return changesBetween({}, plainFields(object));
+}
+
+/** `rateLimit` is called `rate_limit` on the wire. */
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 const MAX_ENTRY_CHARACTERS = 4_096;
 const MAX_VALUE_CHARACTERS = 512;
 const MAX_FIELDS = 100;

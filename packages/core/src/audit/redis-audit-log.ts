@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import { type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
 import { keys } from '../domain/keys';
+import { decodeTime } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
@@ -20,6 +21,16 @@ export interface AuditPart {
   readonly entries: readonly AuditEntry[];
   /** Where the next one begins; `undefined`: there is none. */
   readonly nextBefore: string | undefined;
+}
+
+/** What the index of all logs has of an entry. */
+export interface IndexedEntry {
+  /** Of the index. */
+  readonly member: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** Absent: its change was not made, or is just being made, or it is not kept any more. */
+  readonly entry: AuditEntry | undefined;
 }
 
 const ID_LENGTH = 26;
@@ -49,7 +60,32 @@ export class AuditLog {
     const [max, min] = boundsOf(window);
     const members = await this.redis.zrevrangebylex(keys.auditIndex, max, min, 'LIMIT', 0, limit);
     const found = await Promise.all(members.map((member) => this.#findIndexed(member)));
-    return partOf(found.flat(), members, limit);
+    return partOf(
+      found.flatMap(({ entry }) => entry ?? []),
+      members,
+      limit,
+    );
+  }
+
+  /** The oldest of all accounts; `after` is the last member of those before. */
+  async listOldest(limit: number, after?: string): Promise<readonly IndexedEntry[]> {
+    const from = after === undefined ? '-' : `(${after}`;
+    const members = await this.redis.zrangebylex(keys.auditIndex, from, '+', 'LIMIT', 0, limit);
+    return await Promise.all(members.map((member) => this.#findIndexed(member)));
+  }
+
+  /** Remove entries that are kept elsewhere now: from their logs, then from the index that leads there. */
+  async forget(entries: readonly IndexedEntry[]): Promise<void> {
+    await Promise.all(
+      entries.map(async ({ member, entry }) => {
+        if (!entry) return;
+        const { id } = entry;
+        await Promise.all(placesOf(member).map((key) => this.redis.zremrangebylex(key, `[${id}`, `[${id}~`)));
+      }),
+    );
+    if (entries.length > 0) {
+      await this.redis.zrem(keys.auditIndex, ...entries.map(({ member }) => member));
+    }
   }
 
   /** Forget all of an account that is erased. */
@@ -65,13 +101,10 @@ export class AuditLog {
     return partOf(members.flatMap(parseMember), members, limit);
   }
 
-  /** Empty when its change was not made, or it is not kept any more. */
-  async #findIndexed(member: string): Promise<readonly AuditEntry[]> {
-    const [id = '', accountId = '', slot] = member.split(' ');
-    const log = keys.auditLog(accountId as AccountId);
-    const found = await this.#findIn(log, id);
-    if (found.length > 0 || slot === undefined) return found;
-    return await this.#findIn(keys.unsettledAudit(slot), id);
+  async #findIndexed(member: string): Promise<IndexedEntry> {
+    const id = member.slice(0, ID_LENGTH);
+    const found = await Promise.all(placesOf(member).map((key) => this.#findIn(key, id)));
+    return { member, at: timeOfId(id), entry: found.flat()[0] };
   }
 
   async #findIn(key: string, id: string): Promise<readonly AuditEntry[]> {
@@ -94,6 +127,13 @@ function boundsOf({ before, since, until }: AuditWindow): readonly [max: string,
   return [max === undefined ? '+' : `(${max}`, since === undefined ? '-' : `[${oldestId(since)}`];
 }
 
+/** Its log, and where it waits before it is there, if it does. */
+function placesOf(member: string): readonly string[] {
+  const [, accountId = '', slot] = member.split(' ');
+  const log = keys.auditLog(accountId as AccountId);
+  return slot === undefined ? [log] : [log, keys.unsettledAudit(slot)];
+}
+
 function partOf(entries: readonly AuditEntry[], members: readonly string[], limit: number): AuditPart {
   const last = members.length < limit ? undefined : members.at(-1)?.slice(0, ID_LENGTH);
   return { entries, nextBefore: last };
@@ -102,4 +142,10 @@ function partOf(entries: readonly AuditEntry[], members: readonly string[], limi
 function parseMember(member: string): readonly AuditEntry[] {
   const entry = auditEntrySchema.safeParse(parsedOrUndefined(member.slice(ID_LENGTH)));
   return entry.success && auditIdSchema.safeParse(member.slice(0, ID_LENGTH)).success ? [entry.data] : [];
+}
+
+const TIME_START = 'aud_'.length;
+
+function timeOfId(id: string): number {
+  return decodeTime(id.slice(TIME_START));
 }

@@ -171,7 +171,7 @@ export async function settleEntry(
 ): Promise<void> {
   const log = keys.auditLog(entry.accountId as AccountId);
   await SETTLE(redis, [log], recordOf(entry, bounds));
-  await redis.zrem(unsettled, entry.id + JSON.stringify(entry));
+  await redis.zremrangebylex(unsettled, `[${entry.id}`, `[${entry.id}~`);
 }
 
 // KEYS: audit-log. ARGV: id, entry, the most of them, before which they are too old, for how long.

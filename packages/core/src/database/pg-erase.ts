@@ -84,7 +84,7 @@ export async function eraseAccount(
         if (rowCount) return rowCount;
       }
       let count = 0;
-      for (const table of [ROLLUPS, 'webhook_usage']) {
+      for (const table of [ROLLUPS, 'webhook_usage', 'webhook_audit']) {
         const { rowCount } = await client.query(`DELETE FROM ${table} WHERE account_id = $1`, [accountId]);
         count += rowCount ?? 0;
       }

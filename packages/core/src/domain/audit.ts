@@ -38,17 +38,32 @@ export type AuditAction = z.infer<typeof auditActionSchema>;
 /** Who did it. `anonymous`: somebody without a valid key, who was refused. */
 export const auditActorSchema = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('api_key'), id: z.string() }),
-    z.object({ type: z.literal('portal_session'), id: z.string(), label: z.string().optional() }),
-    z.object({ type: z.literal('admin_command'), command: z.string(), system_user: z.string() }),
-    z.object({ type: z.literal('anonymous') }),
+    z.object({
+      type: z.literal('api_key').describe('A program.'),
+      id: z.string().describe('The id of its key.'),
+    }),
+    z.object({
+      type: z.literal('portal_session').describe('Somebody in the portal.'),
+      id: z.string().describe('The id of the session.'),
+      label: z.string().optional().describe('Who the session is for, as its maker has put it.'),
+    }),
+    z.object({
+      type: z.literal('admin_command').describe('Somebody at a command line of the operator.'),
+      command: z.string().describe('The command, without its arguments.'),
+      system_user: z.string().describe('Who ran it, by the name on that machine.'),
+    }),
+    z.object({ type: z.literal('anonymous').describe('Somebody without a valid key.') }),
   ])
   .meta({ id: 'AuditActor' });
 export type AuditActor = Readonly<z.infer<typeof auditActorSchema>>;
 
 /** A field that an act has changed. Without values where they may be secret; an absent one was, or is, not set. */
 export const fieldChangeSchema = z
-  .object({ field: z.string(), from: z.unknown().optional(), to: z.unknown().optional() })
+  .object({
+    field: z.string().describe('Its name in the API; `headers.x-token` for a member of an object.'),
+    from: z.unknown().optional().describe('Its value before. Absent: it was not set, or may be secret.'),
+    to: z.unknown().optional().describe('Its value since. Absent: it is not set, or may be secret.'),
+  })
   .meta({ id: 'FieldChange' });
 export type FieldChange = Readonly<z.infer<typeof fieldChangeSchema>>;
 

@@ -1,4 +1,12 @@
-import { changesBetween, type Field, type Fields, hidden, plain, plainUrl } from '../audit/field-changes';
+import {
+  changesBetween,
+  type Field,
+  type Fields,
+  hidden,
+  plain,
+  plainUrl,
+  snakeCase,
+} from '../audit/field-changes';
 import type { FieldChange } from '../domain/audit';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase, settingNames } from '../domain/endpoint-settings';
@@ -59,8 +67,4 @@ function fieldsOfAuth(shownName: string, { changedAt: _internal, ...auth }: Rece
     if (member === 'tokenUrl') return [name, plainUrl(String(value))];
     return [name, OPEN_IN_AUTH.has(member) ? plain(value) : hidden(value)];
   });
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Act } from '../domain/audit';
 import { eventTypeNameSchema } from '../domain/event';
 import { AppError, shorten } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -70,13 +71,14 @@ export async function putEventType(
   { eventTypeStore, clock }: PutEventTypeContext,
   name: string,
   input: EventTypeInput,
+  act?: Act,
 ): Promise<EventTypeView> {
   if (builtInViews.some((type) => type.name === name)) {
     throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
   }
   requireName(name);
   requireFittingExample(input);
-  return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }));
+  return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }, act));
 }
 
 function requireName(name: string): void {

@@ -1,8 +1,11 @@
+import { changesBetween, plainFields } from '../audit/field-changes';
+import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import { DEFAULT_ACCOUNT } from '../domain/account';
+import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
 
@@ -15,13 +18,25 @@ const MAX_TYPES = 1_000;
 
 // KEYS: event-types. ARGV: name, the new record without its version, the most types. The version keeps
 // counting.
-const REPLACE = defineScript(`
+const REPLACE = defineChange(
+  `redis.call('HGET', KEYS[1], ARGV[1])`,
+  `
   local before = redis.call('HGET', KEYS[1], ARGV[1])
   if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
   local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
   local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
   redis.call('HSET', KEYS[1], ARGV[1], record)
-  return record`);
+  record_act()
+  return record`,
+);
+
+// KEYS: event-types. ARGV: name.
+const REMOVE = defineChange(
+  '1',
+  `
+  if redis.call('HDEL', KEYS[1], ARGV[1]) == 1 then record_act() end
+  return 1`,
+);
 
 /** The event types that operators added, the same for all accounts. */
 export class EventTypeStore {
@@ -48,24 +63,41 @@ export class EventTypeStore {
     return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** @throws AppError `limit_reached`. */
-  async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
-    const record = await REPLACE(
-      this.redis,
-      [keys.eventTypes],
-      [eventType.name, JSON.stringify(eventType), MAX_TYPES],
-    );
+  /**
+   * @param act absent: it is on no record. Likewise below.
+   * @throws AppError `limit_reached`.
+   */
+  async replace(eventType: Omit<CustomEventType, 'version'>, act?: Act): Promise<CustomEventType> {
+    const { name, updatedAt: _now, ...input } = eventType;
+    const before = act && (await this.find(name));
+    const fieldsBefore = before ? plainFields(inputOf(before)) : {};
+    const recorded = recordedOf(act, name, changesBetween(fieldsBefore, plainFields(input)));
+    const args = [name, JSON.stringify(eventType), MAX_TYPES];
+    const record = await REPLACE(this.redis, [keys.eventTypes], args, recorded);
     if (typeof record !== 'string') throw tooMany();
     return parse(record);
   }
 
   /** In force for events published after it. Removing an unknown type is no error. */
-  async remove(name: string): Promise<void> {
-    await this.redis.hdel(keys.eventTypes, name);
+  async remove(name: string, act?: Act): Promise<void> {
+    await REMOVE(this.redis, [keys.eventTypes], [name], recordedOf(act, name));
   }
 }
 
 throwStorageErrors(EventTypeStore);
+
+// The types are the operator's.
+function recordedOf(
+  act: Act | undefined,
+  targetId: string,
+  changes: readonly FieldChange[] = [],
+): Recorded | undefined {
+  return act && { act, accountId: DEFAULT_ACCOUNT, targetId, changes };
+}
+
+function inputOf({ description, schema, example, deprecated }: CustomEventType) {
+  return { description, schema, example, deprecated };
+}
 
 function tooMany(): AppError {
   return new AppError('limit_reached', `There may be ${MAX_TYPES} event types. Remove one that is not used.`);

@@ -1,4 +1,6 @@
+import { defineChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent, EventHead, EventId, StoredEvent } from '../domain/event';
@@ -56,7 +58,9 @@ export const CACHED_FOR_MS = 250;
 // KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to
 // keep that. A payload that was erased stays erased. The claim has a digest of the payload; an existing event
 // holds its id. Gives how many bytes are gone, below 0 if no such event exists, and when it was accepted.
-const ERASE = defineScript(`
+const ERASE = defineChange(
+  '{0, 0}',
+  `
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
   if not head and ARGV[2] == '' then return {-1, 0} end
   local before = redis.call('STRLEN', KEYS[1])
@@ -67,7 +71,9 @@ const ERASE = defineScript(`
     redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
   end
   local accepted_at = string.match(head or ARGV[2], '^%d+')
-  return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`);
+  record_act()
+  return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`,
+);
 
 // If another event was stored under this id before, that one stays and is sent. Receivers are stored by their
 // ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
@@ -191,10 +197,12 @@ export class EventStore {
     id: EventId,
     erasedAt: number,
     queued?: EventHead,
+    act?: Act,
   ): Promise<boolean> {
     const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
     const head = queued === undefined ? '' : encodeHead(queued);
-    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, this.retention.ageMs]);
+    const recorded = act && { act, accountId, targetId: id };
+    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, this.retention.ageMs], recorded);
     const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
     if (bytes > 0) this.options.onErased?.(accountId, bytes, acceptedAt);
     return bytes >= 0;

@@ -1,4 +1,5 @@
 import type { UsageRecorder } from '../accounts/account-quota';
+import { PgAuditLog } from '../database/pg-audit-log';
 import { PgDatabase, type PgDatabaseOptions } from '../database/pg-database';
 import { PgHistory } from '../database/pg-history';
 import type { Emit } from '../domain/signal';
@@ -38,6 +39,7 @@ export function openMovedHistory(
   const historyDatabase = new PgDatabase({ ...connections, url, emit });
   const moved = {
     pgHistory: new PgHistory(historyDatabase),
+    pgAuditLog: new PgAuditLog(historyDatabase),
     overList: new OverList(redis),
     movedStore: new MovedStore(redis, retention),
     movedIds: new MovedIds(redis, retention.ageMs),

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import {
   type Endpoint,
   type EndpointAddress,
@@ -87,17 +88,19 @@ export async function createListener(
   context: CreateListenerContext,
   accountId: AccountId,
   input: NewListener,
+  act?: Act,
 ): Promise<Endpoint> {
   const { endpointStore, listenerStore, clock } = context;
   const { name, since, events, secret: _kept, ...patch } = input;
   const uid = uidOf(name);
   const known = await endpointStore.idOf(accountId, uid);
-  const endpointId = known ?? (await make(context, accountId, uid, input)).id;
+  const endpointId = known ?? (await make(context, accountId, uid, input, act)).id;
   const address = { accountId, endpointId };
   await listenerStore.watch(address, clock() + LOST_MS);
   const woken = await wake(context, address, events, since);
   await bringMissed(context, woken);
-  return known === undefined ? woken : await updateEndpoint(context, accountId, endpointId, patch);
+  if (known === undefined) return woken;
+  return await updateEndpoint(context, accountId, endpointId, patch, act ? { act } : {});
 }
 
 async function make(
@@ -105,13 +108,15 @@ async function make(
   accountId: AccountId,
   uid: EndpointUid,
   input: NewListener,
+  act: Act | undefined,
 ): Promise<Endpoint> {
   const { name, since: _since, ...rest } = input;
   // Names under `.invalid` lead nowhere (RFC 2606): code that does not know of listeners can send nothing
   // there.
   const url = `https://${name}.listener.invalid/`;
   const listener: Listener = { lostAt: context.clock() };
-  return await createEndpoint(context, accountId, { ...rest, uid, url, status: 'disabled', listener });
+  const endpoint = { ...rest, uid, url, status: 'disabled', listener } as const;
+  return await createEndpoint(context, accountId, endpoint, undefined, act);
 }
 
 // From here on it gets events again. The missed range stays noted until a replay of it is running.

@@ -2,6 +2,7 @@ import type { AccountStore } from '../accounts/redis-account-store';
 import type { PgDatabase } from '../database/pg-database';
 import { eraseAccount as eraseInHistory } from '../database/pg-erase';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -35,12 +36,12 @@ const KEYS_AT_ONCE = 100;
  *
  * @throws AppError `not_found`; `conflict` for the operator's own account.
  */
-export async function eraseAccount(context: EraseAccountContext, id: AccountId): Promise<Account> {
+export async function eraseAccount(context: EraseAccountContext, id: AccountId, act?: Act): Promise<Account> {
   const { accountStore, endpointStore, remainsStore, erasureQueue, clock, emit } = context;
   if (id === DEFAULT_ACCOUNT) {
     throw new AppError('conflict', `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`);
   }
-  const account = await accountStore.markErasing(id, clock());
+  const account = await accountStore.markErasing(id, clock(), act);
   if (!account) throw accountNotFound();
   // Queue it before the rest, which the worker repeats: no crash in between leaves the account without an
   // erasure.
@@ -124,6 +125,7 @@ export async function stepErasure(
   await endpointStore.removeAll(accountId);
   if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
   if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
+  await remainsStore.removeAuditLog(accountId);
   const events = await removeSomeEvents(context, accountId);
   if (events) return events;
   const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();

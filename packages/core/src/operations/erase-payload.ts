@@ -1,6 +1,8 @@
+import type { AuditLog } from '../audit/redis-audit-log';
 import type { PgDatabase } from '../database/pg-database';
 import { erasePayload as eraseInHistory } from '../database/pg-erase';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -17,6 +19,7 @@ export interface ErasePayloadContext {
   /** Absent: there is no history that events move to. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
+  readonly auditLog?: Pick<AuditLog, 'record'>;
   readonly wait: (ms: number) => Promise<unknown>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -46,14 +49,17 @@ export async function erasePayload(
   context: ErasePayloadContext,
   accountId: AccountId,
   id: EventId,
+  act?: Act,
 ): Promise<void> {
   const { eventQueue, wait, clock, emit } = context;
   const erasedAt = clock();
   // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
-  const isRecent = await eraseRecent(context, accountId, id, erasedAt, queued);
+  const isRecent = await eraseRecent(context, accountId, id, erasedAt, queued, act);
   const hasMoved = await eraseMoved(context, accountId, id, erasedAt);
   if (!isRecent && !hasMoved) throw eventNotFound();
+  // It is in the history alone, which has no part in a script of Redis.
+  if (!isRecent && act) await context.auditLog?.record({ act, accountId, targetId: id });
   if (!isRecent) {
     // It may just have been read in the history, to be sent again.
     await wait(UNTIL_FORGOTTEN_MS);
@@ -69,9 +75,10 @@ async function eraseRecent(
   id: EventId,
   erasedAt: number,
   queued?: EventHead,
+  act?: Act,
 ): Promise<boolean> {
   const { eventStore, eventQueue, wait } = context;
-  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) return false;
+  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued, act))) return false;
   if (queued) await eventQueue.empty(accountId, id, queued);
   await wait(UNTIL_FORGOTTEN_MS);
   await eraseAnswers(context, accountId, id, erasedAt);

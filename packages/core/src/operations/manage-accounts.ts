@@ -12,6 +12,7 @@ import {
   displayNameSchema,
   isThere,
 } from '../domain/account';
+import type { Act } from '../domain/audit';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
@@ -34,6 +35,7 @@ export async function createAccount(
   { accountStore, newId, clock }: CreateAccountContext,
   input: NewAccount,
   creation = newId(ACCOUNT_ID_PREFIX),
+  act?: Act,
 ): Promise<Account> {
   const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
   const { default_signing: defaultSigning } = input;
@@ -47,7 +49,7 @@ export async function createAccount(
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
     createdAt: clock(),
   };
-  if (await accountStore.create(account)) return account;
+  if (await accountStore.create(account, act)) return account;
   const existing = await accountStore.find(account.id);
   if (existing?.creation === creation) return existing;
   throw new AppError(
@@ -71,10 +73,11 @@ export async function updateAccount(
     history_retention: historyDays,
     default_signing: defaultSigning,
   }: AccountPatch,
+  act?: Act,
 ): Promise<Account> {
   const change = { weight, quotaBytes, historyDays, defaultSigning };
   const isChanged = Object.values(change).some((value) => value !== undefined);
-  const account = isChanged ? await accountStore.change(id, change) : await accountStore.find(id);
+  const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
   if (!isThere(account)) throw accountNotFound();
   return account;
 }

@@ -1,3 +1,4 @@
+import { AuditLog } from '../audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -189,6 +190,11 @@ export class RemainsStore {
   }
 
   /** Remove the rest of an account once its lists are empty, except the account itself. */
+  /** What was recorded of the account. What operators did with it is in their own log. */
+  async removeAuditLog(accountId: AccountId): Promise<void> {
+    await new AuditLog(this.redis).remove(accountId);
+  }
+
   async removeRest(accountId: AccountId): Promise<void> {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),

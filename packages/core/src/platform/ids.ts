@@ -64,6 +64,13 @@ export function encodeTime(epochMs: number): string {
   return encodeNumber(epochMs, TIME_CHARACTERS);
 }
 
+/** Milliseconds since the Unix epoch from the beginning of such a text. */
+export function decodeTime(text: string): number {
+  let time = 0;
+  for (const character of text.slice(0, TIME_CHARACTERS)) time = time * 32 + ALPHABET.indexOf(character);
+  return time;
+}
+
 export function encodeBytes(bytes: Uint8Array, characters: number): string {
   let text = '';
   for (let i = 0; i < characters; i += 1) text += ALPHABET.charAt((bytes[i] ?? 0) & 31);

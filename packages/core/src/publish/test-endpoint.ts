@@ -1,4 +1,6 @@
+import type { AuditLog } from '../audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { Endpoint, EndpointRef } from '../domain/endpoint';
 import { EVENT_ID_PREFIX, type EventId } from '../domain/event';
@@ -17,6 +19,7 @@ export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointCo
   readonly endpointStore: AcceptEventsContext['endpointStore'] & ReadEndpointContext['endpointStore'];
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names' | 'list'>;
   readonly deliveryStore: Pick<DeliveryStore, 'append' | 'enlistAll'>;
+  readonly auditLog?: Pick<AuditLog, 'record'>;
 }
 
 export interface TestEndpointInput {
@@ -29,6 +32,8 @@ export interface TestEndpointInput {
   readonly trace?: TraceContext | undefined;
   readonly receivedAt: number;
   readonly newId: NewId;
+  /** Absent: it is on no record. */
+  readonly act?: Act;
 }
 
 /**
@@ -46,6 +51,8 @@ export async function testEndpoint(
   const { name: type, example: data } = await chooseType(context, endpoint, input.type);
   const eventId = newId(EVENT_ID_PREFIX) as EventId;
   const delivery = { eventId, endpointId: endpoint.id };
+  const { act } = input;
+  if (act) await context.auditLog?.record({ act, accountId, targetId: endpoint.id });
   // Recorded before anything can be sent, so that the first attempt knows its purpose.
   await context.deliveryStore.append(delivery, {
     kind: 'requested',

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import type { AccountId } from '../domain/account';
+import type { AuditLog } from '../audit/redis-audit-log';
+import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import { announceEnd } from '../domain/announce-end';
+import type { Act } from '../domain/audit';
 import {
   type DeadLetter,
   type DeadLetterId,
@@ -30,7 +32,12 @@ export async function readDeadLetter(
   return deadLetter;
 }
 
-export interface RedriveContext extends Pick<EndReplayContext, 'emit'> {
+/** Each is on record before its first step: nothing else could put it there if the process died in between. */
+interface RecordContext {
+  readonly auditLog?: Pick<AuditLog, 'record'>;
+}
+
+export interface RedriveContext extends RecordContext, Pick<EndReplayContext, 'emit'> {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'putBack'>;
 }
 
@@ -39,15 +46,16 @@ export interface RedriveContext extends Pick<EndReplayContext, 'emit'> {
  *
  * @throws AppError `not_found`, `conflict`.
  */
-export async function redriveDeadLetter(context: RedriveContext, id: DeadLetterId): Promise<void> {
+export async function redriveDeadLetter(context: RedriveContext, id: DeadLetterId, act?: Act): Promise<void> {
   const { deadLetterStore, emit } = context;
   const { queue, jobId } = await readDeadLetter(context, id);
   await claim(deadLetterStore, id, 'redrive');
+  await record(context, id, act);
   if (!(await deadLetterStore.putBack(id))) throw deadLetterNotFound();
   emit({ name: 'dead_letter.redriven', queue, jobId });
 }
 
-export interface DropContext extends EndReplayContext {
+export interface DropContext extends RecordContext, EndReplayContext {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'remove'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
@@ -62,13 +70,22 @@ export interface DropContext extends EndReplayContext {
  *
  * @throws AppError `not_found`, `conflict`.
  */
-export async function dropDeadLetter(context: DropContext, id: DeadLetterId): Promise<void> {
+export async function dropDeadLetter(context: DropContext, id: DeadLetterId, act?: Act): Promise<void> {
   const { deadLetterStore, emit } = context;
   const deadLetter = await readDeadLetter(context, id);
   await claim(deadLetterStore, id, 'drop');
+  await record(context, id, act);
   await endWorkOf(context, deadLetter);
   if (!(await deadLetterStore.remove(id))) throw deadLetterNotFound();
   emit({ name: 'dead_letter.dropped', queue: deadLetter.queue, jobId: deadLetter.jobId });
+}
+
+async function record(
+  { auditLog }: RecordContext,
+  targetId: DeadLetterId,
+  act: Act | undefined,
+): Promise<void> {
+  if (act) await auditLog?.record({ act, accountId: DEFAULT_ACCOUNT, targetId });
 }
 
 const TAKEN: Readonly<Record<DeadLetterAct, string>> = {

@@ -1,4 +1,6 @@
+import type { Recorded } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { EndpointRef } from '../domain/endpoint';
 import {
   hasEnded,
@@ -35,10 +37,11 @@ export async function createReplay(
   accountId: AccountId,
   ref: EndpointRef,
   input: NewReplay,
+  act?: Act,
 ): Promise<Replay> {
   const { replayStore, replayQueue, clock } = context;
   const order = { ...input, accountId, endpointId: await requireEndpoint(context, accountId, ref) };
-  if (!(await replayStore.admit(order, MOST_RUNNING, clock()))) throw tooManyRunning();
+  if (!(await replayStore.admit(order, MOST_RUNNING, clock(), act))) throw tooManyRunning();
   // In this order: the job records the replay in any case, but nothing would queue a replay that is only
   // recorded.
   await replayQueue.add(order);
@@ -95,18 +98,23 @@ export async function cancelReplay(
   context: EndReplayContext,
   accountId: AccountId,
   id: ReplayId,
+  act?: Act,
 ): Promise<void> {
   await readReplay(context, accountId, id);
-  await endReplay(context, id);
+  await endReplay(context, id, act && { act, accountId, targetId: id });
 }
 
 /** End a replay of any account. A replay that has ended, or does not exist, stays as it is. */
-export async function endReplay({ replayStore, clock, emit }: EndReplayContext, id: ReplayId): Promise<void> {
+export async function endReplay(
+  { replayStore, clock, emit }: EndReplayContext,
+  id: ReplayId,
+  recorded?: Recorded,
+): Promise<void> {
   const replay = await replayStore.find(id);
   if (!replay || hasEnded(replay)) return;
   const { found, enqueued, erased } = replay;
   const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
-  if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
+  if (await replayStore.save(id, ended, recorded)) announceReplayEnd(emit, { ...replay, ...ended });
 }
 
 /** Announce that a replay has ended. */

@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { AuditLog } from '../audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { FULL_LOG_BYTES } from '../domain/delivery-log';
 import { eventNotFound } from '../domain/event';
@@ -19,6 +21,7 @@ export type RedeliverContext = ReadDeliveryContext &
   BringForwardContext & {
     /** Absent: there is no history that deliveries move to. */
     readonly recalling?: RecallContext | undefined;
+    readonly auditLog?: Pick<AuditLog, 'record'>;
   };
 
 // A job ends within milliseconds of its attempt, unless Redis or the machine is overloaded.
@@ -39,6 +42,7 @@ export async function redeliver(
   accountId: AccountId,
   id: string,
   requestId: string,
+  act?: Act,
 ): Promise<DeliveryWithAttempts> {
   const { endpointId, eventId, createdAt: acceptedAt } = await readDelivery(context, accountId, id);
   const head = await context.history.findHead(accountId, eventId);
@@ -51,6 +55,8 @@ export async function redeliver(
   }
   const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
   const key = { eventId, endpointId, createdAt: acceptedAt };
+  // First: from the next step on a worker may send it.
+  if (act) await context.auditLog?.record({ act, accountId, targetId: id });
   await whileRecalled(context.recalling, accountId, [key], () => sendWhenPossible(context, input));
   return await readDelivery(context, accountId, id);
 }

@@ -1,4 +1,7 @@
+import { newFields } from '../audit/field-changes';
+import { defineChange, type Recorded } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import {
@@ -13,8 +16,8 @@ import {
   replayProgressSchema,
 } from '../domain/replay';
 import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
+import { formatTime } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
 export interface ReplayPage {
@@ -25,24 +28,32 @@ export interface ReplayPage {
 
 // A replay that has ended never changes: a worker in the middle of a step does not undo a cancellation. KEYS:
 // replay. ARGV: its status, its progress, how long to keep it, the ends.
-const PROGRESS = defineScript(`
+const PROGRESS = defineChange(
+  '1',
+  `
   local status = redis.call('HGET', KEYS[1], 'status')
   if not status then return 0 end
-  for i = 4, #ARGV do
+  for i = 4, 3 + ${replayEndStatuses.length} do
     if status == ARGV[i] then return 0 end
   end
   redis.call('HSET', KEYS[1], 'status', ARGV[1], 'progress', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return 1`);
+  record_act()
+  return 1`,
+);
 
 // KEYS: running replays. ARGV: the replay, now, the limit, how long to keep it.
-const ADMIT = defineScript(`
+const ADMIT = defineChange(
+  '1',
+  `
   if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
     if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
     redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+    record_act()
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  return 1`);
+  return 1`,
+);
 
 /** An admitted replay is recorded a moment later, if at all. */
 const NOT_YET_ON_RECORD_MS = 10_000;
@@ -78,12 +89,17 @@ export class ReplayStore {
 
   /**
    * Give whether it is among the `most` replays of its account that may run. Repeating it changes nothing.
+   *
+   * @param act absent: it is on no record. Likewise below.
    */
-  async admit(order: Pick<ReplayOrder, 'id' | 'accountId'>, most: number, now: number): Promise<boolean> {
+  async admit(order: ReplayOrder, most: number, now: number, act?: Act): Promise<boolean> {
     const key = keys.runningReplays(order.accountId);
-    const isAdmitted = (await ADMIT(this.redis, [key], [order.id, now, most, this.retentionMs])) === 1;
+    const { id, accountId } = order;
+    const recorded = act && { act, accountId, targetId: id, changes: newFields(factsOf(order)) };
+    const args = [id, now, most, this.retentionMs];
+    const isAdmitted = (await ADMIT(this.redis, [key], args, recorded)) === 1;
     if (isAdmitted) return true;
-    return (await this.#dropEnded(order.accountId, now)) && (await this.admit(order, most, now));
+    return (await this.#dropEnded(order.accountId, now)) && (await this.admit(order, most, now, act));
   }
 
   // An ended replay stays on the list. Only when the list is full, the next request removes the ended ones.
@@ -118,10 +134,15 @@ export class ReplayStore {
   }
 
   /** Give whether it was saved: not if the replay has ended meanwhile. */
-  async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
+  async save(id: ReplayId, progress: ReplayProgress, recorded?: Recorded): Promise<boolean> {
     const { redis, retentionMs } = this;
     const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
-    return (await PROGRESS(redis, [keys.replay(id)], args)) === 1;
+    return (await PROGRESS(redis, [keys.replay(id)], args, recorded)) === 1;
   }
 }
 throwStorageErrors(ReplayStore);
+
+function factsOf({ endpointId, mode, since, until, rate, isDryRun }: ReplayOrder) {
+  const range = { since: formatTime(since), until: formatTime(until) };
+  return { webhookId: endpointId, mode, ...range, rate, dryRun: isDryRun };
+}

@@ -1,5 +1,6 @@
 import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AccountId } from '../../domain/account';
+import type { Act } from '../../domain/audit';
 import type { EndpointId } from '../../domain/endpoint';
 import { eventTypeNames, isOperational } from '../../event-types/built-in';
 import { listNames, readEventType } from '../../event-types/event-types';
@@ -51,7 +52,11 @@ const ACCOUNTS_NAMED = 5;
  * @throws AppError `not_found`; `conflict` for a built-in type, or one with subscribers whose filter matches
  *   no other type.
  */
-export async function removeEventType(context: RemoveEventTypeContext, name: string): Promise<void> {
+export async function removeEventType(
+  context: RemoveEventTypeContext,
+  name: string,
+  act?: Act,
+): Promise<void> {
   const { eventTypeStore } = context;
   const { origin } = await readEventType(context, name);
   if (origin !== 'custom') {
@@ -61,7 +66,7 @@ export async function removeEventType(context: RemoveEventTypeContext, name: str
   const isOfNothingElse = (filter: string) => matchesType(filter, name) && !isKnownFilter(filter, others);
   const subscribers = await findSubscribers(context, isOfNothingElse);
   if (subscribers.length > 0) throw stillAskedFor(name, subscribers);
-  await eventTypeStore.remove(name);
+  await eventTypeStore.remove(name, act);
 }
 
 async function findSubscribers(

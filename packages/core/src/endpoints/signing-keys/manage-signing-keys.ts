@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountStore } from '../../accounts/redis-account-store';
 import { type AccountId, accountNotFound, isThere } from '../../domain/account';
+import type { Act } from '../../domain/audit';
 import type { Emit } from '../../domain/signal';
 import {
   type PublishedKey,
@@ -79,11 +80,12 @@ export async function rotateSigningKey(
   accountId: AccountId,
   { immediate }: KeyRotation,
   rotation: string,
+  act?: Act,
 ): Promise<readonly PublishedKey[]> {
   const { signingKeyStore, accountStore, keyLeadMs, clock, emit } = context;
   const now = clock();
   let made: SigningKey | undefined;
-  const signingKeys = await signingKeyStore.update(accountId, (before) => {
+  const rotateKeys = (before: SigningKeys | undefined): SigningKeys => {
     const published = before ? publishedKeys(before, now) : [];
     made = undefined;
     if (before && (isRepeated(published, rotation) || (!immediate && hasNext(published)))) return before;
@@ -93,7 +95,8 @@ export async function rotateSigningKey(
     made = newKey(signingKeyStore, accountId, { createdAt: now, signsFrom, rotation });
     const others = isAlone ? [] : published.map(({ key }) => signingKeyStore.reseal(accountId, key));
     return { keys: [made, ...others] };
-  });
+  };
+  const signingKeys = await signingKeyStore.update(accountId, rotateKeys, act);
   // As with a new webhook: an erasure first marks the account and then removes its keys.
   if (!isThere(await accountStore.find(accountId))) {
     await signingKeyStore.remove(accountId);

@@ -1,19 +1,24 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { defineChange } from '../../audit/redis-recorded-change';
 import type { AccountId } from '../../domain/account';
+import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
 import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../domain/signing-key';
 import { createLru, ParsedCache } from '../../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { defineScript } from '../../platform/redis-script';
 import type { Sealer } from '../seal';
 
 const CACHED_ACCOUNTS = 10_000;
 
 // KEYS: signing-keys. ARGV: the record as it must be now ('' for none), the new one.
-const REPLACE_IF_UNCHANGED = defineScript(`
+const REPLACE_IF_UNCHANGED = defineChange(
+  '1',
+  `
   if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
   redis.call('SET', KEYS[1], ARGV[2])
-  return 1`);
+  record_act()
+  return 1`,
+);
 
 /**
  * The signing keys of accounts: one record each, always read from Redis, so that all processes agree on which
@@ -36,11 +41,13 @@ export class SigningKeyStore {
 
   /**
    * Replace the account's keys by the result of `change`, in one step. A concurrent change is never
-   * overwritten: `change` is called again with the newer keys. If it gives the same ones, nothing is written.
+   * overwritten: `change` is called again with the newer keys. If it gives the same ones, nothing is written,
+   * and nothing is on record.
    */
   async update(
     accountId: AccountId,
     change: (signingKeys: SigningKeys | undefined) => SigningKeys,
+    act?: Act,
   ): Promise<SigningKeys> {
     for (;;) {
       const raw = await this.redis.get(keys.signingKeys(accountId));
@@ -48,7 +55,9 @@ export class SigningKeyStore {
       const changed = change(before);
       if (changed === before) return changed;
       const args = [raw ?? '', JSON.stringify(changed)];
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.signingKeys(accountId)], args)) === 1) return changed;
+      const recorded = act && { act, accountId, targetId: changed.keys[0]?.kid };
+      const key = keys.signingKeys(accountId);
+      if ((await REPLACE_IF_UNCHANGED(this.redis, [key], args, recorded)) === 1) return changed;
     }
   }
 

@@ -1,0 +1,102 @@
+import { type AuditQuery, type MovedAuditLog, namesOf } from '../audit/read-audit-log';
+import type { AuditPart } from '../audit/redis-audit-log';
+import { oldestId } from '../audit/redis-recorded-change';
+import { type AuditEntry, auditEntrySchema } from '../domain/audit';
+import type { PgDatabase } from './pg-database';
+
+/** The second version of the schema. Ids begin with the time, so they order the log. */
+export const AUDIT_SCHEMA = `
+CREATE TABLE webhook_audit (
+  account_id text COLLATE "C" NOT NULL,
+  id         text COLLATE "C" NOT NULL,
+  action     text COLLATE "C" NOT NULL,
+  target_id  text COLLATE "C",
+  actor      text[] NOT NULL,
+  entry      text NOT NULL,
+  PRIMARY KEY (account_id, id)
+);
+CREATE INDEX ON webhook_audit (id);
+CREATE INDEX ON webhook_audit (account_id, target_id, id);
+`;
+
+const INSERT = `
+  INSERT INTO webhook_audit SELECT * FROM json_populate_recordset(null::webhook_audit, $1)
+  ON CONFLICT DO NOTHING`;
+
+// One statement for all: a parameter that is null asks for nothing.
+const listText = (condition: string) => `
+  SELECT entry FROM webhook_audit
+  WHERE ${condition} AND id < $2 AND id >= $3
+    AND ($4::text IS NULL OR action = $4 OR starts_with(action, $5))
+    AND ($6::text IS NULL OR $6 = ANY (actor))
+  ORDER BY id DESC LIMIT $7`;
+
+const LISTS = {
+  everybody: listText('$1::text IS NULL AND ($8::text IS NULL OR target_id = $8)'),
+  account: listText('account_id = $1 AND $8::text IS NULL'),
+  target: listText('account_id = $1 AND target_id = $8'),
+};
+
+const REMOVED_AT_ONCE = 5_000;
+const REMOVE = `
+  DELETE FROM webhook_audit WHERE (account_id, id) IN (
+    SELECT account_id, id FROM webhook_audit WHERE id < $1 ORDER BY id LIMIT $2)`;
+
+// Behind every id.
+const NO_BOUND = 'b';
+
+/** The audit log as far as it has moved. Nothing changes an entry; one goes when it is old, or with its account. */
+export class PgAuditLog implements MovedAuditLog {
+  constructor(private readonly database: PgDatabase) {}
+
+  /** Add entries, those that are there already without effect. */
+  async add(entries: readonly AuditEntry[]): Promise<void> {
+    const rows = entries.map((entry) => ({
+      account_id: entry.accountId ?? '',
+      id: entry.id,
+      action: entry.action,
+      target_id: entry.targetId ?? null,
+      actor: namesOf(entry.actor),
+      entry: JSON.stringify(entry).replaceAll(String.raw`\u0000`, ''),
+    }));
+    await this.database.transact((client) => client.query(INSERT, [JSON.stringify(rows)]));
+  }
+
+  /** @throws AppError `history_unavailable`. */
+  async list(query: AuditQuery, before: string | undefined, limit: number): Promise<AuditPart> {
+    const { of, since = 0, until, actor = null, action, target = null } = query;
+    const bounds = [before, until === undefined ? undefined : oldestId(until)].filter(
+      (id) => id !== undefined,
+    );
+    const list = of === 'everybody' ? 'everybody' : target === null ? 'account' : 'target';
+    const noun = action?.endsWith('.*') ? action.slice(0, -1) : undefined;
+    const rows = await this.database.read<{ entry: string }>({
+      name: `list-audit-${list}`,
+      text: LISTS[list],
+      values: [
+        of === 'everybody' ? null : of,
+        bounds.toSorted()[0] ?? NO_BOUND,
+        oldestId(since),
+        action ?? null,
+        // Nothing begins with it.
+        noun ?? ' ',
+        actor,
+        limit,
+        target,
+      ],
+    });
+    return {
+      entries: rows.map(({ entry }) => auditEntrySchema.parse(JSON.parse(entry))),
+      nextBefore: undefined,
+    };
+  }
+
+  /** Let go of what is older. @param epochMs milliseconds since the Unix epoch. */
+  async removeBefore(epochMs: number): Promise<void> {
+    let removed: number | null;
+    do {
+      const values = [oldestId(epochMs), REMOVED_AT_ONCE];
+      ({ rowCount: removed } = await this.database.transact((client) => client.query(REMOVE, values)));
+    } while (removed === REMOVED_AT_ONCE);
+  }
+}
