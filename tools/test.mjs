@@ -55,6 +55,10 @@ const CHECKS = [
     what: 'checking the lock file and the licences',
     command: [process.execPath, join(projectFolder, 'tools/check-dependencies.mjs')],
   },
+  {
+    what: 'checking the words of the pages',
+    command: [process.execPath, join(projectFolder, 'tools/check-words.mjs')],
+  },
 ];
 
 const stop = listenForStopSignals();

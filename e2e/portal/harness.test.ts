@@ -10,7 +10,7 @@ it('shows the description of the API without a fault', async () => {
     .validationErrorsOf(page)
     .expect(/cdn\.redoc\.ly/);
   await page.locator('h1').first().waitFor();
-  expect(await page.title()).toBe('Webhook API');
+  expect(await page.title()).toBe('Hookferry API');
 });
 
 it('fails a test whose page asks another host, or breaks its policy, or throws', async () => {

@@ -58,7 +58,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   failed_at: 'When it was given up.',
   fingerprint_sha256: 'SHA-256 of the certificate.',
   filter: 'Which of these events it gets, by their `data`.',
-  finished_at: 'When it came to its end; null: not yet.',
+  finished_at: 'When it ended; null: not yet.',
   first_byte_ms: 'From the end of the request to the first byte of the answer.',
   found: 'How many events it has chosen so far.',
   group_by: 'What has a point of its own; without it, there is one for all.',

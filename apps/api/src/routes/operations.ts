@@ -166,9 +166,9 @@ const troubledWebhookSchema = z
     reason: z
       .enum([...disabledReasons, 'failures'])
       .nullable()
-      .describe('Why it is disabled, or `failures`: its last attempts all failed. Null: not on record.'),
+      .describe('Why it is disabled, or `failures`: its last attempts all failed. Null: not recorded.'),
     failures: z.int().nullable().describe('How many attempts in a row failed; null of a disabled one.'),
-    since: timeSchema.nullable().describe('Since when it is disabled, or fails; null: not on record.'),
+    since: timeSchema.nullable().describe('Since when it is disabled, or fails; null: not recorded.'),
   })
   .meta({ id: 'TroubledWebhook' });
 

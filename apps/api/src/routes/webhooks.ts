@@ -212,7 +212,7 @@ export const deleteWebhook = defineRoute({
 /** Held deliveries flow at once. */
 export const enableWebhook = defineRoute({
   operationId: 'enableWebhook',
-  summary: 'Enable a webhook: what was held flows',
+  summary: 'Enable a webhook: its held deliveries are sent',
   method: 'post',
   path: '/v1/webhooks/:id/enable',
   scope: 'webhooks:write',

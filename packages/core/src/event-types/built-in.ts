@@ -70,7 +70,7 @@ const deliveryExhausted = defineEventType({
 
 const importCompleted = defineEventType({
   name: 'import.completed',
-  description: 'An import came to its end; rows that could not be taken in are counted in `failed_rows`.',
+  description: 'An import has ended; rows that could not be taken in are counted in `failed_rows`.',
   data: z.strictObject({
     import_id: z.string().min(1).max(200).describe("The import's id."),
     source: z.string().min(1).max(200).describe('What was imported, such as `search_console` or `csv`.'),

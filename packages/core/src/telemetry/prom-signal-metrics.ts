@@ -147,7 +147,7 @@ const deliveriesRequested = counterOf('delivery.requested', {
 
 const deliveriesEnded = counterOf('delivery.ended', {
   name: 'webhooks_deliveries_ended_total',
-  help: 'Deliveries that came to their end, by how: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
+  help: 'Deliveries that ended, by how: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
   labels: { status: endStatuses },
   fromZero: true,
 });
@@ -250,13 +250,13 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('delivery.moved', {
     name: 'webhooks_deliveries_moved_total',
-    help: "Attempts that counted among the slow ones, by reason: slow (they took long, or the webhook's last one did), stranger (nothing is known of the webhook, and too many like it were under way).",
+    help: "Attempts that counted among the slow ones, by reason: slow (they took long, or the webhook's last one did), `stranger` (nothing is known of the webhook, and too many like it were under way).",
     labels: { reason: slowReasons },
     fromZero: true,
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
-    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order, or whoever listened for it was cut off; it is tried again, and no attempt is used.',
+    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order, or anyone who listened for it was cut off; it is tried again, and no attempt is used.',
   }),
   counterOf('token.requested', {
     name: 'webhooks_token_requests_total',
@@ -271,7 +271,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   deliveriesRequested,
   counterOf('replay.ended', {
     name: 'webhooks_replays_ended_total',
-    help: 'Replays that came to their end, by mode and how.',
+    help: 'Replays that ended, by mode and how.',
     labels: { mode: replayModes, status: replayEndStatuses },
     fromZero: true,
   }),
