@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
@@ -104,12 +104,12 @@ export function idOfKey(key: string): string | undefined {
 }
 
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /** Compares in constant time. */
 export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean {
-  return timingSafeEqual(Buffer.from(stored.sha256, 'hex'), createHash('sha256').update(key).digest());
+  return timingSafeEqual(Buffer.from(stored.sha256, 'hex'), hash('sha256', key, 'buffer'));
 }
 
 /** What a session may be used for. `read` always belongs to it. */

@@ -63,30 +63,72 @@ export interface ScriptCall {
   readonly args: readonly (string | number)[];
 }
 
-/** The parameters of the joined script: see `joinedText`. */
-export function parametersOf(
-  units: readonly (readonly ScriptCall[])[],
-  { places }: Joined,
-): { readonly keys: number; readonly parameters: readonly (string | number)[] } {
-  const allKeys: string[] = [];
-  const head: number[] = [];
-  const allArgs: (string | number)[] = [];
-  for (const calls of units) {
-    head.push(calls.length);
-    for (const { script, keys, args } of calls) {
-      head.push(places.get(script) ?? 0, keys.length, args.length);
-      for (const key of keys) allKeys.push(key);
-      for (const arg of args) allArgs.push(arg);
-    }
-  }
-  const parameters = [...allKeys, units.length, head.length + 3, ...head, ...allArgs];
-  return { keys: allKeys.length, parameters };
+/**
+ * The argument of the joined script: see `joinedText`. It is a single one, since each of the arguments of a
+ * command costs this process twice of what its place in that one does.
+ */
+export function argumentOf(units: readonly (readonly ScriptCall[])[], { places }: Joined): Buffer {
+  return packer.pack(
+    units.map((calls) => calls.map(({ script, keys, args }) => [places.get(script) ?? 0, keys, args])),
+  );
 }
 
-// KEYS: those of all calls. ARGV: how many units; where the arguments of the calls begin; for each unit how
-// many calls, and for each of them which script, how many keys and how many arguments; then the arguments.
-// Gives for each unit its error or false, and then the reply of each call that has run without one; and the
-// texts that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of all.
+type Packed = string | number | readonly Packed[];
+
+const PACKED_BYTES = 64 * 1024;
+// What MessagePack puts in front of a text or a list.
+const HEAD_BYTES = 5;
+const LIST = 0xdd;
+const TEXT = 0xdb;
+const MOST_UTF8_BYTES_EACH = 3;
+
+/** Packs lists of texts, for `cmsgpack.unpack` in Redis. Numbers are passed as texts. */
+class Packer {
+  #bytes = Buffer.allocUnsafe(PACKED_BYTES);
+  #at = 0;
+
+  pack(value: Packed): Buffer {
+    this.#at = 0;
+    this.#write(value);
+    const packed = Buffer.from(this.#bytes.subarray(0, this.#at));
+    if (this.#bytes.length > PACKED_BYTES) this.#bytes = Buffer.allocUnsafe(PACKED_BYTES);
+    return packed;
+  }
+
+  #write(value: Packed): void {
+    if (typeof value === 'object') {
+      this.#makeRoom(HEAD_BYTES);
+      this.#writeHead(LIST, value.length);
+      for (const part of value) this.#write(part);
+      return;
+    }
+    const text = String(value);
+    this.#makeRoom(HEAD_BYTES + MOST_UTF8_BYTES_EACH * text.length);
+    const bytes = this.#bytes.write(text, this.#at + HEAD_BYTES);
+    this.#writeHead(TEXT, bytes);
+    this.#at += bytes;
+  }
+
+  #writeHead(kind: number, length: number): void {
+    this.#bytes[this.#at] = kind;
+    this.#bytes.writeUInt32BE(length, this.#at + 1);
+    this.#at += HEAD_BYTES;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#at + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#at + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+  }
+}
+
+const packer = new Packer();
+
+// ARGV: the calls of each unit, packed, each with the number of its script, its keys and its arguments. Gives
+// for each unit its error or false, and then the reply of each call that has run without one; and the texts
+// that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of
+// all.
 //
 // `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
 function joinedText(libraries: string, functions: string, guards: string): string {
@@ -102,43 +144,29 @@ function joinedText(libraries: string, functions: string, guards: string): strin
   ${libraries}
   local scripts, guards = {${functions}}, {${guards}}
   local refusals = {${REFUSALS}}
-  local at, key, arg = 3, 1, tonumber(ARGV[2])
-  local function part_of(list, from, count)
-    if count < 4000 then return {unpack(list, from, from + count - 1)} end
-    local part = {}
-    for i = 1, count do part[i] = list[from + i - 1] end
-    return part
-  end
   local function run(calls, replies)
-    for call = 1, calls do
-      local script, keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-      local my_keys, my_args = part_of(KEYS, key, keys), part_of(ARGV, arg, args)
-      at, key, arg = at + 3, key + keys, arg + args
-      local reply = scripts[script](my_keys, my_args)
+    for i, call in ipairs(calls) do
+      local script = tonumber(call[1])
+      local reply = scripts[script](call[2], call[3])
       local first = reply
       if type(reply) == 'table' then
         if reply.err then error(reply) end
         first = reply[1]
       end
-      replies[call + 1] = reply or false
+      replies[i + 1] = reply or false
       if guards[script] and (first == 0 or not first) then return end
     end
   end
   local all = {}
-  for unit = 1, tonumber(ARGV[1]) do
-    local calls, replies = tonumber(ARGV[at]), {false}
-    at = at + 1
-    local next_unit = at + 3 * calls
+  for i, calls in ipairs(cmsgpack.unpack(ARGV[1])) do
+    local replies = {false}
     local ok, err = pcall(run, calls, replies)
     if not ok then
       local text = type(err) == 'table' and err.err or tostring(err)
       if refusals[string.match(text, '^%u+')] then return {err = text} end
       replies[1] = text
     end
-    while at < next_unit do
-      key, arg, at = key + tonumber(ARGV[at + 1]), arg + tonumber(ARGV[at + 2]), at + 3
-    end
-    all[unit] = replies
+    all[i] = replies
   end
   ${END}
   return {all, texts}`;

@@ -314,6 +314,17 @@ describe('redis in order', () => {
       expect(sent.filter((name) => name === 'evalsha').length).toBeGreaterThan(1);
     });
 
+    it('passes on texts of all lengths and characters as they are', async () => {
+      const { client, inOrder } = await arrange();
+      const texts = ['', '"\\\0\r\n', 'é€😀', 'x'.repeat(31), '€'.repeat(70_000), 'x'.repeat(300_000)];
+      for (const some of [texts, texts.toReversed()]) {
+        await client.del('texts');
+        const push = defineScript(`return redis.call('RPUSH', KEYS[1], unpack(ARGV))`);
+        await inOrder([(target) => push(target, ['texts'], some)]);
+        expect(await client.lrange('texts', 0, -1)).toEqual(some);
+      }
+    });
+
     it('runs also with more arguments than Lua unpacks at once', async () => {
       const { inOrder } = await arrange();
       const count = defineScript('return {#ARGV, ARGV[1], ARGV[#ARGV]}');

@@ -1,7 +1,7 @@
 import { Cluster, ReplyError } from 'ioredis';
 import { atEndOfTurn } from './end-of-turn';
 import { type RedisClient, sendGathered } from './redis-connect';
-import { type Joined, join, parametersOf, type Script, type ScriptCall, toScript } from './redis-script-text';
+import { argumentOf, type Joined, join, type Script, type ScriptCall, toScript } from './redis-script-text';
 
 /** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
 export type ScriptTarget = RedisClient | ScriptUnit;
@@ -52,7 +52,7 @@ export async function runText(
   redis: RedisClient,
   { text, digest }: Pick<Script, 'text' | 'digest'>,
   keyCount: number,
-  parameters: readonly (string | number)[],
+  parameters: readonly (string | number | Buffer)[],
 ): Promise<unknown> {
   try {
     return await redis.evalsha(digest, keyCount, ...parameters);
@@ -257,12 +257,9 @@ class ScriptTurn {
   async #sendAll(units: readonly Sending[]): Promise<void> {
     if (units.length === 0) return;
     const joined = this.#joinedFor(units);
-    const { keys, parameters } = parametersOf(
-      units.map(({ unit }) => unit.calls),
-      joined,
-    );
+    const calls = units.map(({ unit }) => unit.calls);
     try {
-      const running = runText(this.redis, joined, keys, parameters);
+      const running = runText(this.redis, joined, 0, [argumentOf(calls, joined)]);
       // The end of this turn is now: the next one would be that of the reply.
       sendGathered(this.redis);
       const [replies, texts] = (await running) as JoinedReply;
