@@ -158,7 +158,8 @@ describe('a publish by a key and an account that the process knows', () => {
       expect(readProblem(answer)).toEqual(REVOKED);
       expect(answer.headers).not.toHaveProperty('ratelimit');
       expect(await storedOf(publisher)).toHaveLength(1);
-      expect(await api.redis.client.dbsize()).toBe(before);
+      // What was counted for rates expires meanwhile.
+      expect(await api.redis.client.dbsize()).toBeLessThanOrEqual(before);
     });
 
     it('leaves the publishes of others alone that came in the same moment', async () => {
