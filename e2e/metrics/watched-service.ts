@@ -122,7 +122,7 @@ export class WatchedService {
   async makeJobTooNew(): Promise<LastingFault> {
     const job = await until(async () => (await this.deliveries.getJobs(['prioritized', 'wait']))[0]);
     const { data } = job;
-    await job.updateData({ ...data, v: 2 });
+    await job.updateData({ ...data, v: 3 });
     return { stop: async () => await job.updateData(data) };
   }
 

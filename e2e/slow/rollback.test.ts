@@ -32,7 +32,7 @@ async function publishMany(count: number): Promise<readonly string[]> {
 /** As if an API of the next version had added them. */
 async function changeToNextVersion(): Promise<void> {
   for (const job of await deliveries.getJobs(['prioritized', 'wait'])) {
-    await job.updateData({ ...job.data, v: 2 });
+    await job.updateData({ ...job.data, v: 3 });
   }
 }
 

@@ -30,6 +30,7 @@ import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-sto
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import { Recent } from '@hookferry/core/history/redis-recent';
@@ -59,6 +60,7 @@ import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { ScheduledQueue } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import { ErasureQueue, ReplayQueue } from '@hookferry/core/queue/bullmq-work-queues';
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
@@ -131,6 +133,7 @@ function openStores(process: ProcessContext) {
   });
   const letGo = eventReleaser.add.bind(eventReleaser);
   const eventQueue = new EventQueue(redis, shards);
+  const scheduledQueue = new ScheduledQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const replayQueue = new ReplayQueue(redis, shards);
   const erasureQueue = new ErasureQueue(redis, shards);
@@ -165,6 +168,7 @@ function openStores(process: ProcessContext) {
     ...historyParts,
     retention,
     maxEventBytes: config.MAX_EVENT_BYTES,
+    scheduleMaxMs: config.SCHEDULE_MAX,
     assumptions: new Assumptions(redis, {
       inOrder,
       defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
@@ -173,6 +177,7 @@ function openStores(process: ProcessContext) {
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
+    usageStore,
     usageRecorder,
     noteUsage,
     quota,
@@ -181,6 +186,7 @@ function openStores(process: ProcessContext) {
     keyLeadMs: config.SIGNING_KEY_LEAD,
     subscriptions,
     eventQueue,
+    scheduledQueue,
     deliveryQueue,
     replayQueue,
     erasureQueue,
@@ -199,6 +205,7 @@ function openStores(process: ProcessContext) {
     eventTypeStore: new EventTypeStore(redis),
     allowanceStore: new AllowanceStore(redis),
     eventStore,
+    scheduledEvents: new ScheduledEvents(redis, retention),
     eventClaims: new EventClaimStore(redis, config.RETENTION),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),

@@ -166,7 +166,7 @@ const LOADS_KEPT_MS = 1_000;
 
 /** Show the state of the worker and its Redis whenever metrics are requested. */
 function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
-  const { redis, workerId, quota, standings, heldCounts, openBreakers, clock } = context;
+  const { redis, workerId, quota, standings, heldCounts, scheduledQueue, openBreakers, clock } = context;
   const { slots, concurrency, overList, moveAfterMs = 0 } = context;
   registerPromGauges(registry, processGauges, {
     standings: () => quota.standings(),
@@ -179,6 +179,7 @@ function showGauges(registry: Registry, context: WorkerContext, shares: AccountS
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
     readHeld: () => heldCounts.read(),
+    readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
     countDisabledEndpoints: () => countDisabled(context),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),

@@ -27,6 +27,7 @@ import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-sto
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { AuditMover } from '@hookferry/core/history-mover/audit-mover';
@@ -49,6 +50,7 @@ import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { ScheduledQueue } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
@@ -93,6 +95,7 @@ export function openContext(process: ProcessContext) {
   const { records, usageRecorders } = openRecords(process);
   const { accountStore, subscriptions } = records;
   const eventQueue = new EventQueue(redis, shards);
+  const scheduledQueue = new ScheduledQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const deadLetters = new RejectedEvents(redis, shards, clock);
   const accountJobs = new AccountJobs(redis, shards);
@@ -107,6 +110,7 @@ export function openContext(process: ProcessContext) {
     ...records,
     ...historyParts,
     eventQueue,
+    scheduledQueue,
     deliveryQueue,
     deadLetters,
     accountJobs,
@@ -155,6 +159,7 @@ export function openContext(process: ProcessContext) {
     ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     maxEventBytes: config.MAX_EVENT_BYTES,
+    scheduleMaxMs: config.SCHEDULE_MAX,
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
@@ -233,6 +238,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
   const letGo = eventReleaser.add.bind(eventReleaser);
   const records = {
     retention,
+    usageStore,
     usageRecorder,
     noteUsage,
     quota,
@@ -247,6 +253,7 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
         usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
     }),
     deliveryStore: new DeliveryStore(redis, retention, letGo),
+    scheduledEvents: new ScheduledEvents(redis, retention),
   };
   const usageRecorders: readonly Stoppable[] = [
     { name: 'event releaser', stop: () => eventReleaser.stop() },

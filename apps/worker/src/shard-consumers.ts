@@ -4,11 +4,13 @@ import {
   type QueueShard,
   type WorkedQueue,
 } from '@hookferry/core/domain/queues';
+import { DueEvents, type DueEventsOptions } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
 import { type EventWorkerContext, openEventWorker } from './consumers/bullmq-fan-out';
 
-export type ShardContext = EventWorkerContext & DeliveryConsumerContext;
+export type ShardContext = EventWorkerContext &
+  DeliveryConsumerContext & { readonly scheduledQueue: DueEventsOptions['scheduledQueue'] };
 
 export interface WatchedQueue {
   readonly queue: WorkedQueue;
@@ -29,7 +31,7 @@ class ShardConsumers {
   ) {
     const events = openEventWorker(context, shard);
     const deliveries = new DeliveryConsumer(context, shard);
-    this.#consumers = [events, deliveries];
+    this.#consumers = [new DueEvents({ ...context, prefix: shard.prefix }), events, deliveries];
     this.watched = [
       { queue: EVENTS_QUEUE, shard, steps: () => events.steps },
       { queue: DELIVERIES_QUEUE, shard, steps: () => deliveries.steps },

@@ -16,10 +16,12 @@ export interface PublishedEventJob {
   readonly id?: string;
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   readonly webhook_ids?: readonly string[];
+  /** When to send it, by RFC 3339: see `SCHEDULE_MAX`. `v` must be 2 then. Left out, or up to a minute ago: at once. */
+  readonly deliver_at?: string;
   /** A `traceparent` (W3C Trace Context): what is done for the event is traced below it. What is none is passed over. */
   readonly trace?: string;
-  /** Which form these data have. Left out, the first, which is the only one so far. */
-  readonly v?: 1;
+  /** Which form these data have. Left out, the first. A worker that does not know it leaves the job to those that do. */
+  readonly v?: 1 | 2;
 }
 
 /** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */

@@ -13,6 +13,8 @@ interface EventOptions {
   readonly id?: string;
   /** Only these webhooks of the account get it (1 to 100, each by its id or `uid`), whichever types they asked for. */
   readonly webhookIds?: readonly string[];
+  /** When to send it, some weeks ahead at most; up to a minute ago is now. Left out: at once. A text is by RFC 3339. */
+  readonly deliverAt?: Date | string;
 }
 
 /** An event whose `data` is as its `type` asks. `Events` has the data of each type. */
@@ -37,7 +39,7 @@ const MAX_WEBHOOKS = 100;
 /** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
 export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
   // Whoever writes no TypeScript may pass none: it lacks a type then.
-  const { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds } = (event ?? {}) as AnyEvent;
+  const { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds, deliverAt } = (event ?? {}) as AnyEvent;
   const refuse = (what: string, cause?: unknown): never => {
     throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
   };
@@ -48,6 +50,8 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
   if (webhookIds !== undefined && !isListOfSome(webhookIds)) {
     refuse(`webhookIds must be a list of 1 to ${MAX_WEBHOOKS}, or be left out for all webhooks`);
   }
+  const deliver_at =
+    timeOf(deliverAt) ?? refuse('its deliverAt must be a time, such as "2030-01-31T12:00:00Z"');
   try {
     if (JSON.stringify(data) === undefined) refuse('its data must be something that JSON has');
   } catch (error) {
@@ -65,9 +69,21 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
       id: eventId,
       ...(webhookIds === undefined ? {} : { webhook_ids: webhookIds }),
       ...(trace === undefined ? {} : { trace }),
+      // Workers that don't know of such times leave the job to those that do.
+      ...(deliver_at === '' ? {} : { deliver_at, v: 2 }),
     },
     opts: { jobId: eventJobId(accountId, eventId) },
   };
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Empty when there is none; `undefined` for what is no time. */
+function timeOf(deliverAt: unknown): string | undefined {
+  if (deliverAt === undefined) return '';
+  if (typeof deliverAt === 'string' && !TIME.test(deliverAt)) return undefined;
+  const time = typeof deliverAt === 'string' ? new Date(deliverAt) : deliverAt;
+  return time instanceof Date && Number.isFinite(time.getTime()) ? time.toISOString() : undefined;
 }
 
 function isListOfSome(webhookIds: readonly string[]): boolean {

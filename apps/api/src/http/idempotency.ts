@@ -23,7 +23,7 @@ interface AnswerOnceContext {
 }
 
 /** The source of the ids and the time of new objects. */
-export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt'>;
+export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt' | 'answer'>;
 
 type Work = (origin: Origin) => Promise<RouteReply>;
 
@@ -92,7 +92,7 @@ export async function answerOnce(
   switch (claim.state) {
     case 'claimed':
       return await workOnce(context, { slot, seal, isFirst: claim.seed === seed }, () =>
-        work(originOf(claim, seal.apiKey)),
+        work(originOf(claim, slot, seal.apiKey)),
       );
     case 'answered':
       return replay(claim.answer, seal, response);
@@ -147,11 +147,12 @@ async function unlessUnavailable(stored: Promise<void>): Promise<void> {
 }
 
 // Redis has the seed, and no key: a reader of Redis still can't derive the secrets that are made of both.
-function originOf({ seed, claimedAt }: Claim, apiKey: string): Origin {
+function originOf({ seed, claimedAt }: Claim, { name }: Slot, apiKey: string): Origin {
   return {
     newId: createSeededNewId(claimedAt, seed),
     secretBytes: createSeededSecretBytes(apiKey, seed),
     receivedAt: claimedAt,
+    answer: name,
   };
 }
 

@@ -259,7 +259,7 @@ function toRouteRequest(
   { request, response, parts, sent, origin, assumption }: ParsedRequest,
 ): RouteRequest {
   const { params, query, body } = parts;
-  const { newId, secretBytes, receivedAt } = origin;
+  const { newId, secretBytes, receivedAt, answer } = origin;
   const state = requestStateOf(response);
   return {
     params,
@@ -269,6 +269,7 @@ function toRouteRequest(
     newId,
     secretBytes,
     receivedAt,
+    answer,
     // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
     // Nor does one of a route without an action read this.

@@ -1,4 +1,5 @@
 import { eventIdSchema } from '@hookferry/core/domain/event';
+import { sentTimeSchema } from '@hookferry/core/platform/clock';
 import { depthOf, parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
 
@@ -97,11 +98,6 @@ export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: 
 export function encodeCursor(cursor: unknown): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
-
-/** A time from a client. Gives milliseconds since the Unix epoch. */
-export const sentTimeSchema = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-11-21T12:00:00Z' })
-  .transform((text) => Date.parse(text));
 
 /** The query parameters that limit lists to a time: from `since` on, and before `until`. */
 export const timeRangeQuery = { since: sentTimeSchema.optional(), until: sentTimeSchema.optional() };

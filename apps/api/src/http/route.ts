@@ -66,6 +66,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly newId: NewId;
   /** For secrets of new objects; the same ones likewise. */
   readonly secretBytes: SecretBytes;
+  /** The name of the response that is kept, if it has an Idempotency-Key. */
+  readonly answer?: string | undefined;
   /** When it came in; the first time, if it has an Idempotency-Key. Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
 }

@@ -313,6 +313,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           id: 'evt_01m7ze3vqwgsz1p4n4nhes',
           type: 'keyword.quick_win',
           created_at: '2026-11-21T16:13:00.859Z',
+          status: 'accepted',
+          deliver_at: null,
           payload_erased_at: null,
           delivery_count: 1,
         },
@@ -335,10 +337,10 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '207': {
       data: [
         {
-          status: 202,
           id: 'ce_8hDTy2gISDvw5fsrzyW1DQPz_kTpY9YKGYqkPeHAXlU',
           type: 'keyword.quick_win',
           created_at: '2026-11-21T16:13:00.859Z',
+          status: 202,
         },
       ],
     },
@@ -347,10 +349,10 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          status: 202,
           id: 'evt_01m7ze3vqwgsz1p4n4nhes',
           type: 'keyword.quick_win',
           created_at: '2026-11-21T16:13:00.859Z',
+          status: 202,
         },
       ],
     },
@@ -360,8 +362,22 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       id: 'evt_01m7ze3vqwgsz1p4n4nhes',
       type: 'keyword.quick_win',
       created_at: '2026-11-21T16:13:00.859Z',
+      status: 'accepted',
+      deliver_at: null,
       payload_erased_at: null,
       deliveries: { total: 1, pending: 1, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 },
+      data: { keyword: 'buy red shoes', position: 11, volume: 2400 },
+    },
+  },
+  rescheduleEvent: {
+    '200': {
+      id: 'evt_01m7ze3vqwgsz1p4n4nhes',
+      type: 'keyword.quick_win',
+      created_at: '2026-11-21T16:13:00.859Z',
+      status: 'scheduled',
+      deliver_at: '2026-11-21T16:13:00.859Z',
+      payload_erased_at: null,
+      deliveries: { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 },
       data: { keyword: 'buy red shoes', position: 11, volume: 2400 },
     },
   },
@@ -422,7 +438,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 297,
+      version: 316,
     },
   },
   readEventTypeSchema: { '200': true },
@@ -434,7 +450,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 310,
+      version: 329,
     },
   },
   createApiKey: {
@@ -614,7 +630,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       queues: [
         { waiting: 0, active: 0, delayed: 0, failed: 0, name: 'events', shard: 0, oldest_waiting_seconds: 0 },
       ],
-      dead_letters: 439,
+      dead_letters: 458,
       held: 0,
       held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0, no_token: 0 },
       attempts_per_second: 0,

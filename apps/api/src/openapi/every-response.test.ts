@@ -92,6 +92,8 @@ async function conflict(route: RouteCase): Promise<Response> {
   }
   if (route.of === 'listener') return send(route, { key, body: { ...route.body, stream: 'other' } });
   if (route.of === 'apiKey') return revokeLast(route);
+  if (route.of === 'scheduledEvent')
+    return send(route, { key, path: pathTo(route, { ...own, scheduledEvent: own.event }) });
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
   await send(route, { key, body: { uid } });

@@ -1,13 +1,19 @@
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
-import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
+import {
+  EVENT_TYPE_NAME_FORM,
+  eventIdSchema,
+  eventStatuses,
+  statusOfEvent,
+} from '@hookferry/core/domain/event';
 import { catalogue } from '@hookferry/core/event-types/built-in';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import { type AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
-import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
+import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import { invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
+import * as scheduling from '@hookferry/core/publish/schedule-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
 import {
@@ -17,6 +23,7 @@ import {
   isInOrder,
   pageQuery,
   presentHistoryPage,
+  presentPage,
   timeRangeQuery,
 } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -41,6 +48,9 @@ const publishedEventSchema = z
     data: z.unknown(),
     id: eventIdSchema.optional(),
     webhook_ids: endpointRefsSchema.optional(),
+    deliver_at: sentTimeSchema
+      .optional()
+      .describe('When to send it; up to a minute ago is now. Absent: at once.'),
   })
   .meta({ id: 'NewEvent' });
 
@@ -66,7 +76,7 @@ export const publishEvent = defineRoute({
     200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
     207: cloudEventsOutcome,
   },
-  problems: ['event_id_conflict'],
+  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far'],
   otherForms: cloudEventForms,
   async handle(request, context) {
     const { body, dataTexts } = request;
@@ -77,7 +87,7 @@ export const publishEvent = defineRoute({
 
 /** @param dataText the JSON that its data were parsed from. */
 function toPublishedEvent(
-  { type, data, id, webhook_ids }: z.infer<typeof publishedEventSchema>,
+  { type, data, id, webhook_ids, deliver_at }: z.infer<typeof publishedEventSchema>,
   dataText: string,
 ): PublishedEvent {
   return {
@@ -86,6 +96,7 @@ function toPublishedEvent(
     dataText,
     ...(id === undefined ? {} : { id }),
     ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
+    ...(deliver_at === undefined ? {} : { deliverAt: deliver_at }),
   };
 }
 
@@ -153,16 +164,31 @@ function requireFewAimedAt(items: readonly unknown[]): void {
 
 const querySchema = pageQuery(eventCursorSchema)
   .extend({
+    status: z.literal('scheduled', 'must be scheduled, or left out').optional().meta({
+      description:
+        '`scheduled`: the events that wait for their time, those that are due next first, and from `since` to `until` by when they are due. They are in no other list.',
+    }),
     type: z.string().min(1).optional(),
     ...dataQuery,
     ...timeRangeQuery,
   })
-  .refine(...isInOrder);
+  .refine(...isInOrder)
+  .refine(({ status, type, data }) => status === undefined || (type === undefined && data === undefined), {
+    path: ['status'],
+    message: 'can not be asked for together with "type" or "data"',
+  });
 
 const eventHeadSchema = z.object({
   id: z.string().describe("The event's id, which receivers get as `webhook-id`."),
   type: z.string().meta({ example: 'keyword.quick_win' }),
-  created_at: timeSchema.describe('When the event was accepted.'),
+  created_at: timeSchema.meta({ description: 'When it was published.' }),
+  status: z.enum(eventStatuses).meta({
+    description:
+      '`scheduled`: it waits for its time. `cancelled`: it was cancelled before that, and is sent to nobody.',
+  }),
+  deliver_at: timeSchema
+    .nullable()
+    .meta({ description: 'When it is due, was, or would have been; null: it was sent at once.' }),
   payload_erased_at: timeSchema
     .nullable()
     .meta({ description: 'When its data was erased, for good; null: it was not.' }),
@@ -203,7 +229,18 @@ export const listEvents = defineRoute({
     200: { description: 'A page of events.', schema: historyPageOf(listedEventSchema, 'EventPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query: { limit, cursor, ...filter } }, context) {
+  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, context) {
+    if (status === 'scheduled') {
+      const { since, until } = filter;
+      const after = cursor && { id: cursor.eventId, at: cursor.createdAt };
+      const { found, nextCursor } = await scheduling.listScheduled(context, apiKey.accountId, limit, {
+        since,
+        until,
+        after,
+      });
+      const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
+      return { status: 200, body: presentPage(found.map(presentScheduled), next) };
+    }
     const page = await context.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };
   },
@@ -226,6 +263,13 @@ export const readEvent = defineRoute({
   },
 });
 
+function presentScheduled({
+  id,
+  head,
+}: scheduling.ScheduledPage['found'][number]): z.infer<typeof listedEventSchema> {
+  return { ...presentHead({ id, createdAt: head.acceptedAt, ...head }), delivery_count: 0 };
+}
+
 /** An event in a list: without its data. */
 function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchema> {
   return { ...presentHead(event), delivery_count: event.deliveryCount };
@@ -239,14 +283,65 @@ function presentEvent({ dataText, deliveries, ...event }: history.PublishedEvent
 
 type EventHead = Omit<ListedEvent, 'deliveryCount'>;
 
-function presentHead({ id, type, createdAt, erasedAt }: EventHead): z.infer<typeof eventHeadSchema> {
+function presentHead(event: EventHead): z.infer<typeof eventHeadSchema> {
+  const { id, type, createdAt, schedule, erasedAt } = event;
   return {
     id,
     type,
-    created_at: formatTime(createdAt),
+    created_at: formatTime(schedule?.publishedAt ?? createdAt),
+    status: statusOfEvent(event),
+    deliver_at: formatTimeOrNull(schedule?.deliverAt),
     payload_erased_at: formatTimeOrNull(erasedAt),
   };
 }
+
+export const rescheduleEvent = defineRoute({
+  operationId: 'rescheduleEvent',
+  summary: 'Move a scheduled event to another time',
+  method: 'patch',
+  audit: 'event.reschedule',
+  path: '/v1/events/:id',
+  scope: 'events:write',
+  request: {
+    params: eventParams,
+    body: z
+      .strictObject({ deliver_at: sentTimeSchema.describe('When to send it; up to a minute ago is now.') })
+      .meta({ id: 'EventChange' }),
+    example: { deliver_at: '2030-01-31T12:00:00Z' },
+  },
+  responses: {
+    200: { description: 'The event, with its new time.', schema: eventSchema },
+  },
+  problems: ['already_due', 'conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'history_unavailable'],
+  async handle({ apiKey, act, params, body }, context) {
+    const { accountId } = apiKey;
+    const before = await scheduling.rescheduleEvent(context, accountId, params.id, body.deliver_at);
+    const change = { field: 'deliver_at', from: formatTime(before), to: formatTime(body.deliver_at) };
+    await context.auditLog.record({ act, accountId, targetId: params.id, changes: [change] });
+    const event = await history.readEvent(context, apiKey.accountId, params.id);
+    return { status: 200, bodyText: presentEvent(event) };
+  },
+});
+
+/** It stays on record. Repeating it changes nothing. */
+export const cancelEvent = defineRoute({
+  operationId: 'cancelEvent',
+  summary: 'Cancel a scheduled event',
+  method: 'delete',
+  audit: 'event.cancel',
+  path: '/v1/events/:id',
+  scope: 'events:write',
+  request: { params: eventParams },
+  responses: {
+    204: { description: 'It is cancelled: it is sent to nobody, and stays on record.' },
+  },
+  problems: ['already_due'],
+  async handle({ apiKey, act, params }, context) {
+    await scheduling.cancelEvent(context, apiKey.accountId, params.id);
+    await context.auditLog.record({ act, accountId: apiKey.accountId, targetId: params.id });
+    return { status: 204 };
+  },
+});
 
 /** The event stays recorded without it. Repeating it changes nothing. */
 export const erasePayload = defineRoute({

@@ -24,7 +24,15 @@ import {
   readEventType,
   readEventTypeSchema,
 } from './event-types';
-import { erasePayload, listEvents, publishBatch, publishEvent, readEvent } from './events';
+import {
+  cancelEvent,
+  erasePayload,
+  listEvents,
+  publishBatch,
+  publishEvent,
+  readEvent,
+  rescheduleEvent,
+} from './events';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
@@ -91,6 +99,8 @@ export const routes: readonly Route[] = [
   publishEvent, //          POST   /v1/events
   publishBatch, //          POST   /v1/events/batch
   readEvent, //             GET    /v1/events/:id
+  rescheduleEvent, //       PATCH  /v1/events/:id
+  cancelEvent, //           DELETE /v1/events/:id
   erasePayload, //          DELETE /v1/events/:id/payload
   listEventDeliveries, //   GET    /v1/events/:id/deliveries
   listEventTypes, //        GET    /v1/event-types

@@ -3,9 +3,10 @@ import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoi
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
 import * as listeners from '@hookferry/core/listeners/manage-listeners';
+import { sentTimeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
-import { limitSchema, sentTimeSchema } from '../http/page';
+import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentWebhook, webhookSchema } from './present-webhook';
 import { secretViewSchema } from './webhooks';

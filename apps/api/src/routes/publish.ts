@@ -1,4 +1,4 @@
-import type { AcceptedEvent } from '@hookferry/core/domain/event';
+import { type AcceptedEvent, eventStatuses, statusOfEvent } from '@hookferry/core/domain/event';
 import { AppError, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { type Acceptance, acceptEvents, type PublishedEvent } from '@hookferry/core/publish/accept-events';
@@ -15,7 +15,16 @@ export const MAX_EVENTS = 500;
 export const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
 export const acceptedSchema = z
-  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
+  .object({
+    id: z.string(),
+    type: z.string(),
+    created_at: timeSchema,
+    status: z
+      .enum(eventStatuses)
+      .optional()
+      .meta({ description: 'Of an event with a `deliver_at`: `scheduled` until it is due.' }),
+    deliver_at: timeSchema.optional().meta({ description: 'When it is sent. Absent: at once.' }),
+  })
   .meta({ id: 'AcceptedEvent' });
 
 const acceptedOfBatchSchema = acceptedSchema
@@ -49,7 +58,7 @@ type Outcome = Acceptance | AppError;
 
 /** The outcome of each of the events that a request publishes. */
 export async function publish(
-  { apiKey, endpointsVersion, assumption, requestId, trace, newId, receivedAt }: RouteRequest,
+  { apiKey, endpointsVersion, assumption, requestId, trace, newId, receivedAt, answer }: RouteRequest,
   context: ApiContext,
   events: readonly (PublishedEvent | AppError)[],
 ): Promise<Outcome[]> {
@@ -62,6 +71,7 @@ export async function publish(
     trace,
     newId,
     receivedAt,
+    answer,
     events,
   });
 }
@@ -77,8 +87,12 @@ export function presentSingle(outcome: Outcome | undefined): RouteReply {
   return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
 }
 
-function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeof acceptedSchema> {
-  return { id, type, created_at: formatTime(acceptedAt) };
+function presentAccepted(event: AcceptedEvent): z.infer<typeof acceptedSchema> {
+  const { id, type, acceptedAt, schedule } = event;
+  if (schedule === undefined) return { id, type, created_at: formatTime(acceptedAt) };
+  const { publishedAt, deliverAt } = schedule;
+  const status = statusOfEvent(event);
+  return { id, type, created_at: formatTime(publishedAt), status, deliver_at: formatTime(deliverAt) };
 }
 
 /**
@@ -92,7 +106,7 @@ export function presentOutcomes(outcomes: readonly Outcome[], at: string): z.inf
 
 function presentOutcome(outcome: Outcome, at: string): z.infer<typeof outcomesSchema>['data'][number] {
   if (!(outcome instanceof AppError)) {
-    return { status: outcome.isNew ? 202 : 200, ...presentAccepted(outcome.event) };
+    return { ...presentAccepted(outcome.event), status: outcome.isNew ? 202 : 200 };
   }
   const { code, message, validationErrors } = outcome;
   const errors = validationErrors.map((fault) => ({ ...fault, pointer: at + fault.pointer }));

@@ -10,11 +10,11 @@ import {
   replayStatuses,
 } from '@hookferry/core/domain/replay';
 import { invalidRequest } from '@hookferry/core/platform/app-error';
-import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
+import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import * as replays from '@hookferry/core/replays/manage-replays';
 import { z } from 'zod';
-import { pageOf, pageQuery, presentPage, sentTimeSchema } from '../http/page';
+import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
 const replayParams = z.object({ id: replayIdSchema });

@@ -11,14 +11,16 @@ import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { AppError } from '@hookferry/core/platform/app-error';
+import { formatTime } from '@hookferry/core/platform/clock';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { buildAct } from '@hookferry/core/testing/build-act';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
-import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildEvent, buildScheduledEvent } from '@hookferry/core/testing/build-event';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import type { TestRedis } from '@hookferry/core/testing/test-redis';
@@ -37,6 +39,7 @@ export type Resource =
   | 'delivery'
   | 'replay'
   | 'event'
+  | 'scheduledEvent'
   | 'apiKey'
   | 'portalSession'
   | 'account'
@@ -244,6 +247,15 @@ export const routeCases: readonly RouteCase[] = [
     maxBodyValues: 150_000,
   },
   { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  {
+    method: 'patch',
+    path: '/v1/events/:id',
+    scope: 'events:write',
+    of: 'scheduledEvent',
+    body: { deliver_at: formatTime(Date.now() + 120_000) },
+    status: 200,
+  },
+  { method: 'delete', path: '/v1/events/:id', scope: 'events:write', of: 'scheduledEvent', status: 204 },
   { method: 'delete', path: '/v1/events/:id/payload', scope: 'events:write', of: 'event', status: 204 },
   {
     method: 'get',
@@ -412,6 +424,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const endpoint = buildEndpoint({ accountId });
   const listener = buildEndpoint({ accountId, listener: {} });
   const event = buildEvent({ accountId });
+  const scheduled = buildScheduledEvent({ accountId });
   const deliveryStore = new DeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
   const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
@@ -427,6 +440,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
+    new ScheduledEvents(client, testRetention).save(scheduled),
     new EventTypeStore(client).replace(CUSTOM_TYPE),
     deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
     new ReplayStore(client, 60_000).create(replay),
@@ -443,6 +457,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
     replay: replay.id,
     event: event.id,
+    scheduledEvent: scheduled.id,
     apiKey: apiKey.id,
     portalSession: session.id,
     account: accountId,
@@ -467,6 +482,7 @@ export function unknownIds(): Belongings {
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
     replay: buildReplayOrder().id,
     event: uniqueEventId(),
+    scheduledEvent: uniqueEventId(),
     apiKey: buildApiKey().record.id,
     portalSession: buildPortalSession().record.id,
     account: uniqueAccountId(),
@@ -482,6 +498,7 @@ export function sameIds(id: string): Belongings {
     delivery: id,
     replay: id,
     event: id,
+    scheduledEvent: id,
     apiKey: id,
     portalSession: id,
     account: id,

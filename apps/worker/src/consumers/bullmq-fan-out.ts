@@ -15,7 +15,8 @@ import {
   type ReadEventJobContext,
   readEventJob,
 } from '@hookferry/core/publish/read-event-job';
-import type { EventJob } from '@hookferry/core/queue/bullmq-event-queue';
+import { beginScheduled, type CancelContext, scheduleEvents } from '@hookferry/core/publish/schedule-events';
+import { type EventJob, scheduledEventSchema } from '@hookferry/core/queue/bullmq-event-queue';
 import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import {
@@ -24,6 +25,7 @@ import {
   type RejectedEvents,
 } from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
+import type { z } from 'zod';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
@@ -32,7 +34,9 @@ export interface EventWorkerContext
   extends OpenWorkerContext,
     ReadEventJobContext,
     RouteEventContext,
-    FanOutContext {
+    FanOutContext,
+    CancelContext {
+  readonly eventStore: FanOutContext['eventStore'] & CancelContext['eventStore'];
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
@@ -85,6 +89,8 @@ async function takeEvent(
 ): Promise<void> {
   const job = { id, name, timestamp, delay: opts.delay, data };
   if (await isDropped(context, job)) return;
+  const scheduled = scheduledEventSchema.safeParse(data).data;
+  if (scheduled) return await takeScheduled(context, scheduled);
   const read = await readOrError(context, job);
   await (read instanceof AppError ? reject(context, job, read) : fanOut(context, read));
 }
@@ -111,8 +117,8 @@ async function readOrError(context: EventWorkerContext, job: EventJob): Promise<
 async function fanOut(context: EventWorkerContext, { event: read, source }: ReadEvent): Promise<void> {
   if (await isSettled(context, read)) return;
   const event: AcceptedEvent = context.movedIds ? { ...read, isQueued: true } : read;
-  const subscriptions = await context.subscriptions.current(event.accountId);
-  await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
+  if (event.schedule) await scheduleEvents(context, [event]);
+  else await sendToAll(context, event);
   // The API has announced its own events.
   if (source === 'http') return;
   context.emit({
@@ -123,6 +129,20 @@ async function fanOut(context: EventWorkerContext, { event: read, source }: Read
     type: event.type,
     bytes: Buffer.byteLength(event.body),
   });
+}
+
+async function sendToAll(context: EventWorkerContext, event: AcceptedEvent): Promise<void> {
+  const subscriptions = await context.subscriptions.current(event.accountId);
+  await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
+}
+
+/** The job of an event whose time has come. */
+async function takeScheduled(
+  context: EventWorkerContext,
+  { account_id: accountId, id: eventId, due_at: deliverAt }: z.output<typeof scheduledEventSchema>,
+): Promise<void> {
+  const event = await beginScheduled(context, { accountId, eventId, deliverAt });
+  if (event && !(await isSettled(context, event))) await sendToAll(context, event);
 }
 
 // A worker may have ended the fan-out and died before its job has ended, or a producer has pushed the event

@@ -169,7 +169,7 @@ describe('bullmq delay too new', () => {
         throw new Error('It was not left alone.');
       }),
     );
-    await queue.add('replay', { v: 2 }, { jobId: 'one' });
+    await queue.add('replay', { v: 3 }, { jobId: 'one' });
     if (started > 0) await client.hset(queue.toKey('one'), 'ats', started);
     worker.start();
     return { queue, signals };
@@ -188,9 +188,9 @@ describe('bullmq delay too new', () => {
   it('delays a job that it can not read, reports it, and uses up no attempt', async () => {
     const { queue, signals } = await startWorker();
     const job = await untilDelayed(queue);
-    expect([job.attemptsMade, job.data]).toEqual([0, { v: 2 }]);
+    expect([job.attemptsMade, job.data]).toEqual([0, { v: 3 }]);
     expect(signals.named('job.too_new')).toEqual([
-      { name: 'job.too_new', queue: REPLAYS_QUEUE, jobId: 'one', version: 2 },
+      { name: 'job.too_new', queue: REPLAYS_QUEUE, jobId: 'one', version: 3 },
     ]);
     expect(signals.named('job.failed')).toEqual([]);
     expect(signals.named('job.interrupted')).toEqual([]);

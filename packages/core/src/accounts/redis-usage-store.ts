@@ -9,7 +9,7 @@ import {
   WEBHOOK_BYTES,
 } from '../domain/usage';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /**
  * For scripts that store or remove data of an account: `count_usage(usage, used, field, bytes, kept_ms)`.
@@ -110,9 +110,14 @@ export class UsageStore {
   constructor(private readonly redis: RedisClient) {}
 
   /** Not idempotent: a repetition counts twice. */
-  async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
+  async count(
+    accountId: AccountId,
+    changes: readonly UsageChange[],
+    now: number,
+    target: ScriptTarget = this.redis,
+  ): Promise<void> {
     const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
-    await COUNT(this.redis, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
+    await COUNT(target, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
   }
 
   /** The exact usage at this moment. */

@@ -26,6 +26,10 @@ export interface EventRow {
   readonly is_searchable: boolean;
   readonly trace: string | Absent;
   readonly erased_at: string | Absent;
+  /** Of an event that was published to be sent later: `accepted_at` is when it was due, or cancelled. */
+  readonly published_at: string | Absent;
+  /** When an event that was cancelled would have been due. */
+  readonly cancelled_due_at: string | Absent;
 }
 
 /** A row of `webhook_deliveries`. */
@@ -107,6 +111,8 @@ export function toEventRow({ accountId, id, createdAt, head, dataText, keepDays 
     is_searchable: dataText !== undefined && isSearchable(dataText),
     trace: head.trace && formatTraceparent(head.trace),
     erased_at: head.erasedAt === undefined ? undefined : formatTime(head.erasedAt),
+    published_at: head.schedule && formatTime(head.schedule.publishedAt),
+    cancelled_due_at: head.schedule?.state === 'cancelled' ? formatTime(head.schedule.deliverAt) : undefined,
   };
 }
 

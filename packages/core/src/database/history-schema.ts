@@ -125,3 +125,8 @@ $$;
 
 /** An outcome that came later. */
 export const ADD_TOKEN_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'token_error'`;
+
+/** Of events that were published to be sent later: see `EventRow`. */
+export const SCHEDULES = `
+ALTER TABLE webhook_events ADD COLUMN published_at timestamptz, ADD COLUMN cancelled_due_at timestamptz;
+`;

@@ -41,6 +41,7 @@ import {
   PLACED,
   STANDING,
   type StandingRow,
+  scheduleOf,
   standingOf,
   WALKED,
   walkedOf,
@@ -104,8 +105,8 @@ export class PgHistory implements HistorySource {
       ORDER BY e.accepted_at DESC LIMIT 1`;
     const [row] = await this.database.read<EventRow>({ name: 'find-event', text, values: [accountId, id] });
     if (!row) return undefined;
-    const { type, erasedAt, trace } = headOf(row);
-    const known = { id, accountId, type, acceptedAt: Date.parse(row.accepted_at), ...(trace && { trace }) };
+    const { type, erasedAt, trace, acceptedAt, schedule } = headOf(row);
+    const known = { id, accountId, type, acceptedAt, ...(trace && { trace }), ...(schedule && { schedule }) };
     return row.data == null
       ? { ...known, erasedAt: erasedAt ?? known.acceptedAt }
       : { ...known, body: bodyOf(type, row.data) };
@@ -301,13 +302,21 @@ const COUNT_DELIVERIES = `
     AND d.keep_days = e.keep_days AND d.event_id = $2
   GROUP BY d.status`;
 
-function headOf({ accepted_at, type, is_aimed, erased_at, trace }: EventRow): EventHead {
+function headOf(row: EventRow): EventHead {
+  const { type, is_aimed, erased_at, trace } = row;
   const position = parseTraceparent(trace ?? undefined);
+  const acceptedAt = Date.parse(row.accepted_at);
+  const schedule = scheduleOf(acceptedAt, parsed(row.published_at), parsed(row.cancelled_due_at));
   return {
-    acceptedAt: Date.parse(accepted_at),
+    acceptedAt,
     type,
     isAimed: is_aimed,
     ...(erased_at == null ? {} : { erasedAt: Date.parse(erased_at) }),
     ...(position === undefined ? {} : { trace: position }),
+    ...(schedule === undefined ? {} : { schedule }),
   };
+}
+
+function parsed(time: string | null | undefined): number | undefined {
+  return time == null ? undefined : Date.parse(time);
 }

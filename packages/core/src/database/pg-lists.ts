@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '../domain/attempt';
 import { type EndStatus, endStatuses } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
+import type { EventId, Schedule } from '../domain/event';
 import type { EventMark } from '../events/redis-event-index';
 import type { StatusClass, TypedStanding } from '../history/delivery-standings';
 import type {
@@ -104,7 +104,7 @@ export interface StandingRow extends KeyRow {
   readonly response_status: number | null;
 }
 
-export const LISTED = `${PLACED}, l.type, l.erased_at, (
+export const LISTED = `${PLACED}, l.type, l.erased_at, l.published_at, l.cancelled_due_at, (
   SELECT count(*)::int FROM webhook_deliveries AS d
   WHERE d.account_id = l.account_id AND d.event_id = l.event_id
     AND d.accepted_at = l.accepted_at AND d.keep_days = l.keep_days
@@ -113,6 +113,8 @@ export const LISTED = `${PLACED}, l.type, l.erased_at, (
 export interface ListedRow extends EventKeyRow {
   readonly type: string;
   readonly erased_at: Date | null;
+  readonly published_at: Date | null;
+  readonly cancelled_due_at: Date | null;
   readonly deliveries: number;
 }
 
@@ -133,13 +135,31 @@ export function walkedOf(row: KeyRow): WalkedDelivery {
 }
 
 export function listedOf(row: ListedRow): ListedEvent {
+  const [createdAt, publishedAt, cancelledDueAt] = [
+    row.accepted_at,
+    row.published_at,
+    row.cancelled_due_at,
+  ].map((time) => time?.getTime());
+  const schedule = scheduleOf(createdAt ?? 0, publishedAt, cancelledDueAt);
   return {
     id: row.event_id as EventId,
     type: row.type,
     createdAt: row.accepted_at.getTime(),
     deliveryCount: row.deliveries,
     ...(row.erased_at === null ? {} : { erasedAt: row.erased_at.getTime() }),
+    ...(schedule === undefined ? {} : { schedule }),
   };
+}
+
+/** Of an event that was published to be sent later. Times are milliseconds since the Unix epoch. */
+export function scheduleOf(
+  acceptedAt: number,
+  publishedAt: number | undefined,
+  cancelledDueAt: number | undefined,
+): Schedule | undefined {
+  if (publishedAt === undefined) return undefined;
+  const state = cancelledDueAt === undefined ? 'due' : 'cancelled';
+  return { state, publishedAt, deliverAt: cancelledDueAt ?? acceptedAt };
 }
 
 function keyOf(row: KeyRow): DeliveryKey {

@@ -11,6 +11,8 @@ const EVENT_COLUMNS = [
   'is_searchable',
   'trace',
   'erased_at',
+  'published_at',
+  'cancelled_due_at',
 ];
 const DELIVERY_COLUMNS = [
   'account_id',
@@ -58,7 +60,15 @@ const ATTEMPT_COLUMNS = [
   'trace',
   'exact',
 ];
-const TIMES = ['accepted_at', 'erased_at', 'last_attempt_at', 'started_at', 'next_attempt_at'];
+const TIMES = [
+  'accepted_at',
+  'erased_at',
+  'published_at',
+  'cancelled_due_at',
+  'last_attempt_at',
+  'started_at',
+  'next_attempt_at',
+];
 
 export const INSERT_EVENTS = insertInto('webhook_events', EVENT_COLUMNS);
 export const INSERT_DELIVERIES = insertInto('webhook_deliveries', DELIVERY_COLUMNS);

@@ -18,6 +18,8 @@ export const auditActions = [
   'delivery.redeliver',
   'replay.create',
   'replay.cancel',
+  'event.reschedule',
+  'event.cancel',
   'event.erase_payload',
   'event_type.put',
   'event_type.delete',

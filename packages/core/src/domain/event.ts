@@ -24,6 +24,27 @@ export const eventTypeNameSchema = z
   .max(MAX_TYPE_CHARACTERS, `must have at most ${MAX_TYPE_CHARACTERS} characters`)
   .regex(TYPE, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
 
+/**
+ * When an event is sent that was published to be sent later. It takes its place in time when it is due: its
+ * `acceptedAt` is the time that it is due at, or the time at which it was cancelled.
+ */
+export interface Schedule {
+  readonly state: 'waiting' | 'due' | 'cancelled';
+  /** Milliseconds since the Unix epoch, as is the next. */
+  readonly publishedAt: number;
+  /** When it is due, or would have been. */
+  readonly deliverAt: number;
+}
+
+/** What can be seen of an event: it waits for its time, it is or was sent, or it was cancelled before. */
+export const eventStatuses = ['scheduled', 'accepted', 'cancelled'] as const;
+export type EventStatus = (typeof eventStatuses)[number];
+
+export function statusOfEvent({ schedule }: { readonly schedule?: Schedule | undefined }): EventStatus {
+  if (schedule === undefined || schedule.state === 'due') return 'accepted';
+  return schedule.state === 'waiting' ? 'scheduled' : 'cancelled';
+}
+
 /** A customer's event after validation. From here on `body` is the text that is stored, signed and sent. */
 export interface AcceptedEvent {
   readonly id: EventId;
@@ -42,6 +63,8 @@ export interface AcceptedEvent {
   readonly isQueued?: true;
   /** The parent of the spans of its processing; absent where traces were not wanted. */
   readonly trace?: TraceContext;
+  /** Absent: it was published to be sent at once. */
+  readonly schedule?: Schedule;
 }
 
 /** An event whose payload was erased. The event stays recorded; nothing is left to send. */
@@ -62,6 +85,8 @@ export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   readonly erasedAt?: number;
   /** Its position in a trace, if it was accepted in one. */
   readonly trace?: TraceContext;
+  /** Absent: it was published to be sent at once. */
+  readonly schedule?: Schedule;
 }
 
 /** The body around the text of the data. */

@@ -38,6 +38,7 @@ import type { EventId } from './event';
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
+ * | `scheduled-for:{account/event}` | hash | of an event that is to be sent later: the endpoints that it is aimed at, and the idempotent response that tells of it | RETENTION after it is due |
  * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
@@ -67,6 +68,9 @@ import type { EventId } from './event';
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
+ * | `scheduled:{bull}:account` | sorted set | ids of the account's events that are to be sent later, by when they are due | until they are due, or cancelled |
+ * | `scheduled-accounts:{bull}` | sorted set | accounts with such events, by when to look for due ones | until there are none |
+ * | `scheduled-count:{bull}` | counter | how many such events there are | as above |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that are over, account/event. of events without any, by when that was, with a history only | until they have moved there |
@@ -121,6 +125,7 @@ export const keys = {
   allAuditRefusals: 'all-audit-refusals:{all}',
   eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  scheduledFor: (account: AccountId, event: EventId) => `scheduled-for:{${account}/${event}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
@@ -185,5 +190,9 @@ export function queueKeysOf(prefix: string) {
     accountWeights: `account-weights:${tag}`,
     putBackEvents: `put-back-events:${tag}`,
     rejectedJobs: `rejected-jobs:${tag}`,
+    /** Scripts build this name themselves, from the account's id behind the name for ''. */
+    scheduled: (account: AccountId | '') => `scheduled:${tag}:${account}`,
+    scheduledAccounts: `scheduled-accounts:${tag}`,
+    scheduledCount: `scheduled-count:${tag}`,
   };
 }

@@ -78,6 +78,11 @@ interface Signals {
   };
   /** It has many receivers: a worker fans it out. */
   'event.queued': { accountId: AccountId; eventId: EventId; type: string; durationMs: number; span?: Span };
+  /** It is sent later. Times are milliseconds since the Unix epoch. */
+  'event.scheduled': { accountId: AccountId; eventId: EventId; type: string; deliverAt: number };
+  'event.rescheduled': { accountId: AccountId; eventId: EventId; deliverAt: number };
+  /** Before it was due. */
+  'event.cancelled': { accountId: AccountId; eventId: EventId };
   /** Its account is being erased, or was. */
   'event.dropped': { jobId: string; accountId: AccountId };
   'signing_key.rotated': { accountId: AccountId; kid: string; immediate: boolean };
@@ -228,6 +233,7 @@ interface Signals {
       | 'find what is over'
       | 'tell how far what has moved reaches'
       | 'put due deliveries back'
+      | 'take due events'
       | 'connect listener'
       | 'disconnect listener'
       | 'answer for listener'
@@ -307,6 +313,9 @@ const signalLevels: {
   'request.failed': 'error',
   'event.accepted': 'debug',
   'event.queued': 'debug',
+  'event.scheduled': 'debug',
+  'event.rescheduled': 'info',
+  'event.cancelled': 'info',
   'event.dropped': 'warn',
   'signing_key.rotated': 'info',
   'account.erasing': 'info',

@@ -3,14 +3,14 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AcceptedEvent, EventHead, EventId, StoredEvent } from '../domain/event';
+import type { AcceptedEvent, EventHead, EventId, Schedule, StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
   addToIndex,
@@ -39,7 +39,7 @@ export interface CountedHead {
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
-const HEAD_BYTES = 256;
+export const HEAD_BYTES = 256;
 
 /**
  * An event with thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few
@@ -75,10 +75,15 @@ const ERASE = defineChange(
   return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`,
 );
 
-// If another event was stored under this id before, that one stays and is sent. Receivers are stored by their
-// ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
-// if it is to be stored. ARGV: how long to keep them, the event, the endpoints.
-const SAVE = defineScript(`
+// If another event was stored under this id before, that one stays and is sent, unless it waits for its time
+// or was cancelled: then it is a guard. Receivers are stored by their ids alone: they are small, and a page can
+// resume where the last one ended. KEYS: receivers, and the event if it is to be stored. ARGV: how long to keep
+// them, the event, the endpoints.
+const SAVE = defineGuard(`
+  if KEYS[2] and not redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') then
+    local head = string.match(redis.call('GETRANGE', KEYS[2], 0, ${HEAD_BYTES - 1}), '^[^\\n]*')
+    if string.find(head, ' [~-]%d') then return 0 end
+  end
   if #ARGV > 2 then
     local scored = {}
     for i = 3, #ARGV do
@@ -88,7 +93,7 @@ const SAVE = defineScript(`
     redis.call('ZADD', KEYS[1], unpack(scored))
     redis.call('PEXPIRE', KEYS[1], ARGV[1])
   end
-  if KEYS[2] then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') end`);
+  return 1`);
 
 // One command, for lists that read many events. KEYS: event, receivers. ARGV: the only type that matters (''
 // for any), the receiver to begin at, how many. Gives the head and, for an event of that type, its receivers.
@@ -113,8 +118,9 @@ export interface EventStoreListeners {
 /**
  * Keeps each event's body once, whatever the number of its endpoints. Layout: the time of acceptance, a
  * space, the type, a space and an @ if it is aimed at certain endpoints, a space and an & if it is noted that
- * a worker fans it out, a space, a ^ and a traceparent if it is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. Beside
- * it: its receivers, and for each account a list of its events.
+ * a worker fans it out, its schedule if it has one, a space, a ^ and a traceparent if it is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. A
+ * schedule is a space, then ~ while it waits, + once it is due, - once it was cancelled, the time at which it was published and, for one
+ * that was cancelled, a comma and the time at which it would have been due. Beside it: its receivers, and for each account a list of its events.
  */
 export class EventStore {
   readonly #cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(
@@ -130,7 +136,8 @@ export class EventStore {
 
   /**
    * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
-   * same id. Adding an endpoint again changes nothing.
+   * same id. Adding an endpoint again changes nothing. As a step, it keeps the later ones from running when
+   * the event of this id waits for its time, or was cancelled.
    */
   async save(
     event: AcceptedEvent,
@@ -149,7 +156,7 @@ export class EventStore {
 
   /** The same for many: one call for those of an account that lapse at the same time, which all do mostly. */
   async enlistAll(
-    all: readonly { readonly event: AcceptedEvent; readonly deliveries: number }[],
+    all: readonly { readonly event: Enlisted; readonly deliveries: number }[],
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const { ageMs } = this.retention;
@@ -158,7 +165,10 @@ export class EventStore {
       const { accountId, id: eventId, acceptedAt: createdAt, body } = event;
       const lapsesAt = lapseOf(createdAt, ageMs);
       const name = `${lapsesAt} ${accountId}`;
-      const bytes = [EVENT_BYTES + Buffer.byteLength(body), DELIVERY_BYTES * deliveries];
+      // One that has waited for its time was counted when it was published.
+      const isCounted = body === undefined || event.schedule !== undefined;
+      const ownBytes = isCounted ? 0 : EVENT_BYTES + Buffer.byteLength(body);
+      const bytes = [ownBytes, DELIVERY_BYTES * deliveries];
       const entry: NewEntry = { eventId, createdAt, bytes };
       const group = groups.get(name);
       if (group) group.entries.push(entry);
@@ -310,6 +320,10 @@ export class EventStore {
 
 throwStorageErrors(EventStore);
 
+/** @property body absent: the event is counted already. */
+type Enlisted = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'> &
+  Pick<Partial<AcceptedEvent>, 'body' | 'schedule'>;
+
 /** Events of an account whose usage counts for equally long. */
 interface EnlistedTogether {
   readonly accountId: AccountId;
@@ -321,12 +335,40 @@ const AIMED = '@';
 const QUEUED = '&';
 const TRACED = '^';
 const ERASED = '!';
+const SCHEDULE_MARKS = { waiting: '~', due: '+', cancelled: '-' } as const;
+const SCHEDULE = /^([~+-])(\d+)(?:,(\d+))?$/;
 
-function encode({ acceptedAt, type, body, endpointIds, isQueued, trace }: AcceptedEvent): string {
+/** The text that is stored. */
+export function encode({
+  acceptedAt,
+  type,
+  body,
+  endpointIds,
+  isQueued,
+  trace,
+  schedule,
+}: AcceptedEvent): string {
   const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
   const queued = isQueued ? ` ${QUEUED}` : '';
   const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
-  return `${head}${queued}${traced}\n${body}`;
+  return `${head}${queued}${encodeSchedule(schedule)}${traced}\n${body}`;
+}
+
+function encodeSchedule(schedule: Schedule | undefined): string {
+  if (schedule === undefined) return '';
+  const { state, publishedAt, deliverAt } = schedule;
+  const wouldHaveBeen = state === 'cancelled' ? `,${deliverAt}` : '';
+  return ` ${SCHEDULE_MARKS[state]}${publishedAt}${wouldHaveBeen}`;
+}
+
+function decodeSchedule(marks: readonly string[], acceptedAt: number): Schedule | undefined {
+  for (const text of marks) {
+    const [, mark, publishedAt, deliverAt] = SCHEDULE.exec(text) ?? [];
+    if (mark === undefined) continue;
+    const state = mark === '~' ? 'waiting' : mark === '+' ? 'due' : 'cancelled';
+    return { state, publishedAt: Number(publishedAt), deliverAt: Number(deliverAt ?? acceptedAt) };
+  }
+  return undefined;
 }
 
 /** Whether a stored event notes that a worker fans it out. */
@@ -340,15 +382,22 @@ function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
 
 /** The stored form of an event by its head. @param body '' once it was erased. */
 export function encodeStored(head: EventHead, body: string): string {
-  const { trace, erasedAt } = head;
+  const { trace, erasedAt, schedule } = head;
   const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
   const erased = erasedAt === undefined ? '' : ` ${ERASED}${erasedAt}`;
-  return `${encodeHead(head)}${traced}${erased}\n${body}`;
+  return `${encodeHead(head)}${encodeSchedule(schedule)}${traced}${erased}\n${body}`;
 }
 
 export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
-  const { type, acceptedAt, erasedAt, trace } = decodeHead(stored);
-  const known = { id, accountId, type, acceptedAt, ...(trace === undefined ? {} : { trace }) };
+  const { type, acceptedAt, erasedAt, trace, schedule } = decodeHead(stored);
+  const known = {
+    id,
+    accountId,
+    type,
+    acceptedAt,
+    ...(trace === undefined ? {} : { trace }),
+    ...(schedule === undefined ? {} : { schedule }),
+  };
   return erasedAt === undefined
     ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
     : { ...known, erasedAt };
@@ -360,11 +409,13 @@ export function decodeHead(stored: string): EventHead {
   const erased = marks.find((mark) => mark.startsWith(ERASED));
   const traced = marks.find((mark) => mark.startsWith(TRACED));
   const trace = traced === undefined ? undefined : parseTraceparent(traced.slice(TRACED.length));
+  const schedule = decodeSchedule(marks, Number(acceptedAt));
   return {
     acceptedAt: Number(acceptedAt),
     type,
     isAimed: marks.includes(AIMED),
     ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
     ...(trace === undefined ? {} : { trace }),
+    ...(schedule === undefined ? {} : { schedule }),
   };
 }

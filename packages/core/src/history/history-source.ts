@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
-import type { EventHead, EventId, StoredEvent } from '../domain/event';
+import type { EventHead, EventId, Schedule, StoredEvent } from '../domain/event';
 import type { RecordedDelivery } from '../events/redis-delivery-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { Batch } from '../platform/batches';
@@ -90,6 +90,8 @@ export interface ListedEvent {
   readonly createdAt: number;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;
+  /** Absent: it was published to be sent at once. */
+  readonly schedule?: Schedule;
   /** The number of its receivers. */
   readonly deliveryCount: number;
 }

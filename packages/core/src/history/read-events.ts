@@ -24,7 +24,8 @@ export async function readEvent(
   const found = await history.findCounted(accountId, id);
   if (!found) throw eventNotFound();
   const { event, counts: deliveries } = found;
-  const listed = { id, type: event.type, createdAt: event.acceptedAt, deliveries };
+  const { type, acceptedAt: createdAt, schedule } = event;
+  const listed = { id, type, createdAt, deliveries, ...(schedule === undefined ? {} : { schedule }) };
   if (event.body === undefined) return { ...listed, dataText: 'null', erasedAt: event.erasedAt };
   return { ...listed, dataText: textOfMember(event.body, 'data') ?? 'null' };
 }

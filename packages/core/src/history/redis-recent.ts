@@ -146,9 +146,13 @@ export class Recent implements HistorySource {
       const found = await eventStore.findCounted(accountId, id);
       if (!found) return { mark, row: undefined, isGone: true };
       const { head, deliveryCount } = found;
-      const { type, erasedAt } = head;
+      const { type, erasedAt, schedule } = head;
       if (wanted !== undefined && wanted !== type) return { mark, row: undefined };
-      const row = { id, type, createdAt, deliveryCount, ...(erasedAt === undefined ? {} : { erasedAt }) };
+      const row = {
+        ...{ id, type, createdAt, deliveryCount },
+        ...(erasedAt === undefined ? {} : { erasedAt }),
+        ...(schedule === undefined ? {} : { schedule }),
+      };
       return { mark, row };
     });
     return { entries: await Promise.all(entries), nextCursor };

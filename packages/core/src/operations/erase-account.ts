@@ -145,6 +145,13 @@ async function removeSomeEvents(
   accountId: AccountId,
 ): Promise<ErasureStepResult | undefined> {
   const { remainsStore } = context;
+  // What waits first: nothing of it becomes due meanwhile.
+  const scheduled = await remainsStore.scheduledEventsOf(accountId, PAGE);
+  if (scheduled.length > 0) {
+    const { gone } = await removeEvents(context, accountId, scheduled);
+    await remainsStore.forgetScheduledEvents(accountId, gone);
+    return again(gone.length === 0);
+  }
   const leads = await remainsStore.eventsOf(accountId, PAGE);
   if (leads.length === 0) return undefined;
   const { gone, isBusy } = await removeEvents(context, accountId, leads);

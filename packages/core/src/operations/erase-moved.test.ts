@@ -14,6 +14,7 @@ import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
+import { openScheduleParts } from '../testing/open-schedule-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { recordSignals } from '../testing/record-signals';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
@@ -68,6 +69,7 @@ describePostgres('an erasure of what has moved to the history', () => {
         erasePayload(
           {
             ...common,
+            ...openScheduleParts(client),
             eventStore: new EventStore(client, testRetention),
             deliveryStore: new DeliveryStore(client, testRetention),
             eventQueue: willClose(new EventQueue(client, oneShard('bull'))),

@@ -11,6 +11,7 @@ import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { openScheduleParts } from '../testing/open-schedule-parts';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -42,6 +43,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
   const context = {
+    ...openScheduleParts(redis.client),
     eventStore,
     deliveryStore,
     eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),

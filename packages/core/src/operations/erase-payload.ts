@@ -5,15 +5,15 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
-import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { MovedIds } from '../events/redis-moved-ids';
-import type { Clock } from '../platform/clock';
+import { AppError } from '../platform/app-error';
+import { type CancelContext, cancelEvent } from '../publish/schedule-events';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 
-export interface ErasePayloadContext {
-  readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
+export interface ErasePayloadContext extends CancelContext {
+  readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'> & CancelContext['eventStore'];
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
   /** Absent: there is no history that events move to. */
@@ -21,8 +21,6 @@ export interface ErasePayloadContext {
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
   readonly auditLog?: Pick<AuditLog, 'record'>;
   readonly wait: (ms: number) => Promise<unknown>;
-  readonly clock: Clock;
-  readonly emit: Emit;
 }
 
 // Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers
@@ -52,6 +50,7 @@ export async function erasePayload(
   act?: Act,
 ): Promise<void> {
   const { eventQueue, wait, clock, emit } = context;
+  await cancelIfWaiting(context, accountId, id);
   const erasedAt = clock();
   // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
@@ -66,6 +65,20 @@ export async function erasePayload(
     await eraseRecent(context, accountId, id, erasedAt);
   }
   emit({ name: 'event.payload_erased', accountId, eventId: id });
+}
+
+// Without its payload there is nothing to wait for.
+async function cancelIfWaiting(
+  context: ErasePayloadContext,
+  accountId: AccountId,
+  id: EventId,
+): Promise<void> {
+  try {
+    await cancelEvent(context, accountId, id);
+  } catch (error) {
+    const isOver = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
+    if (!isOver) throw error;
+  }
 }
 
 /** Erase what Redis has. Gives whether there is such an event. */

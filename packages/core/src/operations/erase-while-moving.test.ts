@@ -14,6 +14,7 @@ import {
   MOVE_AFTER_MS,
   MovingScene,
 } from '../testing/moving-scene';
+import { openScheduleParts } from '../testing/open-schedule-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { testSealer } from '../testing/test-sealer';
@@ -127,6 +128,7 @@ class Interruption {
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
     erasePayload(
       {
+        ...openScheduleParts(scene.redis.client),
         eventStore: interruption.watch(scene.eventStore),
         deliveryStore: interruption.watch(scene.deliveryStore),
         eventQueue,

@@ -12,6 +12,7 @@ import {
   throwStorageErrors,
 } from '../platform/redis-connect';
 import { idOfMember } from '../platform/redis-timeline';
+import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { HeldCounts } from '../queue/redis-held-counts';
 
 /** How much of an account is left, as far as it has been counted. */
@@ -47,12 +48,14 @@ const LOOKED_AT = 1_000;
  */
 export class RemainsStore {
   readonly #heldCounts: HeldCounts;
+  readonly #scheduledQueue: ScheduledQueue;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
   ) {
     this.#heldCounts = new HeldCounts(redis, shards);
+    this.#scheduledQueue = new ScheduledQueue(redis, shards);
   }
 
   async count(accountId: AccountId): Promise<Remains> {
@@ -106,6 +109,18 @@ export class RemainsStore {
     await this.redis.zrem(keys.events(accountId), ...membersOf(leads));
   }
 
+  /** The events that wait for their time. */
+  async scheduledEventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
+    return (await this.#scheduledQueue.list(accountId, limit)).map(({ eventId }) => toLead(eventId));
+  }
+
+  async forgetScheduledEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
+    await this.#scheduledQueue.remove(
+      accountId,
+      leads.map(({ eventId }) => eventId),
+    );
+  }
+
   /**
    * The events in its list of deliveries, and those of held deliveries: either may reach back further than
    * the other.
@@ -126,6 +141,7 @@ export class RemainsStore {
       keys.event(accountId, eventId),
       keys.eventClaim(accountId, eventId),
       keys.moved(accountId, eventId),
+      keys.scheduledFor(accountId, eventId),
     );
   }
 
@@ -228,7 +244,7 @@ export class RemainsStore {
 }
 throwStorageErrors(RemainsStore);
 
-const EVENT_KEY = /^(?:event|receivers|event-claim|moved):\{[^/]+\/([\w-]+)\}$/;
+const EVENT_KEY = /^(?:event|receivers|event-claim|moved|scheduled-for):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 
 function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {

@@ -11,6 +11,11 @@ export const steadyClock: Clock = () => performance.now();
 /** The form of `formatTime`. */
 export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-01-31T12:00:00.000Z' });
 
+/** A time from a client. Gives milliseconds since the Unix epoch. */
+export const sentTimeSchema = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-21T12:00:00Z' })
+  .transform((text) => Date.parse(text));
+
 /** RFC 3339, UTC, with milliseconds: the form of every time in the API. */
 export function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();

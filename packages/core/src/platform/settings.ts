@@ -118,6 +118,9 @@ export const commonSettings = {
     .min(1)
     .default(100_000)
     .describe("how many deliveries a webhook's list holds, and how many events an account's"),
+  SCHEDULE_MAX: positiveDurationSchema
+    .prefault('30d')
+    .describe('how far ahead an event may be published to be [sent later](scheduled-events.md)'),
   // Enough for five million events of 1 KiB with a delivery each, and less than most installations' Redis can
   // hold: so usual traffic never reaches it, and one account alone does not fill it.
   ACCOUNT_QUOTA_BYTES: z.coerce

@@ -29,12 +29,16 @@ import type { Step } from '../platform/redis-script';
 import { inWords } from '../platform/zod-words';
 import { type DispatchEventsContext, dispatchEvents, type EventsPremise } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
+import { type ScheduleEventsContext, scheduleEvents, scheduleOf } from './schedule-events';
 
 export interface AcceptEventsContext
   extends DispatchEventsContext,
     LookUpEndpointsContext,
+    ScheduleEventsContext,
     ValidateEventContext {
   readonly eventStore: Pick<EventStore, 'find'> & DispatchEventsContext['eventStore'];
+  /** How far ahead `deliverAt` may be. */
+  readonly scheduleMaxMs: number;
   readonly eventClaims: EventClaimStore;
   /** Absent: there is no history that events move to. */
   readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
@@ -45,6 +49,8 @@ export interface PublishedEvent extends UncheckedEvent {
   readonly id?: EventId;
   /** Only these endpoints get it, whichever types they subscribe to. */
   readonly endpointRefs?: readonly EndpointRef[];
+  /** When to send it. Milliseconds since the Unix epoch. Absent: at once. */
+  readonly deliverAt?: number;
 }
 
 export interface AcceptEventsInput extends EventsPremise {
@@ -54,6 +60,8 @@ export interface AcceptEventsInput extends EventsPremise {
   readonly trace?: TraceContext | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
+  /** The name of the idempotent response to it, if it has an Idempotency-Key. */
+  readonly answer?: string | undefined;
   /** For events without an id. */
   readonly newId: NewId;
   /** An item that could not be read as an event is in the list as its error. */
@@ -97,11 +105,21 @@ export async function acceptEvents(
   const resolve = await lookUpEndpoints(context, input.accountId, input.events.flatMap(refsOf));
   const prepared = await eachGood(input.events, (event) => prepare(context, event, input, resolve));
   const candidates = await claimIds(context, prepared, input);
-  await dispatchEvents(context, candidates.flatMap(eventToDispatch), input);
+  const events = candidates.flatMap(eventToDispatch);
+  await scheduleEvents(context, events.filter(isScheduled), input);
+  await dispatchEvents(
+    context,
+    events.filter((event) => !isScheduled(event)),
+    input,
+  );
   const isFirst = await markQueued(context, candidates);
   return candidates.map((candidate) =>
     candidate instanceof AppError ? candidate : conclude(context, candidate, input, isFirst),
   );
+}
+
+function isScheduled({ schedule }: AcceptedEvent): boolean {
+  return schedule !== undefined;
 }
 
 async function prepare(
@@ -111,7 +129,8 @@ async function prepare(
   resolve: ResolvedEndpoints,
 ): Promise<Candidate> {
   const { type, endpointRefs } = published;
-  const { accountId, receivedAt: acceptedAt, trace } = input;
+  const { accountId, receivedAt, trace } = input;
+  const schedule = scheduleOf(published.deliverAt, receivedAt, context.scheduleMaxMs);
   const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
   const body = await validateEvent(context, published);
   const endpointIds = endpointRefs && resolve(endpointRefs);
@@ -120,9 +139,10 @@ async function prepare(
     accountId,
     type,
     body,
-    acceptedAt,
+    acceptedAt: schedule?.deliverAt ?? receivedAt,
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
+    ...(schedule === undefined ? {} : { schedule }),
   };
   return { event, hasOwnId: published.id !== undefined };
 }
@@ -140,11 +160,12 @@ async function claimIds(
     (target) =>
       Promise.all(
         prepared.filter(hasOwnId).map(async (candidate) => {
-          const { accountId, id, acceptedAt, body, endpointIds } = candidate.event;
+          const { accountId, id, acceptedAt: deliverAt, body, endpointIds, schedule } = candidate.event;
+          const acceptedAt = schedule?.publishedAt ?? deliverAt;
           const digest = digestOf(body, endpointIds);
           // Both fail when Redis is away. A failure that nobody waits for would end the process.
           const [claim, settled] = await Promise.all([
-            context.eventClaims.claim(accountId, id, digest, acceptedAt, target),
+            context.eventClaims.claim(accountId, id, digest, acceptedAt, target, deliverAt),
             context.movedIds?.look(accountId, id, acceptedAt, target),
           ]);
           if (settled?.moved && claim.state === 'open') needless.push(candidate.event);
@@ -166,8 +187,8 @@ async function takeBack(
   needless: readonly AcceptedEvent[],
 ): Promise<void> {
   await Promise.all(
-    needless.map(({ accountId, id, body, endpointIds, acceptedAt }) =>
-      eventClaims.takeBack(accountId, id, digestOf(body, endpointIds), acceptedAt),
+    needless.map(({ accountId, id, body, endpointIds, acceptedAt, schedule }) =>
+      eventClaims.takeBack(accountId, id, digestOf(body, endpointIds), schedule?.publishedAt ?? acceptedAt),
     ),
   );
 }
@@ -197,12 +218,27 @@ async function claimed(
   switch (claim.state) {
     case 'open':
     case 'queued':
-      return { ...candidate, event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
+      return { ...candidate, event: await asClaimed(context, event, claim), claim: claim.state };
     case 'stored':
       return { ...candidate, event: await sameAsStored(context, event), claim: 'stored' };
     case 'taken':
       throw idConflict(event.id);
   }
+}
+
+// What was published before under its id keeps its time, whatever this request asks for.
+async function asClaimed(
+  { eventStore }: AcceptEventsContext,
+  event: AcceptedEvent,
+  { state, acceptedAt }: Extract<EventClaim, { acceptedAt: number }>,
+): Promise<AcceptedEvent> {
+  const { schedule, ...atOnce } = event;
+  if (schedule === undefined) return { ...event, acceptedAt };
+  if (state === 'open') return { ...event, schedule: { ...schedule, publishedAt: acceptedAt } };
+  const head = await eventStore.findHead(event.accountId, event.id);
+  return head?.schedule
+    ? { ...event, acceptedAt: head.acceptedAt, schedule: head.schedule }
+    : { ...atOnce, acceptedAt };
 }
 
 async function sameAsStored(

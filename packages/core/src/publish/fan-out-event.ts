@@ -187,12 +187,16 @@ export async function fanOutEvents(
   const startedAt = clock();
   const traced = routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }));
   const batches = batchesOf(traced);
+  const refused = new Set<AcceptedEvent>();
   for (const batch of batches) {
-    if (batches.length === 1) await storeAlong(context, batch, assumption);
-    else await fanOutTurns.take(() => storeAlong(context, batch, assumption));
+    const portions = refused.size === 0 ? batch : batch.filter(({ event }) => !refused.has(event));
+    const store = () => storeAlong(context, portions, assumption);
+    const some = batches.length === 1 ? await store() : await fanOutTurns.take(store);
+    for (const event of some) refused.add(event);
   }
   const durationMs = clock() - startedAt;
   for (const { event, receivers, span } of traced) {
+    if (refused.has(event)) continue;
     emit({
       name: 'event.fanned_out',
       accountId: event.accountId,

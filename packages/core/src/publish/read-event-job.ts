@@ -8,6 +8,7 @@ import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
 import { acceptedEventSchema, type EventJob, publishedEventSchema } from '../queue/bullmq-event-queue';
 import { tooDeep, type ValidateEventContext, validateEvent } from './accept-events';
+import { scheduleOf } from './schedule-events';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;
@@ -17,6 +18,8 @@ export interface ReadEvent {
 
 export interface ReadEventJobContext extends ValidateEventContext, LookUpEndpointsContext {
   readonly quota: Pick<AccountQuota, 'requireRoomAsKnown'>;
+  /** How far ahead `deliver_at` may be. */
+  readonly scheduleMaxMs: number;
   readonly clock: Clock;
 }
 
@@ -51,7 +54,19 @@ function readAccepted(
 }
 
 async function readPublished(context: ReadEventJobContext, job: EventJob): Promise<AcceptedEvent> {
-  const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids, trace } = parsePublished(job);
+  const {
+    id = idOfJob(job),
+    account_id: accountId,
+    type,
+    data,
+    webhook_ids,
+    trace,
+    deliver_at,
+  } = parsePublished(job);
+  // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
+  const acceptedAt = Math.min(publishedAt(job), context.clock());
+  // By when it was pushed: a queue that stood still has made none late.
+  const schedule = scheduleOf(deliver_at, acceptedAt, context.scheduleMaxMs);
   await context.quota.requireRoomAsKnown(accountId, 'queue');
   const body = await validateEvent(context, { type, data, dataText: textOf(data) });
   const endpointIds = webhook_ids && (await lookUpEndpoints(context, accountId, webhook_ids))(webhook_ids);
@@ -60,8 +75,8 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
     accountId,
     type,
     body,
-    // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
-    acceptedAt: Math.min(publishedAt(job), context.clock()),
+    acceptedAt: schedule?.deliverAt ?? acceptedAt,
+    ...(schedule === undefined ? {} : { schedule }),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
   };

@@ -100,13 +100,15 @@ export class Assumption {
    * Run steps in their order, the first ones only if the assumption holds.
    *
    * @param others of the same name, whose steps these are as well.
+   * @returns whether all ran: not when a guard among them kept later ones from it.
    * @throws NoLongerTrue
    */
-  async inOrder(steps: readonly Step[], others: readonly Assumption[] = []): Promise<void> {
-    if (this.#isConfirmed) return void (await this.runInOrder(steps));
-    await this.runInOrder([this.#confirm, ...steps]);
+  async inOrder(steps: readonly Step[], others: readonly Assumption[] = []): Promise<boolean> {
+    if (this.#isConfirmed) return await this.runInOrder(steps);
+    const ran = await this.runInOrder([this.#confirm, ...steps]);
     if (!this.#isConfirmed) throw new NoLongerTrue();
     for (const other of others) other.#isConfirmed = true;
+    return ran;
   }
 
   /** Compare now, unless that was done. @throws NoLongerTrue */

@@ -45,16 +45,22 @@ export class EventClaimStore {
     private readonly retentionMs: number,
   ) {}
 
-  /** Claim the id for the content with this digest, unless it is taken already. */
+  /**
+   * Claim the id for the content with this digest, unless it is taken already.
+   *
+   * @param deliverAt when the event is due that is published under it.
+   */
   async claim(
     accountId: AccountId,
     id: EventId,
     digest: string,
     now: number,
     target: ScriptTarget = this.redis,
+    deliverAt = now,
   ): Promise<EventClaim> {
     const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
-    const reply = (await CLAIM(target, claimKeys, [digest, now, this.retentionMs])) as
+    const keptMs = this.retentionMs + Math.max(deliverAt - now, 0);
+    const reply = (await CLAIM(target, claimKeys, [digest, now, keptMs])) as
       | ['open' | 'queued', string]
       | ['taken' | 'stored'];
     const [state] = reply;

@@ -55,6 +55,18 @@ const CLAIM = defineScript(`
   redis.call('HSET', KEYS[1], 'leased_until', ARGV[3])
   return {'claimed', known[4], known[5]}`);
 
+// It may be kept for longer already. ARGV: how long to keep it, command, field, value.
+const CHANGE = defineScript(`
+  redis.call(ARGV[2], KEYS[1], ARGV[3], ARGV[4])
+  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`);
+
+// By the clock of Redis. ARGV: until when.
+const KEEP_UNTIL = defineScript(`
+  local time = redis.call('TIME')
+  local kept = tonumber(ARGV[1]) - time[1] * 1000 - math.floor(time[2] / 1000)
+  local present = redis.call('PTTL', KEYS[1])
+  if present ~= -2 and present < kept then redis.call('PEXPIRE', KEYS[1], string.format('%d', kept)) end`);
+
 type Reply = ['claimed', string, string] | ['answered', string] | ['running' | 'other'];
 
 /** Remembers the requests with an Idempotency-Key, and their responses. */
@@ -87,17 +99,20 @@ export class IdempotencyStore {
     }
   }
 
+  /** Remember it for a day after that time as well: what its response tells of happens then. */
+  async keepUntil(slot: Slot, at: number, target: ScriptTarget = this.redis): Promise<void> {
+    await KEEP_UNTIL(target, [this.#keyOf(slot)], [at + KEPT_MS]);
+  }
+
   /** The first response stays. */
   async answer(slot: Slot, answer: string): Promise<void> {
-    const key = this.#keyOf(slot);
-    await this.redis.multi().hsetnx(key, 'answer', answer).pexpire(key, KEPT_MS).exec();
+    await CHANGE(this.redis, [this.#keyOf(slot)], [KEPT_MS, 'HSETNX', 'answer', answer]);
     this.onStored(slot.accountId, ANSWER_BYTES + answer.length);
   }
 
   /** Let the next request try at once. The seed stays: an object may have been made. */
   async release(slot: Slot): Promise<void> {
-    const key = this.#keyOf(slot);
-    await this.redis.multi().hset(key, 'leased_until', '0').pexpire(key, KEPT_MS).exec();
+    await CHANGE(this.redis, [this.#keyOf(slot)], [KEPT_MS, 'HSET', 'leased_until', '0']);
     this.onStored(slot.accountId, ANSWER_BYTES);
   }
 

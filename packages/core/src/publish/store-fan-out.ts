@@ -28,7 +28,7 @@ export interface Portion extends RoutedEvent {
 }
 
 export interface StoreFanOutContext {
-  readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers'>;
+  readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers' | 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
@@ -48,6 +48,8 @@ const CHUNK = 50;
 interface Part {
   readonly portions: readonly Portion[];
   readonly assumption: Assumption | undefined;
+  /** Events that are not sent: see `takeOthers`. */
+  readonly refused: AcceptedEvent[];
   isAlone: boolean;
 }
 
@@ -58,13 +60,17 @@ export class FanOuts extends GatheredWork<Part> {
   }
 }
 
-/** Store one batch, along with others of the same turn of the event loop. It is harmless when repeated. */
+/**
+ * Store one batch, along with others of the same turn of the event loop. It is harmless when repeated.
+ *
+ * @returns the events of it that are not sent, as one of the same id waits for its time, or was cancelled.
+ */
 export async function storeAlong(
   context: StoreFanOutContext,
   portions: readonly Portion[],
   assumption: Assumption | undefined,
-): Promise<void> {
-  const part: Part = { portions, assumption, isAlone: true };
+): Promise<readonly AcceptedEvent[]> {
+  const part: Part = { portions, assumption, refused: [], isAlone: true };
   const name = assumption?.name ?? portions[0]?.event.accountId ?? '';
   try {
     await context.fanOuts.add(name, part, sizeOf(portions), (parts) => take(context, parts));
@@ -73,6 +79,7 @@ export async function storeAlong(
     if (part.isAlone || !isDataError(error)) throw error;
     await take(context, [part]);
   }
+  return part.refused;
 }
 
 async function take(context: StoreFanOutContext, parts: readonly Part[]): Promise<void> {
@@ -85,7 +92,29 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
     (target) => listEvents(context, batch, target),
   ];
   const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
-  await (first ? first.inOrder(steps, others) : context.inOrder(steps));
+  const isWhole = await (first ? first.inOrder(steps, others) : context.inOrder(steps));
+  if (!isWhole) await takeOthers(context, parts);
+}
+
+// An event of the same id waits for its time, or was cancelled before: then the later one is the same event,
+// and is not sent. Its guard has kept all others from being stored as well.
+async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): Promise<void> {
+  const left: Part[] = [];
+  for (const part of parts) {
+    const mayGo = await Promise.all(part.portions.map(({ event }) => isToBeSent(context, event)));
+    part.refused.push(...part.portions.flatMap(({ event }, i) => (mayGo[i] ? [] : [event])));
+    const portions = part.portions.filter((_portion, i) => mayGo[i]);
+    if (portions.length > 0) left.push({ ...part, portions });
+  }
+  if (left.length > 0) await take(context, left);
+}
+
+async function isToBeSent(
+  { eventStore }: StoreFanOutContext,
+  { accountId, id }: AcceptedEvent,
+): Promise<boolean> {
+  const head = await eventStore.findHead(accountId, id);
+  return head?.schedule === undefined || head.schedule.state === 'due';
 }
 
 async function store(

@@ -3,6 +3,7 @@ import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
+import { DueTimer } from '../platform/due-timer';
 import { defineScript, type InOrder } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import { FAIR_ORDER } from './fair-order';
@@ -24,12 +25,6 @@ export interface DueDeliveriesOptions {
 export const DUE_GRACE_MS = 250;
 
 const AT_ONCE = 200;
-// A run that nobody has asked for goes to Redis along with the worker's other scripts, after this pause: every
-// second with the sweep of held deliveries.
-const PAUSE_MS = 250;
-const PATIENCE_MS = 1_000;
-// Deliveries that fail together come due within a moment of each other: one run serves them all.
-const GATHERED_MS = 10;
 
 // BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority
 // counter, meta, active, marker, events, the fair order's state, weights. ARGV: prefix of the jobs' keys,
@@ -66,10 +61,7 @@ const putBackSchema = z.tuple([z.number(), z.number()]);
 export class DueDeliveries {
   readonly #keys: readonly string[];
   readonly #base: string;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
-  #runs: Promise<unknown> = Promise.resolve();
-  #isStopped = true;
+  readonly #timer: DueTimer;
 
   constructor(private readonly options: DueDeliveriesOptions) {
     const jobKeys = createJobKeys(options.prefix, DELIVERIES_QUEUE);
@@ -78,24 +70,21 @@ export class DueDeliveries {
     const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
     const { fairOrder, accountWeights } = queueKeysOf(options.prefix);
     this.#keys = [...queue, fairOrder(DELIVERIES_QUEUE), accountWeights];
+    const { inOrder } = options;
+    this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => inOrder([]) });
   }
 
   start(): void {
-    this.#isStopped = false;
-    this.#wakeUpAt(this.options.clock());
+    this.#timer.start();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.options.inOrder([]);
-    await this.#runs;
+    await this.#timer.stop();
   }
 
   /** Expect a delivery to be due at a time. Deliveries of other processes are found within about a second. */
   expect(dueAt: number): void {
-    if (!this.#isStopped) this.#wakeUpAt(dueAt);
+    this.#timer.expectIn(dueAt - this.options.clock());
   }
 
   /**
@@ -117,28 +106,14 @@ export class DueDeliveries {
     }
   }
 
-  #wakeUpAt(at: number, patienceMs = 0): void {
-    if (this.#timer !== undefined && this.#timerAt <= at) return;
-    clearTimeout(this.#timer);
-    const delayMs = Math.max(at - this.options.clock(), GATHERED_MS);
-    this.#timerAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#runs = Promise.all([this.#runs, this.#runNow(patienceMs)]);
-    }, delayMs);
-  }
-
-  async #runNow(patienceMs: number): Promise<void> {
+  async #run(patienceMs: number): Promise<number | undefined> {
     const { clock, emit } = this.options;
-    let next: number | undefined;
     try {
-      next = await this.runOnce(patienceMs);
+      const next = await this.runOnce(patienceMs);
+      return next === undefined ? undefined : next - clock();
     } catch (error) {
       emit({ name: 'task.failed', task: 'put due deliveries back', error });
+      return undefined;
     }
-    if (this.#isStopped) return;
-    const now = clock();
-    if (next !== undefined && next < now + PAUSE_MS + PATIENCE_MS) this.#wakeUpAt(next);
-    else this.#wakeUpAt(now + PAUSE_MS, PATIENCE_MS);
   }
 }

@@ -12,6 +12,7 @@ import {
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { chunksOf } from '../platform/batches';
+import { sentTimeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
@@ -122,7 +123,10 @@ export interface EventJob {
  * The version of the jobs' data, and the latest that this process can read. Data without one have the first
  * version. A change that an older process would handle wrongly raises it and writes it into the data as `v`.
  */
-export const JOB_VERSION = 1;
+export const JOB_VERSION = 2;
+
+/** Of jobs that processes before version 2 would refuse: they wait for one that knows them. */
+export const SCHEDULED_JOB_VERSION = 2;
 
 /** The version in a job's data. */
 const jobVersionSchema = z.int().min(1).optional();
@@ -146,8 +150,19 @@ export const publishedEventSchema = z.strictObject({
   id: eventIdSchema.optional(),
   /** Only these endpoints get it, whichever types they subscribe to; each by its id or its uid. */
   webhook_ids: endpointRefsSchema.optional(),
+  /** When to send it. An older process would not know it, so `v` is 2 then. */
+  deliver_at: sentTimeSchema.optional(),
   trace: traceSchema,
   v: jobVersionSchema,
+});
+
+/** The job of an event whose time has come: its record has all else. */
+export const scheduledEventSchema = z.strictObject({
+  account_id: accountIdSchema,
+  id: eventIdSchema,
+  /** Milliseconds since the Unix epoch. */
+  due_at: z.number(),
+  v: z.literal(SCHEDULED_JOB_VERSION),
 });
 
 /** The API's job: a validated event with its body sealed. The job's name is its type. */

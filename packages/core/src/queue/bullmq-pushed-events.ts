@@ -15,7 +15,7 @@ const AT_ONCE = 200;
 const SORT_EVERY_MS = 10;
 
 /** The flow that all events of an account belong to. */
-const EVENTS_FLOW = '*';
+export const EVENTS_FLOW = '*';
 
 // The longest waiting are at the right. A few waiting jobs need no order, unless others are in order already:
 // BullMQ would take these later ones first. KEYS: wait, prioritized, priority counter, the fair order's

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import { type DeliveryState, NOTHING_HAPPENED } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
-import { dataOf, type EventHead, type EventId } from '../domain/event';
+import { dataOf, type EventHead, type EventId, statusOfEvent } from '../domain/event';
 import {
   hasEnded,
   type Replay,
@@ -288,6 +288,8 @@ export function isToBeSent(
   { head, state, hasDelivery }: Candidate,
 ): boolean {
   if (state.requestIds.includes(id)) return true;
+  // It was cancelled before it was due, or is not due yet.
+  if (statusOfEvent(head) !== 'accepted') return false;
   const isAskedFor = events.some((filter) => matchesType(filter, head.type));
   switch (mode) {
     case 'failed':

@@ -7,6 +7,7 @@ import { mastersOf, type RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { answerWithin } from '../platform/timers';
 import { jobStates, type OldestWaiting, type QueueDepth } from '../queue/bullmq-queue-standings';
+import type { ScheduledStanding } from '../queue/bullmq-scheduled-queue';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import { gauge, type PromGauge, registerPromGauges, type Sample, samplesOf } from './prom-gauges';
 
@@ -23,6 +24,8 @@ export interface SharedSources {
   readonly countOpenBreakers: () => Promise<number>;
   /** Of each server. Called once for each gauge: cache the reading for a moment. */
   readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
+  /** Called once for each gauge: cache the reading for a moment. */
+  readonly readScheduled: () => Promise<ScheduledStanding>;
   /** Absent: there is no history. */
   readonly history?: HistoryStanding | undefined;
 }
@@ -63,6 +66,16 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
     labels: { reason: holdReasons },
     read: async ({ readHeld }) =>
       Object.entries(await readHeld()).map(([reason, value]) => ({ labels: { reason }, value })),
+  }),
+  gauge({
+    name: 'webhooks_scheduled_events',
+    help: `Events that wait for their time to be sent, those that are due and not taken yet included. ${SAME}`,
+    read: async ({ readScheduled }) => (await readScheduled()).waiting,
+  }),
+  gauge({
+    name: 'webhooks_scheduled_overdue_seconds',
+    help: `How long a scheduled event has been due that no worker has taken yet, the one of which that is longest; 0 if there is none. ${SAME}`,
+    read: async ({ readScheduled }) => (await readScheduled()).overdueMs / 1_000,
   }),
   gauge({
     name: 'webhooks_disabled_endpoints',

@@ -14,3 +14,12 @@ export function buildEvent(change: Partial<AcceptedEvent> = {}): AcceptedEvent {
     ...change,
   };
 }
+
+/** One that is sent an hour from now, unless `deliverAt` says otherwise. */
+export function buildScheduledEvent({
+  deliverAt = Date.now() + 3_600_000,
+  ...change
+}: Partial<AcceptedEvent> & { readonly deliverAt?: number } = {}): AcceptedEvent {
+  const schedule = { state: 'waiting', publishedAt: 1_700_000_000_000, deliverAt } as const;
+  return buildEvent({ acceptedAt: deliverAt, schedule, ...change });
+}

@@ -21,6 +21,7 @@ export function buildReadContext({
   }));
   return {
     maxEventBytes,
+    scheduleMaxMs: 30 * 86_400_000,
     clock,
     eventTypeStore: {
       find: async (wanted) => compiled.find(({ name }) => name === wanted),

@@ -7,11 +7,11 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { Turns } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
-import { asOne } from '../platform/redis-script';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { FanOuts } from '../publish/store-fan-out';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
+import { openScheduleParts } from './open-schedule-parts';
 import { recordSignals } from './record-signals';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
@@ -38,8 +38,8 @@ export function openPublishContext(redis: RedisClient) {
     eventQueue,
     deliveryQueue,
     quota: { requireRoomAsKnown: async () => {} },
+    ...openScheduleParts(redis),
     maxEventBytes: 1_024,
-    inOrder: asOne(redis),
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),

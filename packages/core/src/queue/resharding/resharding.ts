@@ -7,6 +7,7 @@ import type { RedisClient } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
 import { WakeUpTimer } from '../../platform/timers';
 import { HeldDeliveries } from '../bullmq-held-deliveries';
+import { ScheduledQueue } from '../bullmq-scheduled-queue';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
 import type { ShardsInForce } from '../shards-in-force';
 import { MisplacedJobs } from './bullmq-misplaced-jobs';
@@ -69,7 +70,10 @@ export class Resharding {
     const { redis, shards } = this.options;
     const misplaced = new MisplacedJobs(redis, shards, shard);
     const moved =
-      (await this.#releaseHeld(shard)) + (await misplaced.putBackDelayed()) + (await misplaced.moveFailed());
+      (await this.#releaseHeld(shard)) +
+      (await misplaced.putBackDelayed()) +
+      (await misplaced.moveFailed()) +
+      (await new ScheduledQueue(redis, shards).bringHome(shard));
     if (moved > 0 || (await misplaced.hasWaiting())) return false;
     if (!shards.former().some(({ prefix }) => prefix === shard.prefix)) return true;
     return (await misplaced.moveFailedEvents()) === 0 && !(await misplaced.hasEvents());

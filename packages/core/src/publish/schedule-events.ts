@@ -1,0 +1,340 @@
+import type { UsageStore } from '../accounts/redis-usage-store';
+import type { AccountId } from '../domain/account';
+import {
+  type AcceptedEvent,
+  type EventHead,
+  type EventId,
+  eventNotFound,
+  type Schedule,
+} from '../domain/event';
+import type { Emit } from '../domain/signal';
+import { EVENT_BYTES, lapseOf, type UsageChange } from '../domain/usage';
+import type { EventStore } from '../events/redis-event-store';
+import type { OverList } from '../events/redis-over-list';
+import type { ScheduledEvents, SeenScheduled } from '../events/redis-scheduled-events';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import { formatDuration } from '../platform/duration';
+import type { InOrder, ScriptTarget, Step } from '../platform/redis-script';
+import type { Mark, TimeRange } from '../platform/redis-timeline';
+import type { ScheduledEntry, ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import type { Assumption } from './redis-assumption';
+import type { IdempotencyStore } from './redis-idempotency-store';
+
+/** Where scheduled events are kept. */
+export interface ScheduleContext {
+  readonly scheduledEvents: ScheduledEvents;
+  readonly scheduledQueue: Pick<ScheduledQueue, 'addAll' | 'hasten' | 'place' | 'remove'>;
+  readonly usageStore: Pick<UsageStore, 'count'>;
+  /** How long events are kept after they were due. */
+  readonly retention: { readonly ageMs: number };
+  /** On the Redis of all of these. */
+  readonly inOrder: InOrder;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// Clocks differ, and requests take their time.
+const PAST_MS = 60_000;
+
+/**
+ * The schedule of an event that is published now. `undefined`: it is sent at once.
+ *
+ * @param maxMs how far ahead it may be.
+ * @throws AppError `deliver_at_in_past` for a time of more than a minute ago, `deliver_at_too_far`.
+ */
+export function scheduleOf(
+  deliverAt: number | undefined,
+  publishedAt: number,
+  maxMs: number,
+): Schedule | undefined {
+  if (deliverAt === undefined) return undefined;
+  requireWithin(deliverAt, publishedAt, maxMs);
+  return deliverAt <= publishedAt ? undefined : { state: 'waiting', publishedAt, deliverAt };
+}
+
+function requireWithin(deliverAt: number, now: number, maxMs: number): void {
+  const refuse = (code: 'deliver_at_in_past' | 'deliver_at_too_far', detail: string) => {
+    const validationErrors = [{ pointer: '/deliver_at', detail }];
+    return new AppError(code, `The time to deliver it ${detail}.`, { validationErrors });
+  };
+  if (deliverAt < now - PAST_MS) throw refuse('deliver_at_in_past', 'must not be more than a minute ago');
+  if (deliverAt > now + maxMs) {
+    throw refuse('deliver_at_too_far', `must be at most ${formatDuration(maxMs)} ahead`);
+  }
+}
+
+export interface ScheduleEventsContext extends ScheduleContext {
+  readonly idempotencyStore?: Pick<IdempotencyStore, 'keepUntil'> | undefined;
+}
+
+/** What an id that is published to be sent later stands for already. */
+export type KnownSchedule = Map<AcceptedEvent, SeenScheduled>;
+
+/**
+ * Store events that are to be sent later. An event is stored, with its body, before its queue knows of it: a run
+ * that breaks off leaves a record that lapses, and nothing that is sent. Repeating it is harmless.
+ *
+ * @param answer the name of the idempotent response that tells of them, which is kept for as long as they wait.
+ * @returns those of which there was an event of this id.
+ * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
+ */
+export async function scheduleEvents(
+  context: ScheduleEventsContext,
+  events: readonly AcceptedEvent[],
+  {
+    answer,
+    assumption,
+  }: { readonly answer?: string | undefined; readonly assumption?: Assumption | undefined } = {},
+): Promise<KnownSchedule> {
+  const known: KnownSchedule = new Map();
+  if (events.length === 0) return known;
+  const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
+  const saved = new Set<AcceptedEvent>();
+  const save = (event: AcceptedEvent) => async (target: ScriptTarget) => {
+    if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
+  };
+  const saveAll: Step = (target) => Promise.all(events.map((event) => save(event)(target)));
+  const isWhole = await inOrder([saveAll, ...stepsOf(context, events, answer)]);
+  for (const event of events) {
+    // One that is known has kept all others from what comes after that.
+    const own = stepsOf(context, [event], answer);
+    const isNew = isWhole || (await inOrder(saved.has(event) ? own : [save(event), ...own]));
+    if (isNew) announce(context, event);
+    else known.set(event, await completeKnown(context, event));
+  }
+  return known;
+}
+
+/** What follows once they are stored, and only then. */
+function stepsOf(
+  context: ScheduleEventsContext,
+  events: readonly AcceptedEvent[],
+  answer: string | undefined,
+): readonly Step[] {
+  const { scheduledQueue, usageStore, idempotencyStore, retention, clock } = context;
+  const until = Math.max(...events.map(({ acceptedAt }) => acceptedAt));
+  const [first] = events;
+  const steps: Step[] = [(target) => scheduledQueue.addAll(events.map(entryOf), target)];
+  if (first === undefined) return steps;
+  const { accountId } = first;
+  const changes = events.map(({ acceptedAt, body }) => ({
+    kind: 'events' as const,
+    bytes: EVENT_BYTES + Buffer.byteLength(body),
+    lapsesAt: lapseOf(acceptedAt, retention.ageMs),
+  }));
+  steps.push((target) => usageStore.count(accountId, changes, clock(), target));
+  if (answer !== undefined && idempotencyStore) {
+    const slot = { accountId, name: answer };
+    steps.push((target) => idempotencyStore.keepUntil(slot, until, target));
+  }
+  return steps;
+}
+
+// The run that stored it may have broken off before its queue knew of it.
+async function completeKnown(context: ScheduleContext, event: AcceptedEvent): Promise<SeenScheduled> {
+  const { accountId, id: eventId } = event;
+  const seen = await context.scheduledEvents.see(accountId, eventId);
+  if (seen.state === 'waiting') {
+    await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }]);
+  }
+  return seen;
+}
+
+function announce({ emit }: ScheduleContext, event: AcceptedEvent): void {
+  const { accountId, id: eventId, type, acceptedAt: deliverAt } = event;
+  emit({ name: 'event.scheduled', accountId, eventId, type, deliverAt });
+}
+
+function entryOf({ accountId, id: eventId, acceptedAt: deliverAt }: AcceptedEvent): ScheduledEntry {
+  return { accountId, eventId, deliverAt };
+}
+
+export interface RescheduleContext extends ScheduleContext {
+  readonly idempotencyStore: Pick<IdempotencyStore, 'keepUntil'>;
+  readonly scheduleMaxMs: number;
+}
+
+/**
+ * Set another time for an event that waits. Its queue brings it up at the earlier of both times until it knows the new one: so
+ * whatever breaks off, it is never late.
+ *
+ * @throws AppError `not_found`; `already_due` when it is sent, or was; `conflict` when it was cancelled;
+ *   `deliver_at_in_past`, `deliver_at_too_far`.
+ * @returns when it was to be sent before. Milliseconds since the Unix epoch.
+ */
+export async function rescheduleEvent(
+  context: RescheduleContext,
+  accountId: AccountId,
+  eventId: EventId,
+  deliverAt: number,
+): Promise<number> {
+  const { scheduledEvents, scheduledQueue, idempotencyStore, emit } = context;
+  requireWithin(deliverAt, context.clock(), context.scheduleMaxMs);
+  const seen = await scheduledEvents.see(accountId, eventId);
+  requireWaiting(seen);
+  const entry = { accountId, eventId, deliverAt };
+  const isMoved = await context.inOrder([
+    (target) => scheduledQueue.hasten(entry, target),
+    (target) => scheduledEvents.move(accountId, eventId, deliverAt, target),
+    (target) => scheduledQueue.place(entry, target),
+    async (target) => {
+      const name = seen.answer;
+      if (name !== undefined) await idempotencyStore.keepUntil({ accountId, name }, deliverAt, target);
+    },
+    (target) => countMoved(context, accountId, seen, deliverAt, target),
+  ]);
+  if (!isMoved) throw alreadyDue();
+  emit({ name: 'event.rescheduled', accountId, eventId, deliverAt });
+  return seen.deliverAt;
+}
+
+/** Its bytes count until it lapses, which is at another time now. */
+async function countMoved(
+  { usageStore, retention, clock }: ScheduleContext,
+  accountId: AccountId,
+  { deliverAt, bytes: ofBody }: SeenScheduled,
+  movedTo: number,
+  target: ScriptTarget,
+): Promise<void> {
+  const bytes = EVENT_BYTES + ofBody;
+  const change = (sign: 1 | -1, at: number): UsageChange => ({
+    kind: 'events',
+    bytes: sign * bytes,
+    lapsesAt: lapseOf(at, retention.ageMs),
+  });
+  await usageStore.count(accountId, [change(-1, deliverAt), change(1, movedTo)], clock(), target);
+}
+
+function requireWaiting({ state }: SeenScheduled): void {
+  if (state === 'gone') throw eventNotFound();
+  if (state === 'due') throw alreadyDue();
+  if (state === 'cancelled') throw new AppError('conflict', 'The event was cancelled: it can not be moved.');
+}
+
+function alreadyDue(): AppError {
+  return new AppError('already_due', 'The event is due: it is sent, or was sent already.');
+}
+
+export interface CancelContext extends ScheduleContext {
+  readonly eventStore: Pick<EventStore, 'findHead' | 'enlistAll'>;
+  /** Absent: there is no history that an event moves to. */
+  readonly overList?: Pick<OverList, 'addAll'> | undefined;
+}
+
+/**
+ * Cancel an event that waits: it is sent to nobody, and stays on record. Repeating it is harmless, and does what
+ * an interrupted call has not.
+ *
+ * @throws AppError `not_found`; `already_due` when it is sent, or was.
+ */
+export async function cancelEvent(
+  context: CancelContext,
+  accountId: AccountId,
+  eventId: EventId,
+): Promise<void> {
+  const { scheduledEvents, clock, emit } = context;
+  const seen = await scheduledEvents.see(accountId, eventId);
+  if (seen.state === 'gone') throw eventNotFound();
+  if (seen.state === 'due') throw alreadyDue();
+  if (seen.state === 'waiting' && (await cancelWaiting(context, accountId, eventId, seen, clock()))) {
+    emit({ name: 'event.cancelled', accountId, eventId });
+  } else if (!(await completeCancelled(context, accountId, eventId))) throw alreadyDue();
+}
+
+async function cancelWaiting(
+  context: CancelContext,
+  accountId: AccountId,
+  eventId: EventId,
+  seen: SeenScheduled,
+  now: number,
+): Promise<boolean> {
+  return await context.inOrder([
+    (target) => context.scheduledEvents.cancel(accountId, eventId, now, target),
+    ...leaveQueue(context, accountId, eventId, now),
+    (target) => countMoved(context, accountId, seen, now, target),
+  ]);
+}
+
+/** Do what a call that broke off has not. Gives whether the event is cancelled. */
+async function completeCancelled(
+  context: CancelContext,
+  accountId: AccountId,
+  eventId: EventId,
+): Promise<boolean> {
+  const head = await context.eventStore.findHead(accountId, eventId);
+  if (head?.schedule?.state !== 'cancelled') return false;
+  await context.inOrder(leaveQueue(context, accountId, eventId, head.acceptedAt));
+  return true;
+}
+
+function leaveQueue(
+  { scheduledQueue, eventStore, overList }: CancelContext,
+  accountId: AccountId,
+  id: EventId,
+  cancelledAt: number,
+): readonly Step[] {
+  const event = { accountId, id, acceptedAt: cancelledAt };
+  return [
+    (target) => eventStore.enlistAll([{ event, deliveries: 0 }], target),
+    async (target) => await overList?.addAll([{ accountId, eventId: id }], cancelledAt, target),
+    (target) => scheduledQueue.remove(accountId, [id], target),
+  ];
+}
+
+/**
+ * Begin to send an event whose queue has brought it up. From here on it can't be moved or cancelled. Repeating it gives the
+ * same event.
+ *
+ * @returns `undefined` when there is nothing to send now: it was moved or cancelled meanwhile, or is gone.
+ */
+export async function beginScheduled(
+  context: CancelContext,
+  { accountId, eventId, deliverAt }: ScheduledEntry,
+): Promise<AcceptedEvent | undefined> {
+  const begun = await context.scheduledEvents.begin(accountId, eventId, deliverAt);
+  switch (begun.state) {
+    case 'gone':
+      return undefined;
+    case 'waiting':
+      await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: begun.deliverAt }]);
+      return undefined;
+    case 'cancelled':
+      await completeCancelled(context, accountId, eventId);
+      return undefined;
+    case 'due': {
+      const { event } = begun;
+      // Its payload was erased: nobody gets it, and it is complete all the same.
+      return event.body === undefined ? { ...event, body: '', endpointIds: [] } : event;
+    }
+  }
+}
+
+export interface ListScheduledContext {
+  readonly eventStore: Pick<EventStore, 'findHead'>;
+  readonly scheduledQueue: Pick<ScheduledQueue, 'list'>;
+}
+
+export interface ScheduledPage {
+  /** Those that are due next come first. */
+  readonly found: readonly { readonly id: EventId; readonly head: EventHead }[];
+  readonly nextCursor: Mark | undefined;
+}
+
+/** An account's events that wait for their time. */
+export async function listScheduled(
+  { eventStore, scheduledQueue }: ListScheduledContext,
+  accountId: AccountId,
+  limit: number,
+  { after, ...range }: TimeRange & { readonly after?: Mark | undefined } = {},
+): Promise<ScheduledPage> {
+  const listed = await scheduledQueue.list(accountId, limit + 1, { range, after });
+  const some = listed.slice(0, limit);
+  const heads = await Promise.all(some.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
+  const found = some.flatMap(({ eventId: id }, i) => {
+    const head = heads[i];
+    return head?.schedule?.state === 'waiting' ? [{ id, head }] : [];
+  });
+  const last = listed.length > limit ? some.at(-1) : undefined;
+  return { found, nextCursor: last && { id: last.eventId, at: last.deliverAt } };
+}
