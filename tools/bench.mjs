@@ -26,6 +26,7 @@ All benchmarks, or those that are named: path, drain, burst, tenants, scale, his
   --shards N          burst: how many the queues are split over
   --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale, history at a time
   --build DIR         measures the build of another checkout; of the same
+  --node FILE,…       all of it by each of these programs, one after the other, in the place of this Node
 
 Of path:
 
@@ -41,6 +42,7 @@ Of path:
   --profile DIR       no figures: CPU profiles`;
 
 const args = process.argv.slice(2);
+const nodes = takeNodes();
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
@@ -63,8 +65,19 @@ async function run() {
   }
   await buildPortal({ signal });
   const { TEST_REDIS_URL, ...server } = await provideTestRedis(group, signal);
-  process.exitCode = await runInForeground(
-    [process.execPath, join(projectFolder, 'bench/dist/main.js'), ...args],
-    { env: { ...process.env, ...server, BENCH_REDIS_URL: TEST_REDIS_URL } },
-  );
+  const env = { ...process.env, ...server, BENCH_REDIS_URL: TEST_REDIS_URL };
+  for (const node of nodes) {
+    process.exitCode = await runInForeground([node, join(projectFolder, 'bench/dist/main.js'), ...args], {
+      env,
+    });
+    if (process.exitCode !== 0) return;
+  }
+}
+
+/** Takes the option for this program out of those for the benchmarks. They start their processes by the Node that runs them. */
+function takeNodes() {
+  const at = args.indexOf('--node');
+  if (at === -1) return [process.execPath];
+  const [, files = ''] = args.splice(at, 2);
+  return files.split(',');
 }
