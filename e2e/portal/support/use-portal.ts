@@ -15,7 +15,7 @@ export interface SessionWish {
   readonly theme?: Readonly<Record<string, string>>;
   /** Who asks for the session; default: the stack's operator. */
   readonly client?: ApiClient;
-  /** Where in the portal to go first, such as `/webhooks`. */
+  /** Where in the portal to go first, such as `/webhooks`; default: the deliveries. */
   readonly path?: string;
   readonly width?: number;
   /** Where the viewer is, such as `Asia/Tokyo`. */
@@ -47,12 +47,18 @@ export class Portal {
   }
 
   /** A page of the portal, signed in by a link as a customer gets it. */
-  async signIn({ path, width, timezone, client = this.client, ...wish }: SessionWish = {}): Promise<Page> {
+  async signIn({
+    path = '/deliveries',
+    width,
+    timezone,
+    client = this.client,
+    ...wish
+  }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
     const page = await this.openBlank(width, timezone);
     await page.goto(body.url);
     await page.getByRole('navigation').first().waitFor();
-    if (path !== undefined) await go(page, path);
+    await go(page, path);
     return page;
   }
 
@@ -67,6 +73,8 @@ export class Portal {
   async openBlank(width = USUAL_WIDTH, timezone?: string): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: HEIGHT },
+      // Headless Chromium takes the system's, which may be none that browsers have.
+      locale: 'en-US',
       ...(timezone !== undefined && { timezoneId: timezone }),
       permissions: ['clipboard-read', 'clipboard-write'],
     });

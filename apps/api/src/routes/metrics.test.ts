@@ -63,6 +63,7 @@ it('gives the attempts of the last 24 hours, by the hour', async () => {
     interval: '1h',
     since: expect.stringMatching(/T\d\d:00:00\.000Z$/),
     until: expect.stringMatching(/T\d\d:00:00\.000Z$/),
+    source: 'recent',
   });
   const { body: all } = await get(`?since=${start}&interval=1h`).expect(200);
   expect(all).toMatchObject({ data: [{ start, group: {}, attempts: 1 }], since: start });

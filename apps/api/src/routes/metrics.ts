@@ -95,6 +95,9 @@ const metricsSchema = z
       'What is counted begins here: by default 24 hours before `until`, with the interval `1d` 30 days. Without a history, of very many deliveries only those of events that were accepted from here on.',
     ),
     until: timeSchema.describe('What is counted ends here.'),
+    source: z
+      .enum(['recent', 'history'])
+      .describe('`history`: this service has a history in PostgreSQL. `recent`: it keeps the last 24 hours.'),
   })
   .meta({ id: 'DeliveryMetrics' });
 
@@ -118,6 +121,7 @@ export const readDeliveryMetrics = defineRoute({
       interval,
       since: formatTime(metrics.since),
       until: formatTime(metrics.until),
+      source: context.movedAttempts ? 'history' : 'recent',
     };
     return { status: 200, body };
   },

@@ -23,6 +23,10 @@ export const queryKeys = {
   apiKeys: (accountId: string) => ['api-keys', accountId] as const,
   /** Those that the pages can be seen for. */
   offeredAccounts: () => ['accounts', 'offered'] as const,
+  /** Counts over time, of what and when. */
+  metrics: (of: string, query: object) => ['metrics', of, query] as const,
+  /** What is held, and what will be disabled. */
+  standings: () => ['standings'] as const,
   deadLetters: (filters: object) => ['dead-letters', filters] as const,
   deadLetter: (id: string) => ['dead-letter', id] as const,
 };

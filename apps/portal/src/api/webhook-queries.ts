@@ -36,18 +36,21 @@ export function useAllWebhooks(isWanted: boolean) {
   return useQuery({
     enabled: isWanted,
     queryKey: queryKeys.allWebhooks(),
-    queryFn: async ({ signal }) => {
-      const webhooks: Webhook[] = [];
-      let cursor: string | null | undefined;
-      do {
-        const query = { limit: LARGEST_PAGE, ...(cursor && { cursor }) };
-        const page = await ask(api.GET('/v1/webhooks', { params: { query }, signal }));
-        webhooks.push(...page.data);
-        cursor = page.next_cursor;
-      } while (cursor && webhooks.length < MOST_NAMED);
-      return webhooks;
-    },
+    queryFn: ({ signal }) => readAllWebhooks(api, signal),
   });
+}
+
+/** As many as have names. */
+export async function readAllWebhooks(api: Api, signal?: AbortSignal): Promise<readonly Webhook[]> {
+  const webhooks: Webhook[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const query = { limit: LARGEST_PAGE, ...(cursor && { cursor }) };
+    const page = await ask(api.GET('/v1/webhooks', { params: { query }, ...(signal && { signal }) }));
+    webhooks.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor && webhooks.length < MOST_NAMED);
+  return webhooks;
 }
 
 export function useWebhook(id: string) {

@@ -4,6 +4,7 @@ export interface NavigationEntry {
 }
 
 export const customerEntries: readonly NavigationEntry[] = [
+  { path: '/overview', label: 'Overview' },
   { path: '/deliveries', label: 'Deliveries' },
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/events', label: 'Events' },

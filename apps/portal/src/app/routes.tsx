@@ -17,7 +17,7 @@ export function Routes() {
     <Suspense fallback={<Skeleton lines={8} />}>
       <Switch>
         <Route path="/">
-          <Redirect to="/deliveries" replace />
+          <Redirect to="/overview" replace />
         </Route>
         {pages.map(({ path, needs, component: Component }) => (
           <Route key={path} path={path}>

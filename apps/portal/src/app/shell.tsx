@@ -7,6 +7,7 @@ import type { SessionTheme } from '../session/session';
 import { SessionBanner } from '../session/session-banner';
 import { useCan, useSession } from '../session/session-context';
 import { ErrorBoundary } from './error-boundary';
+import { Find } from './find';
 import { customerEntries, type NavigationEntry, operatorEntries } from './navigation';
 import styles from './shell.module.css';
 import { useTheme } from './theme';
@@ -35,6 +36,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {isOperator && <Entries entries={operatorEntries} location={location} />}
         </nav>
         <div className={styles['tools']}>
+          <Find />
           {isOperator && <AccountSwitcher />}
           <LiveIndicator />
           <ThemeSwitch mode={mode} onChange={setMode} />

@@ -24,8 +24,13 @@ function arrange(mostDeliveries?: number) {
   const eventStore = new EventStore(redis.client, testRetention);
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   let passedMs = 0;
+  let walks = 0;
   const recentAttempts = new RecentAttempts({
     eventStore,
+    inTurn: (_accountId, work) => {
+      walks += 1;
+      return work();
+    },
     deliveryStore,
     now: () => passedMs,
     ...(mostDeliveries === undefined ? {} : { mostDeliveries }),
@@ -69,6 +74,7 @@ function arrange(mostDeliveries?: number) {
 
   return {
     record,
+    walks: () => walks,
     pass: (ms: number) => void (passedMs += ms),
     read: (query: Partial<Parameters<typeof readMetrics>[2]> = {}) =>
       readMetrics({ recentAttempts, clock: () => NOW }, accountId, { interval: '1h', ...query }),
@@ -165,6 +171,18 @@ it('counts by the minute as well, and all of it together', async () => {
   ]);
   const since = NOON - HOUR_MS;
   expect((await read({ interval: 'total', since })).points).toMatchObject([{ start: since, attempts: 3 }]);
+});
+
+it('reads once for all that ask at the same moment', async () => {
+  const { record, read, walks } = arrange();
+  await record({ deliveredAt: NOON });
+  const all = await Promise.all([
+    read({ groupBy: 'outcome' }),
+    read({ interval: 'total' }),
+    read({ interval: '1m' }),
+  ]);
+  expect(all.map(({ points }) => points.length)).toEqual([1, 1, 1]);
+  expect(walks()).toBe(1);
 });
 
 it('counts those of one webhook alone', async () => {

@@ -38,9 +38,18 @@ const LISTED_TOGETHER = 250;
 export const RECENT_SHOWN_FOR_MS = 10_000;
 const REMEMBERED = 200;
 
+type Add = (delivery: WalkedDelivery, log: string) => void;
+
+interface Walk {
+  readonly adds: Add[];
+  readonly countedFrom: Promise<number | undefined>;
+}
+
 /** The attempts of an account that Redis has on record. */
 export class RecentAttempts {
   readonly #counts: SharedResults<RecentRollups>;
+  /** The next walk of an account: it has not begun yet. */
+  readonly #next = new Map<AccountId, Walk>();
 
   constructor(private readonly options: RecentAttemptsOptions) {
     this.#counts = new SharedResults({
@@ -70,32 +79,50 @@ export class RecentAttempts {
     return deliveries;
   }
 
-  /** Gives when the event was accepted before which it has looked at none. */
-  async #readAll(
-    accountId: AccountId,
-    add: (delivery: WalkedDelivery, log: string) => void,
-  ): Promise<number | undefined> {
+  /**
+   * Walk along with all who asked meanwhile: a page asks for several counts at once. Gives when the event was accepted
+   * before which it has looked at none.
+   */
+  async #readAll(accountId: AccountId, add: Add): Promise<number | undefined> {
+    const next = this.#next.get(accountId);
+    if (next) {
+      next.adds.push(add);
+      return await next.countedFrom;
+    }
     const { inTurn = (_accountId, work) => work() } = this.options;
-    return await inTurn(accountId, async () => {
-      let left = this.options.mostDeliveries ?? MOST_DELIVERIES;
-      let after: ListMark | undefined;
-      do {
-        const span = { limit: Math.min(left, LISTED_TOGETHER), after };
-        // An attempt of today may be of any older event.
-        const { entries, nextCursor } = await readEntries(this.options, { accountId }, span);
-        const deliveries = entries.flatMap((entry) => walkedOf(entry) ?? []);
-        for (const some of chunksOf(deliveries, READ_TOGETHER)) await this.#readSome(some, add);
-        left -= entries.length;
-        after = nextCursor;
-      } while (after !== undefined && left > 0);
-      return after?.createdAt;
-    });
+    const adds = [add];
+    const begin = async () => {
+      await setImmediate();
+      this.#next.delete(accountId);
+      return await this.#walk(accountId, (delivery, log) => adds.forEach((each) => each(delivery, log)));
+    };
+    const countedFrom = inTurn(accountId, begin);
+    const walk = { adds, countedFrom };
+    this.#next.set(accountId, walk);
+    try {
+      return await countedFrom;
+    } finally {
+      // It was refused its turn.
+      if (this.#next.get(accountId) === walk) this.#next.delete(accountId);
+    }
   }
 
-  async #readSome(
-    deliveries: readonly WalkedDelivery[],
-    add: (delivery: WalkedDelivery, log: string) => void,
-  ): Promise<void> {
+  async #walk(accountId: AccountId, add: Add): Promise<number | undefined> {
+    let left = this.options.mostDeliveries ?? MOST_DELIVERIES;
+    let after: ListMark | undefined;
+    do {
+      const span = { limit: Math.min(left, LISTED_TOGETHER), after };
+      // An attempt of today may be of any older event.
+      const { entries, nextCursor } = await readEntries(this.options, { accountId }, span);
+      const deliveries = entries.flatMap((entry) => walkedOf(entry) ?? []);
+      for (const some of chunksOf(deliveries, READ_TOGETHER)) await this.#readSome(some, add);
+      left -= entries.length;
+      after = nextCursor;
+    } while (after !== undefined && left > 0);
+    return after?.createdAt;
+  }
+
+  async #readSome(deliveries: readonly WalkedDelivery[], add: Add): Promise<void> {
     const logs = await this.options.deliveryStore.readLogs(deliveries);
     for (const [i, delivery] of deliveries.entries()) {
       const log = logs[i] ?? '';

@@ -5,7 +5,6 @@ import { PageHeader } from '../../components/page-header';
 import { DeliveryTable } from './delivery-table';
 import { FilterBar } from './filter-bar';
 import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';
-import { IdSearch } from './id-search';
 
 const NONE =
   'Nothing was sent yet, or nothing that the filters let through. Events that no webhook asked for make no delivery.';
@@ -21,9 +20,7 @@ export function DeliveriesPage() {
   const change = (changed: FilterTexts) => setSearch(writeFilters(changed), { replace: true });
   return (
     <>
-      <PageHeader title="Deliveries">
-        <IdSearch />
-      </PageHeader>
+      <PageHeader title="Deliveries" />
       <DataSearch value={texts.data} onSearch={(data) => change({ ...texts, data })} />
       <FilterBar texts={texts} onChange={change} />
       <DeliveryTable

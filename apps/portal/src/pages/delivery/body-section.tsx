@@ -8,6 +8,7 @@ import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { CopyAsCurl } from './copy-as-curl';
 import { bodyOf, prettyJson } from './raw-body';
+import { VerifySignature } from './verify-signature';
 
 /** What the receiver gets. */
 export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
@@ -25,15 +26,18 @@ export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttem
     </>
   );
   return (
-    <Section title="Body" actions={actions}>
-      {event.error && <Problem error={event.error} onRetry={() => void event.refetch()} />}
-      {event.isPending && <Skeleton lines={4} />}
-      {event.data !== undefined && body === undefined && (
-        <Empty title="The payload was erased">
-          <p>Its record stays; what it brought is gone for good.</p>
-        </Empty>
-      )}
-      {shown !== undefined && <CodeBlock text={shown} label="Body" />}
-    </Section>
+    <>
+      <Section title="Body" actions={actions}>
+        {event.error && <Problem error={event.error} onRetry={() => void event.refetch()} />}
+        {event.isPending && <Skeleton lines={4} />}
+        {event.data !== undefined && body === undefined && (
+          <Empty title="The payload was erased">
+            <p>Its record stays; what it brought is gone for good.</p>
+          </Empty>
+        )}
+        {shown !== undefined && <CodeBlock text={shown} label="Body" />}
+      </Section>
+      {body !== undefined && <VerifySignature delivery={delivery} body={body} />}
+    </>
   );
 }

@@ -4,7 +4,8 @@ import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { CopyButton } from '../../components/copy-button';
 import { useToasts } from '../../components/toasts';
 import { useCan } from '../../session/session-context';
-import { canSign, curlOf } from './curl';
+import { curlOf } from './curl';
+import { canSign } from './signatures';
 
 interface CopyAsCurlProps {
   readonly delivery: DeliveryWithAttempts;

@@ -1,4 +1,5 @@
 import type { Attempt } from '../../api/delivery-queries';
+import { signBody, signMessage } from './signatures';
 
 export interface CurlInput {
   readonly url: string;
@@ -51,24 +52,3 @@ export async function curlOf({
 
 /** For a POSIX shell. */
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-/** Whether this browser signs: only on pages of https and of this machine. */
-export const canSign = (): boolean => window.isSecureContext;
-
-/** The key is the secret as it was issued, in UTF-8; the form is hex. */
-async function signBody(secret: string, body: string): Promise<string> {
-  const signature = await hmac(new TextEncoder().encode(secret), body);
-  return Array.from(signature, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** Standard Webhooks: the key is what the base64 after `whsec_` says; the form is base64. */
-async function signMessage(secret: string, message: string): Promise<string> {
-  const key = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (character) => character.charCodeAt(0));
-  return btoa(String.fromCharCode(...(await hmac(key, message))));
-}
-
-async function hmac(key: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign']);
-  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, new TextEncoder().encode(text)));
-}

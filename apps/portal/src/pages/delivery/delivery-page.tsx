@@ -11,7 +11,9 @@ import { useCan } from '../../session/session-context';
 import { StatusBadge } from '../deliveries/status-badge';
 import { AttemptDetails } from './attempt-details';
 import { BodySection } from './body-section';
+import { CompareAttempts } from './compare-attempts';
 import { SendAgain } from './send-again';
+import { Timeline } from './timeline';
 import { WhatNext } from './what-next';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };
@@ -35,10 +37,12 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
           <WhatNext delivery={delivery} />
         </p>
       </Section>
+      <Timeline delivery={delivery} />
       <Section title="About">
         <About delivery={delivery} />
       </Section>
       <Attempts delivery={delivery} />
+      {delivery.attempts.length > 1 && <CompareAttempts attempts={delivery.attempts} />}
       <BodySection delivery={delivery} />
     </>
   );

@@ -1,5 +1,6 @@
 import { useReplays } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
+import { ButtonLink } from '../../components/button-link';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
@@ -41,6 +42,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         parent={parent}
         state={webhook && <WebhookState webhook={webhook} />}
       >
+        {webhook && <ButtonLink href={`/overview?webhook=${id}`}>Over time</ButtonLink>}
         {webhook && <WebhookActions webhook={webhook} />}
       </PageHeader>
       <div className={styles['columns']}>

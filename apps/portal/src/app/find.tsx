@@ -1,0 +1,159 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useApi } from '../api/api-context';
+import { faultOfSearched } from '../components/searched-data';
+import styles from './find.module.css';
+import type { Place } from './find-places';
+import { wantedOf } from './wanted-of';
+
+const NOTHING = 'No event, delivery, webhook, replay or event type is called this.';
+const MOST_RECENT = 5;
+
+/** What a search gave: several places, or none. One is gone to at once. */
+interface Found {
+  readonly places: readonly Place[];
+  readonly message?: string;
+}
+
+/** Finds an id, a name, an address, a type, or events by what their data contain. `/` leads to it from everywhere. */
+export function Find() {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  const [found, setFound] = useState<Found>();
+  const [isOpen, setOpen] = useState(false);
+  // Not kept in the browser: it may be somebody's data.
+  const [recent, setRecent] = useState<readonly string[]>([]);
+  useSlash(field);
+
+  const finding = useMutation({
+    mutationFn: async (name: string) => (await import('./find-places')).findPlaces(api, queries, name),
+    onSuccess: (places) => {
+      const [only, ...others] = places;
+      if (only && others.length === 0) leave(only.href);
+      else setFound({ places, ...(!only && { message: NOTHING }) });
+    },
+    onError: ({ message }) => setFound({ places: [], message }),
+  });
+  const close = () => {
+    setOpen(false);
+    setFound(undefined);
+    setText('');
+  };
+  const leave = (href: string) => {
+    close();
+    navigate(href);
+  };
+  const search = (typed: string) => {
+    const wanted = wantedOf(typed);
+    if (!wanted) return;
+    setRecent([typed.trim(), ...recent.filter((one) => one !== typed.trim())].slice(0, MOST_RECENT));
+    setFound(undefined);
+    if (wanted.kind === 'place') return leave(wanted.href);
+    if (wanted.kind === 'name') return finding.mutate(wanted.text);
+    const fault = faultOfSearched(wanted.json);
+    if (fault === undefined) leave(`/events?${new URLSearchParams({ data: wanted.json })}`);
+    else setFound({ places: [], message: fault });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    search(text);
+  };
+
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- it has the role search, and hears what bubbles up
+    <search
+      className={styles['find']}
+      onFocus={() => setOpen(true)}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) setOpen(false);
+      }}
+      onKeyDown={({ key }) => {
+        if (key !== 'Escape') return;
+        field.current?.blur();
+        setOpen(false);
+      }}
+    >
+      <form onSubmit={submit}>
+        <input
+          ref={field}
+          type="search"
+          className={styles['field']}
+          aria-label="Find"
+          aria-keyshortcuts="/"
+          placeholder="Find ( / )"
+          title="An id, a name, an address, an event type, or data: order.id=4711"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            setFound(undefined);
+          }}
+        />
+      </form>
+      {isOpen && (
+        <div className={styles['below']}>
+          <p aria-live="polite" className={styles['message']}>
+            {finding.isPending
+              ? 'Looking …'
+              : (found?.message ??
+                (found ? 'Found' : 'An id, a name, an address, a type, or data: order.id=4711'))}
+          </p>
+          {found && <Places places={found.places} onLeave={close} />}
+          {!found && recent.length > 0 && (
+            <ul className={styles['list']} aria-label="Recent searches">
+              {recent.map((one) => (
+                <li key={one}>
+                  <button type="button" className={styles['entry']} onClick={() => search(one)}>
+                    {one}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+    </search>
+  );
+}
+
+interface PlacesProps {
+  readonly places: readonly Place[];
+  readonly onLeave: () => void;
+}
+
+function Places({ places, onLeave }: PlacesProps) {
+  if (places.length === 0) return null;
+  return (
+    <ul className={styles['list']} aria-label="Found">
+      {places.map(({ href, kind, name }) => (
+        <li key={href}>
+          <Link href={href} className={styles['entry']} onClick={onLeave}>
+            <span className={styles['kind']}>{kind}</span> {name}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Leads to the field by `/`, unless something is being typed. */
+function useSlash(field: { readonly current: HTMLInputElement | null }): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof Element &&
+        event.target.closest('input, textarea, select, [contenteditable], [role=dialog], [role=alertdialog]');
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [field]);
+}

@@ -1,0 +1,93 @@
+import type { Attempt } from '../../api/delivery-queries';
+import { differencesOf, formatGap, stepsOf } from './story';
+
+const at = (time: string) => `2026-11-26T${time}Z`;
+
+function attempt(number: number, changes: Partial<Attempt> = {}): Attempt {
+  const timings = { dns_ms: 1, connect_ms: 2, tls_ms: null, first_byte_ms: 30, total_ms: 34 };
+  return {
+    number,
+    trigger: 'schedule',
+    worker: 'w1',
+    started_at: at('12:00:05'),
+    duration_ms: 34,
+    timings,
+    outcome: 'http_5xx',
+    request_headers: {},
+    response_status: 503,
+    response_headers: { server: 'a', date: '1' },
+    response_body: 'down',
+    error: null,
+    ...changes,
+  };
+}
+
+const delivery = {
+  created_at: at('12:00:00'),
+  attempts: [],
+  status: 'pending',
+  hold: null,
+  next_attempt_at: null,
+} as const;
+
+describe('steps', () => {
+  const now = Date.parse(at('12:00:30'));
+
+  it('tell acceptance, attempts, and the one to come', () => {
+    const steps = stepsOf({ ...delivery, attempts: [attempt(1)], next_attempt_at: at('12:05:00') }, now);
+    expect(steps.map(({ kind, text }) => [kind, text])).toEqual([
+      ['accepted', 'Accepted'],
+      ['failed', 'Attempt 1: HTTP 503, 34 ms'],
+      ['due', 'Attempt 2 is due'],
+    ]);
+  });
+
+  it('tell what holds it, and until when', () => {
+    const hold = { reason: 'breaker_open', until: at('12:01:00') } as const;
+    const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
+    expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
+      [-30_000, 'Accepted'],
+      [0, 'Held: breaker open'],
+      [30_000, 'Attempt 1 is due'],
+    ]);
+  });
+
+  it('end with what it came to', () => {
+    const good = attempt(2, {
+      outcome: 'delivered',
+      response_status: 204,
+      trigger: 'manual',
+      started_at: at('12:10:00'),
+    });
+    const steps = stepsOf({ ...delivery, status: 'delivered', attempts: [attempt(1), good] }, now);
+    expect(steps.at(-1)).toMatchObject({ kind: 'delivered', text: 'Attempt 2, by hand: HTTP 204, 34 ms' });
+  });
+});
+
+it.each([
+  [400, '400 ms'],
+  [4_259, '4.3 s'],
+  [61_000, '61 s'],
+  [300_000, '5 min'],
+  [9_000_000, '2.5 h'],
+  [259_200_000, '3 d'],
+])('says %d ms as %s', (ms, text) => {
+  expect(formatGap(ms)).toBe(text);
+});
+
+it('tells what two attempts differ in', () => {
+  const timings = { ...attempt(2).timings, first_byte_ms: 900, total_ms: 904.2 };
+  const second = attempt(2, {
+    response_status: 200,
+    outcome: 'delivered',
+    timings,
+    response_headers: { server: 'b', date: '1' },
+  });
+  const differing = differencesOf(attempt(1), second).filter(({ isSame }) => !isSame);
+  expect(differing.map(({ name, values }) => [name, ...values])).toEqual([
+    ['Answer', 'HTTP 503', 'HTTP 200'],
+    ['First byte', '30 ms', '900 ms'],
+    ['In all', '34 ms', '904 ms'],
+    ['Header server', 'a', 'b'],
+  ]);
+});

@@ -1,0 +1,114 @@
+import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
+import { answerOf } from '../deliveries/answer-of';
+import { formatMs } from './phases';
+
+/** What happened to a delivery, or will. */
+export interface Step {
+  readonly kind: 'accepted' | 'delivered' | 'failed' | 'held' | 'due';
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** How long it took; 0 for a moment. */
+  readonly lengthMs: number;
+  readonly text: string;
+}
+
+type Told = Pick<DeliveryWithAttempts, 'created_at' | 'status' | 'hold' | 'next_attempt_at'> & {
+  readonly attempts: readonly Attempt[];
+};
+
+/** In the order of time: its acceptance, each attempt, what holds it now, and the attempt to come. */
+export function stepsOf(delivery: Told, now: number): readonly Step[] {
+  const { created_at: acceptedAt, attempts, status, hold, next_attempt_at: nextAt } = delivery;
+  const accepted: Step = { kind: 'accepted', at: Date.parse(acceptedAt), lengthMs: 0, text: 'Accepted' };
+  const held: readonly Step[] =
+    status === 'held'
+      ? [
+          {
+            kind: 'held',
+            at: Math.max(now, accepted.at),
+            lengthMs: 0,
+            text: `Held: ${(hold?.reason ?? 'waiting').replaceAll('_', ' ')}`,
+          },
+        ]
+      : [];
+  const due = status === 'held' ? (hold?.until ?? null) : nextAt;
+  const next: readonly Step[] =
+    due === null || (status !== 'pending' && status !== 'held')
+      ? []
+      : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${attempts.length + 1} is due` }];
+  return [accepted, ...attempts.map(stepOf), ...held, ...next].toSorted((a, b) => a.at - b.at);
+}
+
+function stepOf({
+  number,
+  started_at: at,
+  duration_ms: lengthMs,
+  outcome,
+  response_status: status,
+  trigger,
+}: Attempt): Step {
+  const answer = answerOf({ last_outcome: outcome, last_response_status: status });
+  const by = trigger === 'schedule' ? '' : `, by ${trigger === 'manual' ? 'hand' : trigger}`;
+  const kind = outcome === 'delivered' ? 'delivered' : 'failed';
+  return {
+    kind,
+    at: Date.parse(at),
+    lengthMs,
+    text: `Attempt ${number}${by}: ${answer}, ${formatMs(lengthMs)}`,
+  };
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** Such as `5 s`, `2.5 h`, `3 d`. */
+export function formatGap(ms: number): string {
+  if (ms < 1_000) return formatMs(Math.max(ms, 0));
+  if (ms < 10_000) return `${number.format(ms / 1_000)} s`;
+  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
+  return ms < 48 * HOUR_MS ? `${number.format(ms / HOUR_MS)} h` : `${number.format(ms / (24 * HOUR_MS))} d`;
+}
+
+/** How two attempts differ: a row for each thing that both have, with whether it is the same. */
+export interface Difference {
+  readonly name: string;
+  readonly values: readonly [string, string];
+  readonly isSame: boolean;
+}
+
+/** Durations are never quite the same: nobody looks for less than this. */
+const SAME_WITHIN_MS = 1;
+
+export function differencesOf(first: Attempt, second: Attempt): readonly Difference[] {
+  const texts = (name: string, read: (attempt: Attempt) => string | null): Difference => {
+    const values = [read(first) ?? '–', read(second) ?? '–'] as const;
+    return { name, values, isSame: values[0] === values[1] };
+  };
+  const times = (name: string, read: (timings: Attempt['timings']) => number | null): Difference => {
+    const [a, b] = [read(first.timings), read(second.timings)];
+    const values = [a, b].map((ms) => (ms === null ? '–' : formatMs(ms)));
+    const isSame = a === b || (a !== null && b !== null && Math.abs(a - b) < SAME_WITHIN_MS);
+    return { name, values: [values[0] ?? '', values[1] ?? ''], isSame };
+  };
+  const headers = [
+    ...new Set([first, second].flatMap((one) => Object.keys(one.response_headers ?? {}))),
+  ].toSorted();
+  return [
+    texts(
+      'Answer',
+      (one) => answerOf({ last_outcome: one.outcome, last_response_status: one.response_status }) ?? null,
+    ),
+    texts('Error', (one) => one.error),
+    texts('Trigger', (one) => one.trigger),
+    texts('Worker', (one) => one.worker),
+    times('DNS', (timings) => timings.dns_ms),
+    times('Connect', (timings) => timings.connect_ms),
+    times('TLS', (timings) => timings.tls_ms),
+    times('First byte', (timings) => timings.first_byte_ms),
+    times('In all', (timings) => timings.total_ms),
+    ...headers.map((name) => texts(`Header ${name}`, (one) => one.response_headers?.[name] ?? null)),
+    texts('Body', (one) => one.response_body),
+  ];
+}

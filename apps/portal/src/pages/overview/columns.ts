@@ -1,0 +1,147 @@
+import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
+import { outcomes } from '../deliveries/words';
+
+/** Values over time, one for each start; null where nothing was measured. */
+export interface Series {
+  readonly label: string;
+  /** Of the page's colours, from 1 on. */
+  readonly color: number;
+  readonly values: readonly (number | null)[];
+  /** Drawn with gaps: told apart without colour. */
+  readonly isDashed?: boolean;
+  /** Narrows the deliveries of a time down to these. */
+  readonly filters?: Readonly<Record<string, string>>;
+}
+
+export interface Columns {
+  /** When each time begins. Milliseconds since the Unix epoch. */
+  readonly starts: readonly number[];
+  readonly lengthMs: number;
+  readonly series: readonly Series[];
+}
+
+const MOST_KINDS = 6;
+// Those of each stay the same, whatever else there is.
+const COLORS: Readonly<Partial<Record<string, number>>> = {
+  delivered: 1,
+  http_5xx: 2,
+  http_4xx: 3,
+  response_timeout: 4,
+  connect_refused: 5,
+};
+const OTHER_COLOR = 6;
+
+/** All starts of a time that was counted, those without anything too. */
+export function startsOf(counted: Pick<DeliveryMetrics, 'since' | 'until'>, lengthMs: number): number[] {
+  const [since, until] = [Date.parse(counted.since), Date.parse(counted.until)];
+  const first = Math.floor(since / lengthMs) * lengthMs;
+  return Array.from(
+    { length: Math.max(0, Math.ceil((until - first) / lengthMs)) },
+    (_, i) => first + i * lengthMs,
+  );
+}
+
+/** How many attempts had which answer; answers that are rare are taken together. */
+export function answerSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
+  const totals = new Map<string, number>();
+  for (const { group, attempts } of metrics.data) {
+    const outcome = group.outcome ?? '';
+    totals.set(outcome, (totals.get(outcome) ?? 0) + attempts);
+  }
+  const failed = [...totals].filter(([outcome]) => outcome !== 'delivered').toSorted(([, a], [, b]) => b - a);
+  const named = failed.slice(0, MOST_KINDS - 2).map(([outcome]) => outcome);
+  const isNamed = (outcome: string | undefined) => outcome === 'delivered' || named.includes(outcome ?? '');
+  const colors = new Set(named.flatMap((outcome) => COLORS[outcome] ?? []));
+  const free = [5, 4, 3, 2].filter((color) => !colors.has(color));
+  const valuesOf = (isOne: (outcome: string | undefined) => boolean) =>
+    sumAt(
+      starts,
+      metrics.data.filter(({ group }) => isOne(group.outcome)),
+    );
+  const series = ['delivered', ...named].map((outcome) => ({
+    label: outcomes[outcome as keyof typeof outcomes] ?? outcome,
+    color: COLORS[outcome] ?? free.pop() ?? OTHER_COLOR,
+    values: valuesOf((one) => one === outcome),
+    filters: { outcome },
+  }));
+  if (failed.length <= named.length) return series;
+  return [...series, { label: 'Other', color: OTHER_COLOR, values: valuesOf((one) => !isNamed(one)) }];
+}
+
+/** For what is counted by something else than answers. */
+export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
+  const at = byStart(metrics.data);
+  return [
+    {
+      label: 'Delivered',
+      color: 1,
+      values: starts.map((start) => at.get(start)?.delivered ?? 0),
+      filters: { outcome: 'delivered' },
+    },
+    { label: 'Failed', color: 2, values: starts.map((start) => at.get(start)?.failed ?? 0) },
+  ];
+}
+
+export function rateSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
+  const at = byStart(metrics.data);
+  const rateOf = (point: MetricsPoint | undefined) => (point ? point.delivered / point.attempts : null);
+  return [{ label: 'Success', color: 1, values: starts.map((start) => rateOf(at.get(start))) }];
+}
+
+export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
+  const at = byStart(metrics.data);
+  const read = (name: 'p50_ms' | 'p95_ms' | 'lag_p50_ms' | 'lag_p95_ms') =>
+    starts.map((start) => at.get(start)?.[name] ?? null);
+  return [
+    { label: 'Answer, p50', color: 1, values: read('p50_ms') },
+    { label: 'Answer, p95', color: 1, values: read('p95_ms'), isDashed: true },
+    { label: 'Lag, p50', color: 2, values: read('lag_p50_ms') },
+    { label: 'Lag, p95', color: 2, values: read('lag_p95_ms'), isDashed: true },
+  ];
+}
+
+export function eventSeries(metrics: EventMetrics, starts: readonly number[]): readonly Series[] {
+  const at = new Map(metrics.data.map(({ start, events }) => [Date.parse(start), events]));
+  return [{ label: 'Events', color: 1, values: starts.map((start) => at.get(start) ?? 0) }];
+}
+
+function byStart(points: readonly MetricsPoint[]): ReadonlyMap<number, MetricsPoint> {
+  return new Map(points.map((point) => [Date.parse(point.start), point]));
+}
+
+function sumAt(starts: readonly number[], points: readonly MetricsPoint[]): number[] {
+  const sums = new Map<number, number>();
+  for (const { start, attempts } of points) {
+    const at = Date.parse(start);
+    sums.set(at, (sums.get(at) ?? 0) + attempts);
+  }
+  return starts.map((start) => sums.get(start) ?? 0);
+}
+
+/** One upon the other, the first at the bottom: of each, where it ends. */
+export function stacked(series: readonly Series[]): readonly (readonly number[])[] {
+  const sums: number[] = [];
+  return series.map(({ values }) =>
+    values.map((value, i) => {
+      sums[i] = (sums[i] ?? 0) + (value ?? 0);
+      return sums[i] ?? 0;
+    }),
+  );
+}
+
+/** Which of a stack a height is in; undefined: above all. */
+export function seriesAt(series: readonly Series[], index: number, height: number): Series | undefined {
+  const tops = stacked(series);
+  return series.find((_one, i) => height <= (tops[i]?.[index] ?? 0));
+}
+
+/** RFC 4180, with times in UTC. What a spreadsheet would take as a formula comes from nobody: labels are ours. */
+export function csvOf({ starts, series }: Columns): string {
+  const rows = starts.map((start, i) => [
+    new Date(start).toISOString(),
+    ...series.map(({ values }) => values[i] ?? ''),
+  ]);
+  return [['start', ...series.map(({ label }) => `"${label}"`)], ...rows]
+    .map((row) => `${row.join(',')}\r\n`)
+    .join('');
+}

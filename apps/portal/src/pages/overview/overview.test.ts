@@ -1,0 +1,105 @@
+import type { DeliveryMetrics, MetricsPoint } from '../../api/metrics-queries';
+import { answerSeries, csvOf, rateSeries, seriesAt, stacked, startsOf } from './columns';
+import { deliveriesHref, intervalFor, periodOf } from './period';
+
+const HOUR_MS = 3_600_000;
+const NOW = Date.parse('2026-11-26T12:34:56Z');
+
+describe('a period', () => {
+  const of = (query: string) => periodOf(new URLSearchParams(query), NOW);
+  const at = (time: string) => Date.parse(time);
+
+  it.each([
+    ['', '1h', '2026-11-25T12:00:00Z'],
+    ['range=1h', '1m', '2026-11-26T11:30:00Z'],
+    ['range=7d', '1h', '2026-11-19T00:00:00Z'],
+    ['range=30d', '1d', '2026-10-27T00:00:00Z'],
+    ['range=forever', '1h', '2026-11-25T12:00:00Z'],
+    ['since=x&until=2026-11-26T12:00:00Z', '1h', '2026-11-25T12:00:00Z'],
+  ])('of %j is counted by %s from %s on', (query, interval, since) => {
+    expect(of(query)).toMatchObject({ interval, since: at(since), until: undefined });
+  });
+
+  it('that was drawn begins and ends with whole intervals', () => {
+    const drawn = of('since=2026-11-26T10:00:31Z&until=2026-11-26T11:00:29Z');
+    const whole = { since: at('2026-11-26T10:00:00Z'), until: at('2026-11-26T11:01:00Z') };
+    expect(drawn).toEqual({ span: undefined, interval: '1m', ...whole, end: whole.until });
+  });
+
+  it('has few enough intervals, however long it is', () => {
+    expect([1, 12, 160, 2_000].map((hours) => intervalFor(hours * HOUR_MS))).toEqual([
+      '1m',
+      '5m',
+      '1h',
+      '1d',
+    ]);
+  });
+
+  it('leads to its deliveries', () => {
+    expect(deliveriesHref(NOW, NOW + 1, { outcome: 'http_5xx' })).toBe(
+      '/deliveries?outcome=http_5xx&range=custom&since=2026-11-26T12%3A34%3A56.000Z&until=2026-11-26T12%3A34%3A56.001Z',
+    );
+  });
+});
+
+const [FIRST, SECOND] = ['2026-11-26T10:00:00.000Z', '2026-11-26T11:00:00.000Z'];
+
+function metricsOf(points: readonly Partial<MetricsPoint>[]): DeliveryMetrics {
+  const none = { attempts: 0, delivered: 0, failed: 0, retried: 0, exhausted: 0 };
+  const times = { p50_ms: null, p95_ms: null, p99_ms: null, lag_p50_ms: null, lag_p95_ms: null };
+  const data = points.map((point) => ({ start: FIRST, group: {}, ...none, ...times, ...point }));
+  return { data, interval: '1h', since: FIRST, until: '2026-11-26T12:00:00.000Z', source: 'recent' };
+}
+
+const answered = (start: string, outcome: MetricsPoint['group']['outcome'], attempts: number) => ({
+  start,
+  group: outcome === undefined ? {} : { outcome },
+  attempts,
+});
+
+describe('columns', () => {
+  it('have every time, also one in which there was nothing', () => {
+    expect(startsOf(metricsOf([]), HOUR_MS)).toEqual([FIRST, SECOND].map(Date.parse));
+  });
+
+  it('are of the most frequent answers, and of all others together', () => {
+    const kinds = ['http_5xx', 'http_4xx', 'dns_error', 'tls_error', 'http_3xx', 'network_error'] as const;
+    const failed = kinds.map((outcome, i) => answered(FIRST, outcome, 10 - i));
+    const metrics = metricsOf([answered(SECOND, 'delivered', 3), ...failed]);
+    const series = answerSeries(metrics, startsOf(metrics, HOUR_MS));
+    expect(series.map(({ label, values }) => [label, ...values])).toEqual([
+      ['Delivered', 0, 3],
+      ['HTTP 5xx', 10, 0],
+      ['HTTP 4xx', 9, 0],
+      ['DNS error', 8, 0],
+      ['TLS error', 7, 0],
+      ['Other', 11, 0],
+    ]);
+    expect(new Set(series.map(({ color }) => color)).size).toBe(series.length);
+    expect(series.at(-1)?.filters).toBeUndefined();
+  });
+
+  it('are stacked, and tell which of them a height is in', () => {
+    const metrics = metricsOf([answered(FIRST, 'delivered', 3), answered(FIRST, 'http_5xx', 2)]);
+    const series = answerSeries(metrics, startsOf(metrics, HOUR_MS));
+    expect(stacked(series)).toEqual([
+      [3, 0],
+      [5, 0],
+    ]);
+    expect([2, 4, 6].map((height) => seriesAt(series, 0, height)?.label)).toEqual([
+      'Delivered',
+      'HTTP 5xx',
+      undefined,
+    ]);
+  });
+
+  it('say nothing of a rate where nothing was sent, and come as CSV', () => {
+    const metrics = metricsOf([{ attempts: 4, delivered: 3 }]);
+    const starts = startsOf(metrics, HOUR_MS);
+    const series = rateSeries(metrics, starts);
+    expect(series[0]?.values).toEqual([0.75, null]);
+    expect(csvOf({ starts, lengthMs: HOUR_MS, series })).toBe(
+      `start,"Success"\r\n${FIRST},0.75\r\n${SECOND},\r\n`,
+    );
+  });
+});

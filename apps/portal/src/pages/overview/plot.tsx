@@ -1,0 +1,214 @@
+import { useEffect, useEffectEvent, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { type Columns, type Series, seriesAt, stacked } from './columns';
+import styles from './plot.module.css';
+
+const HEIGHT = 200;
+// A click moves the pointer a little as well.
+const LEAST_DRAWN_PX = 6;
+const BAR_SHARE = 0.9;
+const MOST_BAR_PX = 48;
+// Nobody has half an event.
+const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+const FONT = '12px system-ui, sans-serif';
+
+export interface PlotProps {
+  readonly columns: Columns;
+  readonly kind: 'bars' | 'lines';
+  readonly format: (value: number) => string;
+  /** The highest value, if it is not what there is. */
+  readonly most?: number | undefined;
+  /** A range was drawn. Milliseconds since the Unix epoch. */
+  readonly onRange: (since: number, until: number) => void;
+  /** One of its times was chosen, and one of its series if it is a bar. */
+  readonly onPick?: ((start: number, series: Series | undefined) => void) | undefined;
+}
+
+/** A chart on a canvas, for pointers alone: a table beside it is for everybody else. */
+export default function Plot({ columns, kind, format, most, onRange, onPick }: PlotProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const range = useEffectEvent(onRange);
+  const pick = useEffectEvent((start: number, series: Series | undefined) => onPick?.(start, series));
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return undefined;
+    const draw = () => {
+      const options = optionsOf(element, { columns, kind, format, most, onRange: range, onPick: pick });
+      return new uPlot(options, dataOf(columns, kind), element);
+    };
+    let plot = draw();
+    const redraw = () => {
+      plot.destroy();
+      plot = draw();
+    };
+    const sizes = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+    sizes.observe(element);
+    // The colours of a canvas are those of the moment at which it was drawn.
+    const themes = new MutationObserver(redraw);
+    themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'style'] });
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', redraw);
+    return () => {
+      sizes.disconnect();
+      themes.disconnect();
+      scheme.removeEventListener('change', redraw);
+      plot.destroy();
+    };
+  }, [columns, kind, format, most]);
+
+  return <div ref={place} className={styles['plot']} aria-hidden="true" />;
+}
+
+function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.AlignedData {
+  const times = starts.map((start) => start / 1_000);
+  // The tallest first: what is drawn later stands in front of it.
+  const values = kind === 'bars' ? stacked(series).toReversed() : series.map((one) => one.values);
+  // Nothing has no bar, not one without height.
+  return [
+    times,
+    ...values.map((each) => each.map((value) => (kind === 'bars' && value === 0 ? null : value))),
+  ];
+}
+
+function optionsOf(
+  element: HTMLElement,
+  { columns, kind, format, most, onRange, onPick }: PlotProps,
+): uPlot.Options {
+  const { starts, series, lengthMs } = columns;
+  const colors = colorsOf(element);
+  const inOrder = kind === 'bars' ? series.toReversed() : series;
+  const axis = { stroke: colors.text, font: FONT, ticks: { stroke: colors.line, width: 1 } };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 24, 0, 0],
+    scales: {
+      x: {
+        range: () => [(starts[0] ?? 0) / 1_000, ((starts.at(-1) ?? 0) + lengthMs) / 1_000],
+      },
+      y: { range: (_plot, _least, greatest) => [0, most ?? Math.max(greatest * 1.05, 1)] },
+    },
+    axes: [
+      { ...axis, size: 32, grid: { show: false }, values: (_plot, times) => timeTexts(times, lengthMs) },
+      {
+        ...axis,
+        grid: { stroke: colors.line, width: 1 },
+        size: 72,
+        ...(kind === 'bars' && { incrs: COUNTS }),
+        values: (_plot, values) => values.map((value) => format(value)),
+      },
+    ],
+    series: [
+      {},
+      ...inOrder.map(({ label, color, isDashed = false }): uPlot.Series => {
+        const stroke = colors.series[color - 1] ?? colors.text;
+        if (kind === 'bars') {
+          const paths = uPlot.paths.bars?.({ size: [BAR_SHARE, MOST_BAR_PX], align: 1 });
+          return {
+            label,
+            fill: stroke,
+            stroke: colors.surface,
+            width: 1,
+            points: { show: false },
+            ...(paths && { paths }),
+          };
+        }
+        return {
+          label,
+          stroke,
+          width: 2,
+          spanGaps: false,
+          ...(isDashed && { dash: [6, 4] }),
+          points: { show: true, size: 5, filter: aloneIn },
+        };
+      }),
+    ],
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false },
+      points: { show: kind === 'lines' },
+    },
+    hooks: {
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < LEAST_DRAWN_PX) return;
+          onRange(1_000 * plot.posToVal(left, 'x'), 1_000 * plot.posToVal(left + width, 'x'));
+        },
+      ],
+      setCursor: [(plot) => tell(plot, columns, format)],
+      ready: [
+        (plot) => {
+          plot.over.addEventListener('click', ({ offsetX, offsetY }) => {
+            if (plot.select.width >= LEAST_DRAWN_PX) return;
+            const index = indexAt(plot, columns, offsetX);
+            const start = starts[index];
+            if (start === undefined) return;
+            const height = plot.posToVal(offsetY, 'y');
+            onPick?.(start, kind === 'bars' ? seriesAt(series, index, height) : undefined);
+          });
+        },
+      ],
+    },
+  };
+}
+
+/** Those that no line leads to, which would not be seen. */
+function aloneIn(plot: uPlot, index: number): number[] {
+  const values = plot.data[index] ?? [];
+  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
+  return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
+}
+
+function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): number {
+  const time = 1_000 * plot.posToVal(left, 'x');
+  return Math.floor((time - (starts[0] ?? 0)) / lengthMs);
+}
+
+/** Beside the pointer: the time, and all values of it. */
+function tell(plot: uPlot, columns: Columns, format: (value: number) => string): void {
+  const { left = -1 } = plot.cursor;
+  const index = left < 0 ? -1 : indexAt(plot, columns, left);
+  const start = columns.starts[index];
+  plot.over.title =
+    start === undefined
+      ? ''
+      : [
+          formatTime(start),
+          ...columns.series.flatMap(({ label, values }) => {
+            const value = values[index];
+            return value === null || value === undefined ? [] : [`${label}: ${format(value)}`];
+          }),
+        ].join('\n');
+}
+
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+export const formatTime = (start: number) => full.format(new Date(start));
+
+/** The hour, or the day where one begins. */
+function timeTexts(times: readonly number[], lengthMs: number): string[] {
+  return times.map((time) => {
+    const at = new Date(1_000 * time);
+    const isDay = lengthMs >= 86_400_000 || (at.getHours() === 0 && at.getMinutes() === 0);
+    return (isDay ? days : hours).format(at);
+  });
+}
+
+/** What the style sheets make of the page's colours just now. */
+function colorsOf(element: HTMLElement) {
+  const own = getComputedStyle(element);
+  const probe = document.createElement('span');
+  element.append(probe);
+  const series = Array.from({ length: 6 }, (_, i) => {
+    probe.className = styles[`series${i + 1}`] ?? '';
+    return getComputedStyle(probe).color;
+  });
+  probe.remove();
+  return { text: own.color, line: own.borderTopColor, surface: own.backgroundColor, series };
+}

@@ -1,0 +1,93 @@
+import { Link } from 'wouter';
+import type { Standings } from '../../api/metrics-queries';
+import type { WebhookWithHealth } from '../../api/webhook-queries';
+import { type Column, DataTable } from '../../components/data-table';
+import { Section } from '../../components/section';
+import { Time } from '../../components/time';
+import { formatCount } from '../webhooks/health-figures';
+import styles from './overview.module.css';
+
+interface StandingsProps {
+  readonly standings: Standings | undefined;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** What is held and until when, and what will be disabled and when. */
+export function StandingsSections({ standings, names }: StandingsProps) {
+  const all = standings?.webhooks;
+  const held = all?.filter(({ health }) => health.held > 0).toSorted((a, b) => b.health.held - a.health.held);
+  const failing = all
+    ?.filter(({ health }) => health.disabled_from !== null)
+    .toSorted((a, b) => Date.parse(a.health.disabled_from ?? '') - Date.parse(b.health.disabled_from ?? ''));
+  const name = nameColumn(names);
+  return (
+    <div className={styles['lists']}>
+      <Section title="Held">
+        {held?.length === 0 ? (
+          <p className={styles['note']}>Nothing is held.</p>
+        ) : (
+          <DataTable label="Held" columns={[name, ...HELD]} rows={held} rowId={({ id }) => id} />
+        )}
+      </Section>
+      <Section title="About to be disabled">
+        {failing?.length === 0 ? (
+          <p className={styles['note']}>No webhook keeps failing.</p>
+        ) : (
+          <DataTable
+            label="About to be disabled"
+            columns={[name, ...FAILING]}
+            rows={failing}
+            rowId={({ id }) => id}
+          />
+        )}
+        {standings?.isPart && (
+          <p className={styles['note']}>Only the first {all?.length} webhooks were looked at.</p>
+        )}
+      </Section>
+    </div>
+  );
+}
+
+const nameColumn = (names: ReadonlyMap<string, string>): Column<WebhookWithHealth> => ({
+  id: 'webhook',
+  header: 'Webhook',
+  cell: ({ id }) => (
+    <Link className={styles['name'] ?? ''} href={`/webhooks/${id}`}>
+      {names.get(id) ?? id}
+    </Link>
+  ),
+});
+
+const HELD: readonly Column<WebhookWithHealth>[] = [
+  {
+    id: 'held',
+    header: 'Held',
+    width: '72px',
+    cell: ({ id, health }) => (
+      <Link href={`/deliveries?status=held&webhook=${id}`}>{formatCount(health.held)}</Link>
+    ),
+  },
+  { id: 'until', header: 'Until', width: '176px', cell: heldUntil },
+];
+
+function heldUntil({ status, health: { breaker, breaker_open_until: until } }: WebhookWithHealth) {
+  if (status === 'disabled') return 'it is enabled';
+  if (until !== null) return <Time at={until} form="short" />;
+  return breaker === 'half_open' ? 'it answers: it is tried' : 'its turn comes';
+}
+
+const FAILING: readonly Column<WebhookWithHealth>[] = [
+  {
+    id: 'success',
+    header: 'Last success',
+    width: '152px',
+    from: 'medium',
+    cell: ({ health: { last_success_at: at } }) => (at === null ? 'never' : <Time at={at} form="short" />),
+  },
+  {
+    id: 'from',
+    header: 'If it still fails at',
+    width: '152px',
+    cell: ({ health: { disabled_from: at } }) => (at === null ? '–' : <Time at={at} form="short" />),
+  },
+];

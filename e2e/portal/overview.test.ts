@@ -1,0 +1,211 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { BRIEF, QUICK_WIN } from '../support/samples';
+import { until } from '../support/until';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkSteadiness } from './support/check-steadiness';
+import { checkWidth } from './support/check-width';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { tabTo } from './support/tab-to';
+import { usePortal } from './support/use-portal';
+
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
+const MINUTE_MS = 60_000;
+
+let good: SwitchedReceiver;
+let bad: SwitchedReceiver;
+let goodId: string;
+let badId: string;
+
+beforeAll(async () => {
+  const { client } = portal();
+  [good, bad] = await Promise.all([startSwitchedReceiver(204), startSwitchedReceiver(500)]);
+  const named = (description: string) => ({ description });
+  ({ id: goodId } = await client.register(good.receiver.url, [BRIEF.type], named('Always well')));
+  ({ id: badId } = await client.register(
+    bad.receiver.url,
+    [BRIEF.type, QUICK_WIN.type],
+    named('An old system'),
+  ));
+  for (let i = 0; i < 3; i += 1) {
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(goodId, eventId, 'delivered');
+    await until(
+      async () => (await client.readDelivery(`${eventId}.${badId}`)).attempt_count === 1 || undefined,
+    );
+  }
+});
+
+afterAll(async () => {
+  await Promise.all([good, bad].map(({ receiver }) => receiver.stop()));
+});
+
+const figure = (page: Page, title: string) => page.getByRole('figure', { name: title });
+const card = (page: Page, name: string, value: string) =>
+  page
+    .locator('dl[aria-label="All of this time"] > div')
+    .filter({ hasText: name })
+    .getByText(value, { exact: true });
+
+describe('the overview', () => {
+  it('comes first, and says how many events there were, how attempts ended, and which webhook fails', async () => {
+    const page = await portal().signIn({ path: '/' });
+    await page.waitForURL('**/portal/overview');
+    await card(page, 'Events accepted', '3').waitFor();
+    await card(page, 'Attempts', '6').waitFor();
+    await card(page, 'Success rate', '50%').waitFor();
+    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
+    await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();
+    await page
+      .getByRole('region', { name: 'Answers given most' })
+      .getByRole('link', { name: 'HTTP 5xx' })
+      .click();
+    await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('HTTP 500').first().waitFor();
+  });
+
+  it('says how far it reaches, and does not move while it loads', async () => {
+    const page = await portal().signIn({ path: '/overview' });
+    await card(page, 'Attempts', '6').waitFor();
+    await figure(page, 'Success rate').locator('canvas').waitFor();
+    const isShort = (await page.getByText('a history in PostgreSQL would add').count()) === 1;
+    expect(isShort).toBe(process.env['TEST_HISTORY'] !== '1');
+    await checkSteadiness(page);
+    for (const span of ['30 d', '7 d', '1 h']) {
+      await page.getByRole('button', { name: span }).click();
+      await card(page, 'Attempts', '6').waitFor();
+    }
+    expect(new URL(page.url()).searchParams.get('range')).toBe('1h');
+  });
+
+  it('shows new attempts by itself', async () => {
+    const { client } = portal();
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const region = page.getByRole('region', { name: 'Answers given most' });
+    await region.getByText('Delivered').waitFor();
+    const before = Number(await region.locator('li', { hasText: 'Delivered' }).locator('span').innerText());
+    await client.publish(BRIEF.type, BRIEF.data);
+    await until(async () => {
+      const now = Number(await region.locator('li', { hasText: 'Delivered' }).locator('span').innerText());
+      return now > before || undefined;
+    });
+  });
+
+  it('leads from a bar to its deliveries, and from a drawn range to that time', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const chart = figure(page, 'Attempts by answer');
+    const over = chart.locator('.u-over');
+    await over.waitFor();
+    const box = await over.boundingBox();
+    if (!box) throw new Error('The chart has no place.');
+    // The last bar but some: 12 of 13 five minutes are empty, and the newest is at the right end.
+    const picked = await lastFilledBar(page, box);
+    await page.mouse.click(picked.x, picked.y);
+    await page.waitForURL(/deliveries\?.*outcome=delivered/);
+    const { searchParams } = new URL(page.url());
+    expect(Date.parse(searchParams.get('until') ?? '') - Date.parse(searchParams.get('since') ?? '')).toBe(
+      MINUTE_MS,
+    );
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
+
+    await page.goBack();
+    await over.waitFor();
+    await page.mouse.move(box.x + box.width / 2, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 2, box.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/overview\?.*since=/);
+    await card(page, 'Attempts', '8').waitFor();
+  });
+
+  it('is the same as tables, by the keyboard alone', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const chart = figure(page, 'Attempts by answer');
+    await chart.locator('canvas').waitFor();
+    await chart.getByRole('button', { name: 'Table' }).focus();
+    await page.keyboard.press('Enter');
+    const table = chart.getByRole('table');
+    await table.getByRole('columnheader', { name: 'HTTP 5xx' }).waitFor();
+    const link = table.getByRole('row').nth(1).getByRole('link').nth(2);
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('HTTP 500').first().waitFor();
+  });
+
+  it('can be taken along as CSV and as PNG', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const chart = figure(page, 'Attempts by answer');
+    await chart.locator('canvas').waitFor();
+    const save = async (kind: 'CSV' | 'PNG') => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        chart.getByRole('button', { name: kind }).click(),
+      ]);
+      return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
+    };
+    const csv = await save('CSV');
+    expect(csv.name).toBe('attempts-by-answer.csv');
+    const [head, ...rows] = csv.content.toString('utf8').trim().split('\r\n');
+    expect(head).toBe('start,"Delivered","HTTP 5xx"');
+    expect(rows.reduce((sum, row) => sum + Number(row.split(',')[1]), 0)).toBeGreaterThan(2);
+    const png = await save('PNG');
+    expect(png.content.subarray(1, 4).toString('latin1')).toBe('PNG');
+  });
+
+  it('is there for one webhook and for one event type', async () => {
+    const page = await portal().signIn({ path: `/webhooks/${badId}` });
+    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.getByRole('link', { name: 'An old system' }).waitFor();
+    await card(page, 'Success rate', '0%').waitFor();
+    await figure(page, 'Attempts by answer').getByText('Failed').waitFor();
+    await page.getByRole('link', { name: 'all', exact: true }).click();
+    await card(page, 'Success rate', '50%').waitFor();
+
+    await tabTo(page, 'Event types');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: BRIEF.type }).first().click();
+    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.getByRole('link', { name: BRIEF.type }).waitFor();
+    await card(page, 'Success rate', '50%').waitFor();
+  });
+
+  it.each([360, 1280])('is accessible in both themes, as charts and as tables, %d px wide', async (width) => {
+    const page = await portal().signIn({ path: '/overview?range=1h', width });
+    await figure(page, 'Time to the answer, and lag').locator('canvas').waitFor();
+    await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    const buttons = page.getByRole('button', { name: 'Table', exact: true });
+    for (let left = await buttons.count(); left > 0; left -= 1) await buttons.first().click();
+    await figure(page, 'Success rate').getByRole('table').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+  });
+
+  it('says that there is nothing where there is nothing', async () => {
+    const { client } = portal();
+    await client.expect(201, 'POST', '/v1/accounts', { id: 'empty' });
+    const page = await portal().signIn({ path: '/overview', account: 'empty' });
+    await card(page, 'Attempts', '0').waitFor();
+    await page.getByText('Nothing in this time.').first().waitFor();
+    await page.getByText('Nothing is held.').waitFor();
+    await checkAccessibility(page);
+  });
+});
+
+/** In the bar at the right end that is highest, near its foot. */
+async function lastFilledBar(
+  page: Page,
+  box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
+): Promise<{ readonly x: number; readonly y: number }> {
+  const y = box.y + box.height - 3;
+  for (let left = box.width - 2; left > 0; left -= 2) {
+    const x = box.x + left;
+    await page.mouse.move(x, y);
+    const title = (await page.locator('.u-over').first().getAttribute('title')) ?? '';
+    if (/Delivered: [1-9]/.test(title)) return { x, y };
+  }
+  throw new Error('All bars are empty.');
+}

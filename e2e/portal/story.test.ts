@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import { QUICK_WIN } from '../support/samples';
+import { until } from '../support/until';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkWidth } from './support/check-width';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { usePortal } from './support/use-portal';
+
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1h' } });
+
+let sink: SwitchedReceiver;
+let webhookId: string;
+let secret: string;
+let deliveryId: string;
+
+beforeAll(async () => {
+  const { client } = portal();
+  sink = await startSwitchedReceiver({ status: 503, body: 'down', headers: {} });
+  const webhook = { url: sink.receiver.url, events: [QUICK_WIN.type] };
+  ({
+    body: { id: webhookId, secret },
+  } = await client.expect<{ id: string; secret: string }>(201, 'POST', '/v1/webhooks', webhook));
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  deliveryId = `${eventId}.${webhookId}`;
+  await until(async () => (await client.readDelivery(deliveryId)).attempt_count === 3 || undefined);
+});
+
+afterAll(async () => await sink.receiver.stop());
+
+it('is a time line of what happened, with what is to come', async () => {
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
+  const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
+  await until(async () => ((await steps.count()) === 5 ? true : undefined));
+  expect(await steps.nth(0).innerText()).toContain('Accepted');
+  expect(await steps.nth(1).innerText()).toContain('Attempt 1: HTTP 503');
+  expect(await steps.nth(4).innerText()).toMatch(/\+ 60 min[\s\S]*Attempt 4 is due/);
+});
+
+it('tells what two attempts differ in', async () => {
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
+  await page.getByLabel('First').selectOption('1');
+  const table = page.getByRole('table', { name: 'Differences' });
+  await table.getByRole('columnheader', { name: 'Attempt 1' }).waitFor();
+  await table
+    .getByRole('row', { name: /Answer/ })
+    .getByText('the same')
+    .waitFor();
+  await table.getByRole('row', { name: /Body/ }).getByText('down').waitFor();
+});
+
+it('verifies a signature by a secret that goes nowhere', async () => {
+  const request = sink.receiver.requests.at(-1);
+  const signature = String(request?.headers['webhook-signature']);
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
+  const form = page.getByRole('region', { name: 'Verify a signature' });
+  await form.getByLabel('Signature, as it was received').fill(signature);
+  await form.getByLabel('Secret').fill(secret);
+  const asked: string[] = [];
+  page.on('request', (one) => asked.push(`${one.url()} ${one.postData()}`));
+  await form.getByRole('button', { name: 'Verify' }).click();
+  await form.getByText('Good: it was made by this secret, of this event, body and time.').waitFor();
+
+  await form.getByLabel('Attempt').selectOption('1');
+  await form.getByRole('button', { name: 'Verify' }).click();
+  await form.getByText('Not good').waitFor();
+  const ofBody = createHmac('sha256', secret).update(String(request?.body)).digest('hex');
+  await form.getByLabel('Signature, as it was received').fill(`sha256=${ofBody}`);
+  await form.getByLabel('Secret').press('Enter');
+  await form.getByText('Good: it was made by this secret, of this body.').waitFor();
+  expect(asked.filter((text) => text.includes(secret))).toEqual([]);
+  expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])')).not.toContain(
+    secret,
+  );
+});
+
+it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) => {
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}`, width });
+  await page.getByRole('table', { name: 'Differences' }).waitFor();
+  await page.getByRole('region', { name: 'Verify a signature' }).waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
+});
