@@ -272,7 +272,7 @@ describe('one delivery', () => {
     sink.answerWith({ status: 503, body: '<b>down</b> for now', headers: { 'content-type': 'text/html' } });
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
-    await page.getByText('Attempt 3 is due').waitFor();
+    await page.getByText('Attempt 3 is due').first().waitFor();
     await page.getByText('as the retry schedule says; attempt 2 failed (HTTP 503)').waitFor();
     const attempt = page.locator('details', { hasText: 'Attempt 2' });
     await attempt.getByText('HTTP 503').first().waitFor();

@@ -286,7 +286,7 @@ it('says at once, in place of a form, that the session may not use it', async ()
   ] as const) {
     await go(page, path);
     await refused.waitFor();
-    expect(await page.locator('form').count()).toBe(0);
+    expect(await page.locator('main form').count()).toBe(0);
     await checkAccessibility(page);
     await page.getByRole('link', { name: 'Back' }).click();
     await page.waitForURL(`**/portal${parent}`);

@@ -56,9 +56,8 @@ export class Portal {
   }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
     const page = await this.openBlank(width, timezone);
-    await page.goto(body.url);
+    await page.goto(body.url.replace(/\/portal\/?(?=#)/, `/portal${path}`));
     await page.getByRole('navigation').first().waitFor();
-    await go(page, path);
     return page;
   }
 

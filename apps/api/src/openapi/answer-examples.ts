@@ -241,7 +241,13 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     },
   },
   readDeliveryMetrics: {
-    '200': { data: [], interval: '1h', since: '2026-11-21T16:13:00.859Z', until: '2026-11-21T16:13:00.859Z' },
+    '200': {
+      data: [],
+      interval: '1h',
+      since: '2026-11-21T16:13:00.859Z',
+      until: '2026-11-21T16:13:00.859Z',
+      source: 'recent',
+    },
   },
   readEventMetrics: {
     '200': { data: [], interval: '1h', since: '2026-11-21T16:13:00.859Z', until: '2026-11-21T16:13:00.859Z' },
@@ -482,7 +488,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: '2026-11-21T16:13:00.859Z',
+          last_used_at: null,
         },
       ],
       next_cursor: null,
