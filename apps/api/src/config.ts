@@ -23,6 +23,7 @@ import {
   tracingSettings,
   UNPROTECTED,
 } from '@hookferry/core/platform/settings';
+import { transformSettings } from '@hookferry/core/transform/transform-settings';
 import { z } from 'zod';
 
 const originListSchema = z
@@ -53,6 +54,7 @@ export const apiSettings = z
     ...secretsSettings,
     ...historySettings,
     ...auditSettings,
+    ...transformSettings,
     ...tracingSettings,
     ...cloudEventsSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),

@@ -22,6 +22,7 @@ import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-s
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
@@ -66,6 +67,8 @@ import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { TransformPool } from '@hookferry/core/transform/transform-pool';
+import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import type { ApiConfig } from './config';
 import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
@@ -108,6 +111,9 @@ export function openContext(process: ProcessContext) {
   return { context: { ...process, ...stores, ...useCases }, streams, parts };
 }
 
+// Somebody waits for each of them.
+const MAX_TRIALS_WAITING = 100;
+
 function openStores(process: ProcessContext) {
   const { config, redis, shards, inOrder, clock, emit } = process;
   // What is over moves: until then none of it is let go of because there is much of it.
@@ -140,12 +146,14 @@ function openStores(process: ProcessContext) {
   const standings = new QueueStandings(redis, shards);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
+  const transformPool = new TransformPool(transformLimitsOf(config, MAX_TRIALS_WAITING));
   const auditBounds = auditBoundsOf(config);
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
   const parts: readonly Stoppable[] = [
     { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
+    { name: 'transformations', stop: () => transformPool.close() },
     { name: 'refusals', stop: () => refusals.stop() },
     { name: 'operational events', stop: () => operationalEvents.stop() },
     // These two still write when a process stops.
@@ -225,6 +233,8 @@ function openStores(process: ProcessContext) {
     listenerStore: new ListenerStore(redis),
     disablePolicy: disablePolicyOf(config),
     healthStore: new HealthStore(redis, config.RETENTION),
+    transformationStore: new TransformationStore(redis),
+    transformPool,
     admissionStore: new AdmissionStore(redis),
     remainsStore: new RemainsStore(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),

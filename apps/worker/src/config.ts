@@ -17,6 +17,7 @@ import {
   tracingSettings,
   UNPROTECTED,
 } from '@hookferry/core/platform/settings';
+import { transformSettings } from '@hookferry/core/transform/transform-settings';
 import { z } from 'zod';
 
 const concurrencySchema = z.coerce.number().int().min(1).max(10_000);
@@ -33,6 +34,7 @@ const settings = z.object({
   ...historySettings,
   ...moverSettings,
   ...auditSettings,
+  ...transformSettings,
   ...tracingSettings,
   ...cloudEventsSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),

@@ -19,6 +19,7 @@ import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
@@ -55,6 +56,8 @@ import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placemen
 import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { TransformPool } from '@hookferry/core/transform/transform-pool';
+import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import type { WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
 import { SharedCapacity } from './consumers/bullmq-worker';
@@ -103,6 +106,8 @@ export function openContext(process: ProcessContext) {
   const healthStore = new HealthStore(redis, healthRetentionOf(config));
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const transport = openTransport(process);
+  // The slots bound how many wait.
+  const transformPool = new TransformPool(transformLimitsOf(config, Number.POSITIVE_INFINITY));
   const historyParts = openHistory({ ...process, ...records });
   const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
   const stores = {
@@ -118,6 +123,8 @@ export function openContext(process: ProcessContext) {
     healthStore,
     operationalEvents,
     eventTypeStore: new EventTypeStore(redis),
+    transformationStore: new TransformationStore(redis),
+    transformPool,
     attemptStore: new AttemptStore(redis, records.retention),
     admissionStore: new AdmissionStore(redis),
     openBreakers: new OpenBreakers(redis),
@@ -186,6 +193,7 @@ export function openContext(process: ProcessContext) {
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
     { name: 'transport', stop: () => transport.close() },
+    { name: 'transformations', stop: () => transformPool.close() },
     { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
   ];

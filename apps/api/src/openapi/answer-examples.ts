@@ -42,6 +42,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      transformation: { version: 1, enabled: false },
       created_at: '2026-11-21T16:13:00.859Z',
       updated_at: '2026-11-21T16:13:00.859Z',
       health: {
@@ -69,6 +70,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      transformation: { version: 1, enabled: false },
       created_at: '2026-11-21T16:13:00.859Z',
       updated_at: '2026-11-21T16:13:00.859Z',
     },
@@ -82,6 +84,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      transformation: { version: 1, enabled: false },
       created_at: '2026-11-21T16:13:00.859Z',
       updated_at: '2026-11-21T16:13:00.859Z',
     },
@@ -96,6 +99,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      transformation: { version: 1, enabled: false },
       created_at: '2026-11-21T16:13:00.859Z',
       updated_at: '2026-11-21T16:13:00.859Z',
     },
@@ -111,6 +115,66 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '202': {
       event_id: 'evt_01m7ze3vqwgsz1p4n4nhes',
       delivery_id: 'evt_01m7ze3vqwgsz1p4n4nhes.wh_01m7ze3thwae6532vdxr7r',
+    },
+  },
+  putTransformation: {
+    '200': {
+      webhook_id: 'wh_01m7ze3thwae6532vdxr7r',
+      enabled: true,
+      version: 1,
+      code: 'export default () => ({ body: 1 });',
+      saved_at: '2026-11-21T16:13:00.859Z',
+      saved_by: 'b32470031696a880',
+    },
+  },
+  readTransformation: {
+    '200': {
+      webhook_id: 'wh_01m7ze3thwae6532vdxr7r',
+      enabled: false,
+      version: 1,
+      code: 'export default () => ({ body: 1 });',
+      saved_at: '2026-11-21T16:13:00.859Z',
+      saved_by: '2309cd6f5c99a8db',
+    },
+  },
+  tryTransformation: {
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 18.654 },
+  },
+  listTransformationVersions: {
+    '200': {
+      data: [
+        {
+          version: 1,
+          code: 'export default () => ({ body: 1 });',
+          saved_at: '2026-11-21T16:13:00.859Z',
+          saved_by: 'b218aea70b888356',
+        },
+      ],
+    },
+  },
+  restoreTransformationVersion: {
+    '200': {
+      webhook_id: 'wh_01m7ze3thwae6532vdxr7r',
+      enabled: false,
+      version: 1,
+      code: 'export default () => ({ body: 1 });',
+      saved_at: '2026-11-21T16:13:00.859Z',
+      saved_by: '7969bdc1914efdcd',
+    },
+  },
+  tryNewTransformation: {
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 2.873 },
+  },
+  listTransformationTemplates: {
+    '200': {
+      data: [
+        {
+          name: 'slack',
+          title: 'Slack, incoming webhook',
+          form: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
+          code: "export default function (event) {\n  const details = JSON.stringify(event.data, null, 2);\n  return {\n    body: {\n      text: cut(event.type, 3000),\n      blocks: [\n        { type: 'header', text: { type: 'plain_text', text: cut(event.type, 150) } },\n        { type: 'section', text: { type: 'mrkdwn', text: '```' + cut(escape(details), 2900) + '```' } },\n        { type: 'context', elements: [{ type: 'mrkdwn', text: event.id + ' · ' + event.accepted_at }] },\n      ],\n    },\n  };\n}\n\nconst cut = (text, most) => (text.length > most ? text.slice(0, most - 1).replace(/[\\uD800-\\uDBFF]$/, '') + '…' : text);\nconst escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');\n",
+        },
+      ],
     },
   },
   readJwks: { '200': { keys: [] } },
@@ -444,7 +508,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 316,
+      version: 382,
     },
   },
   readEventTypeSchema: { '200': true },
@@ -456,7 +520,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 329,
+      version: 395,
     },
   },
   createApiKey: {
@@ -587,7 +651,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkMHo3cjBheTg1OHdocGsyNHAi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkMXdwa3dmOHc0bnRlZGcwYTMi',
       has_more: true,
     },
   },
@@ -636,7 +700,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       queues: [
         { waiting: 0, active: 0, delayed: 0, failed: 0, name: 'events', shard: 0, oldest_waiting_seconds: 0 },
       ],
-      dead_letters: 458,
+      dead_letters: 538,
       held: 0,
       held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0, no_token: 0 },
       attempts_per_second: 0,
@@ -661,7 +725,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkMHpmbW5jYXpkYWtzMWpoZHciLCJmYWlsZWRBdCI6MTc5NTczMzU2OTIwNn0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkMXd4OGgyd2ZkdzA4ZzVmM3kiLCJmYWlsZWRBdCI6MTc5NTczNDUzMzQzM30',
       has_more: true,
     },
   },

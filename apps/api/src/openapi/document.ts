@@ -18,6 +18,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'signing-keys': 'The key pairs that sign deliveries with Ed25519.',
   stream: 'What changes, as it happens.',
   filters: 'Which events a webhook gets, by their data.',
+  transformations: 'Code that makes what a webhook is sent.',
   listeners: 'Webhooks whose deliveries are taken by anyone who connects, such as `hookferry listen`.',
   deliveries: 'What became of them, attempt by attempt.',
   metrics: 'How many attempts there were over time, and how long they took.',

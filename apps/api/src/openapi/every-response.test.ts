@@ -81,6 +81,12 @@ async function conflict(route: RouteCase): Promise<Response> {
     await send(route, { key, headers });
     return send(route, { key: await newKey(route), headers });
   }
+  if (route.path.endsWith('/transformation')) {
+    const operator = await newKey({ ...route, operatorOnly: true });
+    const account = request(api.url).patch(`/v1/accounts/${accountId}`);
+    await account.set('authorization', `Bearer ${operator}`).send({ quota_bytes: 1 });
+    return send(route, { key });
+  }
   if (route.of === 'deadLetter')
     return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
   if (route.path.startsWith('/v1/event-types/'))

@@ -49,6 +49,16 @@ import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
 import { readSourceAddresses } from './source-addresses';
 import { streamChanges } from './stream';
 import {
+  deleteWebhookTransformation,
+  listTransformationTemplates,
+  listTransformationVersions,
+  putWebhookTransformation,
+  readWebhookTransformation,
+  restoreTransformationVersion,
+  tryNewTransformation,
+  tryWebhookTransformation,
+} from './transformations';
+import {
   createWebhook,
   deleteWebhook,
   disableWebhook,
@@ -76,6 +86,14 @@ export const routes: readonly Route[] = [
   readWebhookSecret, //     GET    /v1/webhooks/:id/secret
   rotateWebhookSecret, //   POST   /v1/webhooks/:id/rotate-secret
   testWebhook, //           POST   /v1/webhooks/:id/test
+  putWebhookTransformation, //     PUT    /v1/webhooks/:id/transformation
+  readWebhookTransformation, //    GET    /v1/webhooks/:id/transformation
+  deleteWebhookTransformation, //  DELETE /v1/webhooks/:id/transformation
+  tryWebhookTransformation, //     POST   /v1/webhooks/:id/transformation/try
+  listTransformationVersions, //   GET    /v1/webhooks/:id/transformation/versions
+  restoreTransformationVersion, // POST   /v1/webhooks/:id/transformation/versions/:version/restore
+  tryNewTransformation, //         POST   /v1/transformations/try
+  listTransformationTemplates, //  GET    /v1/transformations/templates
   readJwks, //              GET    /.well-known/webhooks/:account_id/jwks.json
   listSigningKeys, //       GET    /v1/signing-keys
   rotateSigningKey, //      POST   /v1/signing-keys/rotate

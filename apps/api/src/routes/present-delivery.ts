@@ -67,6 +67,11 @@ export const attemptSchema = z
     timings: timingsSchema,
     outcome: attemptOutcomeSchema,
     request_headers: headersSchema,
+    request_body: z
+      .string()
+      .nullable()
+      .describe("What the webhook's transformation made, where it sent that; null: the event's own body."),
+    transformation_version: z.int().nullable().describe('Of the code that made it.'),
     response_status: z.int().nullable(),
     response_headers: headersSchema.nullable(),
     response_body: z.string().nullable(),
@@ -126,6 +131,8 @@ export function presentAttempt(
     timings: presentTimings(attempt),
     outcome: attempt.outcome,
     request_headers: presentRequestHeaders(delivery, attempt),
+    request_body: attempt.transformed?.body ?? null,
+    transformation_version: attempt.transformed?.version ?? null,
     response_status: attempt.responseStatus ?? null,
     response_headers: attempt.responseHeaders ?? null,
     response_body: attempt.responseBody ?? null,

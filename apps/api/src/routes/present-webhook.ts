@@ -68,6 +68,13 @@ export const webhookSchema = z
     metadata: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
     auth: authSchema.optional(),
+    transformation: z
+      .object({
+        version: z.int().describe('Of its code.'),
+        enabled: z.boolean().describe('Whether deliveries go through it.'),
+      })
+      .optional()
+      .describe('The code that makes what is sent, where it has any.'),
     created_at: timeSchema.describe('When the webhook was registered.'),
     updated_at: timeSchema,
   })
@@ -76,6 +83,7 @@ export const webhookSchema = z
 /** An endpoint as clients see it, without its secrets and its private key. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
   const { id, url, events, filter, status, disabledReason, tls, metadata, headers, auth } = endpoint;
+  const { transformation } = endpoint;
   return {
     id,
     url,
@@ -89,6 +97,9 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     ...(metadata === undefined ? {} : { metadata }),
     ...(headers === undefined ? {} : { headers: masked(headers) }),
     ...(auth === undefined ? {} : { auth: presentAuth(auth) }),
+    ...(transformation === undefined
+      ? {}
+      : { transformation: { version: transformation.version, enabled: transformation.isEnabled } }),
     created_at: formatTime(endpoint.createdAt),
     updated_at: formatTime(endpoint.updatedAt),
   };

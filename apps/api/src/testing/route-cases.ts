@@ -7,6 +7,7 @@ import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-l
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
@@ -84,6 +85,9 @@ const CUSTOM_TYPE = {
   updatedAt: 0,
 };
 
+/** Of a transformation. */
+const CODE = 'export default () => ({ body: 1 });';
+
 /** The stream of each account's connected listener. */
 const LISTENER_STREAM = (answerListener.request.example as { readonly stream: string }).stream;
 
@@ -131,6 +135,58 @@ export const routeCases: readonly RouteCase[] = [
     status: 202,
     creates: true,
   },
+  {
+    method: 'put',
+    path: '/v1/webhooks/:id/transformation',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    body: { code: CODE },
+    status: 200,
+  },
+  {
+    method: 'get',
+    path: '/v1/webhooks/:id/transformation',
+    scope: 'webhooks:read',
+    of: 'webhook',
+    status: 200,
+  },
+  {
+    method: 'delete',
+    path: '/v1/webhooks/:id/transformation',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    status: 204,
+  },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/transformation/try',
+    scope: 'webhooks:read',
+    of: 'webhook',
+    body: { code: CODE, type: keywordQuickWin.name },
+    status: 200,
+  },
+  {
+    method: 'get',
+    path: '/v1/webhooks/:id/transformation/versions',
+    scope: 'webhooks:read',
+    of: 'webhook',
+    status: 200,
+  },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/transformation/versions/:version/restore',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    status: 200,
+  },
+  {
+    method: 'post',
+    path: '/v1/transformations/try',
+    scope: 'webhooks:read',
+    body: { code: CODE, type: keywordQuickWin.name },
+    status: 200,
+  },
+  { method: 'get', path: '/v1/transformations/templates', scope: 'any', status: 200 },
   {
     method: 'get',
     path: '/.well-known/webhooks/:account_id/jwks.json',
@@ -421,7 +477,7 @@ export type Belongings = Readonly<Record<Resource, string>>;
 
 /** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
-  const endpoint = buildEndpoint({ accountId });
+  const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
   const listener = buildEndpoint({ accountId, listener: {} });
   const event = buildEvent({ accountId });
   const scheduled = buildScheduledEvent({ accountId });
@@ -437,6 +493,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
     new EndpointStore(client, testSealer).create(endpoint),
     new EndpointStore(client, testSealer).create(listener),
+    new TransformationStore(client).save(endpoint.id, { code: CODE, savedAt: 1, savedBy: apiKey.id }),
     new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
@@ -508,5 +565,6 @@ export function sameIds(id: string): Belongings {
 
 export function pathTo({ path, at, of, query = '' }: RouteCase, belongings: Belongings): string {
   if (at !== undefined) return at;
-  return (of === undefined ? path : path.replace(':id', belongings[of])) + query;
+  const withId = of === undefined ? path : path.replace(':id', belongings[of]);
+  return withId.replace(':version', '1') + query;
 }

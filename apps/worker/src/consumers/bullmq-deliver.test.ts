@@ -15,6 +15,7 @@ import {
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
@@ -74,6 +75,8 @@ function openProcess(
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,
+    transformationStore: new TransformationStore(redis),
+    transformPool: { run: () => Promise.reject(new Error('No endpoint here has code.')) },
     placement: new DeliveryPlacement(
       redis,
       { ...shards, formerHomeShardsOf: () => [], isSettled: true },

@@ -130,3 +130,5 @@ export const ADD_TOKEN_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'token_erro
 export const SCHEDULES = `
 ALTER TABLE webhook_events ADD COLUMN published_at timestamptz, ADD COLUMN cancelled_due_at timestamptz;
 `;
+/** Another one. */
+export const ADD_TRANSFORM_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'transform_error'`;

@@ -15,9 +15,10 @@ const ERASE_EVENT = `
   UPDATE webhook_events SET data = NULL, is_searchable = false, erased_at = coalesce(erased_at, $3)
   WHERE account_id = $1 AND event_id = $2`;
 
-// The mark is the line before all others, as it is in the log.
+// The mark is the line before all others, as it is in the log. What was made of the payload goes with it.
 const MARK_DELIVERIES = `
-  UPDATE webhook_deliveries AS d SET other_lines = $3 || d.other_lines FROM webhook_events AS e
+  UPDATE webhook_deliveries AS d
+  SET other_lines = $3 || regexp_replace(d.other_lines, '^[0-9]+ \\{"m":.*\\n?', '', 'gn') FROM webhook_events AS e
   WHERE e.account_id = $1 AND e.event_id = $2 AND NOT starts_with(d.other_lines, $4)
     AND d.account_id = $1 AND d.accepted_at = e.accepted_at AND d.keep_days = e.keep_days AND d.event_id = $2
   RETURNING d.account_id, ${timeOf('d.accepted_at')} AS accepted_at, d.delivery_key, d.keep_days`;

@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { Transformed } from '../domain/attempt';
 import type { Endpoint } from '../domain/endpoint';
 import { type AcceptedEvent, dataTextOf } from '../domain/event';
 import { cloudEventsSourceSchema } from '../domain/setting-schemas';
@@ -37,12 +38,14 @@ interface Attributes {
   readonly time: string;
   readonly subject?: string;
   readonly dataschema?: string;
-  readonly datacontenttype: typeof JSON_TYPE;
+  readonly datacontenttype: string;
 }
 
 export interface ContentInput {
   readonly event: AcceptedEvent;
   readonly endpoint: Pick<Endpoint, 'format' | 'cloudevents'>;
+  /** What stands in for the event's body, and in CloudEvents for its data. */
+  readonly transformed?: Transformed | undefined;
   /** The account's own `source`, if it has one. */
   readonly accountSource?: string | undefined;
 }
@@ -52,22 +55,36 @@ export interface ContentInput {
  * depends on nothing of a single attempt. The text of the data stays as it was written.
  */
 export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): DeliveryContent {
-  const { event, endpoint } = input;
+  const { event, endpoint, transformed } = input;
   switch (endpoint.format) {
     case 'native':
+      if (transformed) return { body: transformed.body, headers: { 'content-type': typeOf(transformed) } };
       return { body: event.body, headers: NATIVE_HEADERS };
     case 'cloudevents-structured': {
       const attributes = JSON.stringify(attributesOf(input, style)).slice(0, -1);
-      const body = `${attributes},"data":${dataTextOf(event)}}`;
+      const body = `${attributes},"data":${jsonOf(input)}}`;
       return { body, headers: { 'content-type': CLOUDEVENTS_TYPE } };
     }
     case 'cloudevents-binary':
-      return { body: dataTextOf(event), headers: headersOf(attributesOf(input, style)) };
+      return {
+        body: transformed ? transformed.body : dataTextOf(event),
+        headers: headersOf(attributesOf(input, style)),
+      };
   }
 }
 
+function typeOf(transformed: Transformed | undefined): string {
+  return transformed?.headers['content-type'] ?? JSON_TYPE;
+}
+
+// By the JSON format of CloudEvents: data of another type are a string.
+function jsonOf({ event, transformed }: ContentInput): string {
+  if (!transformed) return dataTextOf(event);
+  return /^[^;]*[/+]json\b/i.test(typeOf(transformed)) ? transformed.body : JSON.stringify(transformed.body);
+}
+
 function attributesOf(
-  { event, endpoint: { cloudevents = {} }, accountSource }: ContentInput,
+  { event, endpoint: { cloudevents = {} }, transformed, accountSource }: ContentInput,
   { source, publicUrl }: CloudEventsStyle,
 ): Attributes {
   const { type_prefix: prefix = '', subject_pointer: pointer } = cloudevents;
@@ -79,8 +96,9 @@ function attributesOf(
     type: prefix + event.type,
     time: formatTime(event.acceptedAt),
     ...(subject === undefined ? {} : { subject }),
-    ...(publicUrl === undefined ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
-    datacontenttype: JSON_TYPE,
+    // The type's schema says nothing of what was made of its data.
+    ...(publicUrl === undefined || transformed ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
+    datacontenttype: typeOf(transformed),
   };
 }
 

@@ -13,10 +13,12 @@ import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './lo
 import { persistFor } from './persist';
 import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
+import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
 
 type StepsContext = LoadDeliveryContext &
   AdmitContext &
   HoldContext &
+  TransformContext &
   SendAttemptContext &
   DecideContext &
   RecordAttemptContext &
@@ -45,7 +47,7 @@ const DONE: DeliverResult = { kind: 'done' };
 const UNSENT_DELAY_MS = 5_000;
 
 /**
- * Make one attempt of one delivery: load → admit → send → judge → decide → record → announce → after the
+ * Make one attempt of one delivery: load → admit → transform → send → judge → decide → record → announce → after the
  * attempt.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`. After
@@ -60,19 +62,24 @@ export async function deliver(
   run: DeliveryRun,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const ready = await loadDelivery(context, run);
-  if (ready.kind === 'over') return DONE;
-  if (ready.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, ready.dueAt) };
+  const loaded = await loadDelivery(context, run);
+  if (loaded.kind === 'over') return DONE;
+  if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, loaded.dueAt) };
 
-  const admission = await admit(context, ready);
-  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, ready, admission) };
+  const admission = await admit(context, loaded);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, loaded, admission) };
 
   // The former worker may have recorded its attempt in this very moment.
-  if (run.wasTakenOver && (await hasChanged(context, ready))) {
-    return await startAnew(context, ready, admission, abortSignal);
+  if (run.wasTakenOver && (await hasChanged(context, loaded))) {
+    return await startAnew(context, loaded, admission, abortSignal);
   }
 
-  const sent = await sendAttempt(context, ready, admission.permit, abortSignal);
+  const transformed = await transformOrRelease(context, loaded, admission);
+  if (transformed.kind === 'changed') return await startAnew(context, loaded, admission, abortSignal);
+  if (transformed.kind === 'over') return await endUnsent(context, loaded, admission);
+  const isMade = transformed.kind === 'ready';
+  const ready = isMade ? transformed : loaded;
+  const sent = isMade ? await sendAttempt(context, ready, admission.permit, abortSignal) : transformed;
   if (sent.kind !== 'sent') return await letGo(context, ready, admission, sent);
 
   const { attempt } = sent;
@@ -101,6 +108,32 @@ async function hasChanged(
 ): Promise<boolean> {
   const { length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
   return length !== logLength;
+}
+
+/** An attempt that sends nothing does not keep its permit. */
+async function transformOrRelease(
+  context: DeliverContext,
+  ready: ReadyDelivery,
+  { permit }: Admitted,
+): Promise<TransformedDelivery> {
+  let transformed: TransformedDelivery | undefined;
+  try {
+    transformed = await transformEvent(context, ready);
+    return transformed;
+  } finally {
+    // Who begins anew releases it as well.
+    const isKept = transformed?.kind === 'ready' || transformed?.kind === 'changed';
+    if (!isKept) context.concurrency.releasePermit(permit, undefined);
+  }
+}
+
+async function endUnsent(
+  context: DeliverContext,
+  ready: ReadyDelivery,
+  admitted: Admitted,
+): Promise<DeliverResult> {
+  await withdraw(context, ready, admitted);
+  return DONE;
 }
 
 async function startAnew(

@@ -1,4 +1,5 @@
 import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
+import type { Transformed } from '../domain/attempt';
 import type { BreakerState } from '../domain/breaker';
 import type { DeliveryRun, Trigger } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
@@ -30,6 +31,8 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
 
+export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'clock'>;
+
 /** A delivery that can be tried now, with everything that its attempt needs. */
 export interface ReadyDelivery {
   readonly kind: 'ready';
@@ -40,6 +43,10 @@ export interface ReadyDelivery {
   readonly signer?: Signer | undefined;
   readonly breaker: BreakerState;
   readonly logLength: LogLength;
+  /** What is sent in place of the event's body, if that was made before. */
+  readonly transformed?: Transformed | undefined;
+  /** The version of the code that is still to make what is sent. */
+  readonly transformWith?: number | undefined;
   /** How many attempts have decided the delivery's status so far. */
   readonly decidingAttempts: number;
   readonly attemptNumber: number;
@@ -80,6 +87,7 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
       breaker,
       logLength: length,
       ...nextAttemptOf(state, event),
+      ...contentOf(state, endpoint),
     };
   }
   // Not open: the worker died after recording the end, or the event was fanned out twice.
@@ -161,10 +169,22 @@ function nextAttemptOf(
 }
 
 /**
+ * All attempts of a round send the same bytes, whatever became of the code meanwhile. A round begins with what the code
+ * that is in force makes; so does an attempt after one that the code has failed.
+ */
+function contentOf({ attempts, round, transformed }: DeliveryState, { transformation }: Endpoint) {
+  const before = round.attempts > 0 ? attempts.at(-1) : undefined;
+  if (before && before.outcome !== 'transform_error') return { transformed: before.transformed };
+  if (!transformation?.isEnabled) return undefined;
+  const { version } = transformation;
+  return transformed?.version === version ? { transformed } : { transformWith: version };
+}
+
+/**
  * Let the next delivery follow one that has ended, if the endpoint has strict order. Otherwise nothing to do.
  */
-async function leaveOrder(
-  { admissionStore, releaser, clock }: LoadDeliveryContext,
+export async function leaveOrder(
+  { admissionStore, releaser, clock }: LeaveOrderContext,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,
 ): Promise<void> {

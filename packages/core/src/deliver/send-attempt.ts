@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { type Attempt, type AttemptOutcome, isAboutReceiver } from '../domain/attempt';
+import { type Attempt, type AttemptOutcome, isAboutReceiver, type Transformed } from '../domain/attempt';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -102,12 +102,12 @@ async function send(
   const startedAt = context.clock();
   // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
-  const { event, endpoint, attemptNumber: attempt, isTest } = ready;
+  const { event, endpoint, transformed, attemptNumber: attempt, isTest } = ready;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
   const now = signed?.at ?? startedAt;
   const authorization = authorized?.header;
   const traced = { trace: span?.context, now, signed, authorization };
-  const input = { event, content, endpoint, attempt, isTest, ...traced };
+  const input = { event, content, endpoint, transformed, attempt, isTest, ...traced };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return result;
@@ -175,7 +175,7 @@ function toTimestamp(now: number): number {
 
 function toAttempt(
   { clock, workerId }: SendAttemptContext,
-  { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
+  { attemptNumber: number, trigger, endpoint, transformed }: ReadyDelivery,
   startedAt: number,
   content: DeliveryContent,
   outcome: AttemptOutcome,
@@ -195,16 +195,23 @@ function toAttempt(
     responseBody: response?.body === '' ? undefined : response?.body,
     // Nobody needs them for a success, and successes are many more.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
-    addedHeaders: addedHeadersOf(endpoint),
-    contentHeaders: endpoint.format === 'native' ? undefined : keptHeadersOf(content),
+    transformed,
+    addedHeaders: addedHeadersOf(endpoint, transformed),
+    contentHeaders: endpoint.format === 'native' && !transformed ? undefined : keptHeadersOf(content),
     worker: workerId,
     trace: outcome === 'delivered' ? undefined : span?.context,
   };
 }
 
-function addedHeadersOf({ headers, auth }: Endpoint): string[] | undefined {
-  if (auth) return [...Object.keys(headers ?? {}), 'authorization'];
-  return headers && Object.keys(headers);
+function addedHeadersOf(
+  { headers, auth }: Endpoint,
+  transformed: Transformed | undefined,
+): string[] | undefined {
+  if (!headers && !auth && !transformed) return undefined;
+  const { 'content-type': _type, ...made } = transformed?.headers ?? {};
+  const names = Object.keys({ ...headers, ...made });
+  if (auth) names.push('authorization');
+  return names.length === 0 ? undefined : names;
 }
 
 /**
@@ -299,6 +306,8 @@ export interface RequestInput {
   readonly event: Pick<AcceptedEvent, 'id'>;
   readonly content: DeliveryContent;
   readonly endpoint: Endpoint;
+  /** What is sent in place of the event's body. */
+  readonly transformed?: Transformed | undefined;
   /** 1, 2, … */
   readonly attempt: number;
   /** Whether this is a test of the endpoint: the event reports nothing that has happened. */
@@ -328,9 +337,10 @@ export function prepareRequest(input: RequestInput, style: RequestStyle): Delive
 
 /** The product's own headers win: an endpoint's headers can add to them, never replace them. */
 function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<string, string>> {
-  const { content, endpoint } = input;
+  const { content, endpoint, transformed } = input;
   const ours: Record<string, string> = deliveryHeaders(input, style);
-  const headers = endpoint.headers === undefined ? ours : { ...endpoint.headers, ...ours };
+  const theirs = transformed ? { ...endpoint.headers, ...transformed.headers } : endpoint.headers;
+  const headers = theirs === undefined ? ours : { ...theirs, ...ours };
   const { name, prefix } = style.signatureHeader;
   const lowerName = name.toLowerCase();
   // The header has room for a single signature.

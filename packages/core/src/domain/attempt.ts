@@ -14,6 +14,7 @@ export const transportFailures = [
   'response_timeout',
   'protocol_error',
   'network_error',
+  'transform_error',
 ] as const;
 export type TransportFailure = (typeof transportFailures)[number];
 
@@ -33,7 +34,20 @@ export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
 /** Whether an attempt with this outcome says anything of its receiver: not if it never got that far. */
 export function isAboutReceiver(outcome: AttemptOutcome): boolean {
-  return outcome !== 'token_error';
+  return outcome !== 'token_error' && outcome !== 'transform_error';
+}
+
+/** What can come of running the code of an endpoint. */
+export const transformResultKinds = ['made', 'cancelled', 'failed'] as const;
+export type TransformResultKind = (typeof transformResultKinds)[number];
+
+/** What an endpoint's transformation made of an event. Its deliveries send these bytes on each attempt. */
+export interface Transformed {
+  /** Of the code that made it. */
+  readonly version: number;
+  readonly body: string;
+  /** Names are in lower case. They win over the endpoint's own; `content-type` is among them if the code set it. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -77,6 +91,8 @@ export interface Attempt {
   readonly responseBody?: string | undefined;
   /** The headers worth keeping, of an attempt that failed. */
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** What was sent in place of the event's own body, if that is known here. */
+  readonly transformed?: Transformed | undefined;
   /** Names of the headers that the endpoint added to the request. */
   readonly addedHeaders?: readonly string[] | undefined;
   /** Of a request in another format than the usual one: the headers that described its body. */

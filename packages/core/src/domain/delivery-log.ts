@@ -5,6 +5,7 @@ import {
   type AttemptTimings,
   attemptOutcomes,
   type TokenError,
+  type Transformed,
 } from './attempt';
 import { type RequestTrigger, type Trigger, triggers } from './delivery';
 import type { TokenErrorCode } from './receiver-auth';
@@ -61,6 +62,8 @@ export interface DeliveryState extends DeliverySummary {
   /** How many attempts have decided the delivery's status: all but the late ones. */
   readonly decidingAttempts: number;
   readonly requestIds: readonly string[];
+  /** What the endpoint's transformation made for it, the last time that it made something. */
+  readonly transformed?: Transformed | undefined;
   readonly round: Round;
 }
 
@@ -105,7 +108,9 @@ export function readLog(log: string): DeliveryState {
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
   const attemptLines = lines.filter(isAttempt);
   const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
-  return { ...summary, attempts: attemptLines.map(toAttempt), decidingAttempts, requestIds, round };
+  const made = lines.filter(isTransformed).map(toTransformed);
+  const attempts = attemptLines.map((line) => toAttempt(line, made));
+  return { ...summary, attempts, decidingAttempts, requestIds, transformed: made.at(-1), round };
 }
 
 /** A line of a log, with the state after it. */
@@ -153,6 +158,7 @@ function linesOf(log: string): Line[] {
 }
 
 function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
+  if (isTransformed(line)) return summary;
   const status = statusAfter(summary.status, line);
   const isOpen = status === 'pending' || isRequest(line);
   if (!isAttempt(line)) {
@@ -177,7 +183,7 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
 
 // Once delivered, always delivered: neither a later line of a second worker nor a requested attempt takes it
 // back.
-function statusAfter(status: DeliveryStatus, line: Line): DeliveryStatus {
+function statusAfter(status: DeliveryStatus, line: Exclude<Line, TransformedLine>): DeliveryStatus {
   if (status === 'delivered') return 'delivered';
   if (isRequest(line)) return 'pending';
   if (!isAttempt(line)) return 'cancelled';
@@ -202,6 +208,8 @@ function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Roun
 /** The facts of a delivery. */
 export type DeliveryFact =
   | AttemptedFact
+  /** Before it is sent: so each attempt sends the same bytes. */
+  | { readonly kind: 'transformed'; readonly transformed: Transformed }
   | { readonly kind: 'cancelled'; readonly reason: string }
   | RequestedFact;
 
@@ -231,7 +239,7 @@ export interface RequestedFact {
 }
 
 /** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
-export type Line = AttemptLine | CancelledLine | RequestedLine;
+export type Line = AttemptLine | TransformedLine | CancelledLine | RequestedLine;
 
 export interface AttemptLine {
   readonly n: number; // number
@@ -252,9 +260,15 @@ export interface AttemptLine {
   readonly y?: string | undefined; // the event's type; in the first attempt's line only
   readonly p?: string | undefined; // position in a trace, as a traceparent
   readonly l?: 1 | undefined; // late: another worker had continued the delivery by then
+  readonly v?: number | undefined; // version of the transformation that made what it sent
   // Next attempt at; absent: this was the last attempt. Redis finds it at the end of a log, so keep it the
   // last member.
   readonly r?: number | undefined;
+}
+export interface TransformedLine {
+  readonly m: string; // the body that was made
+  readonly h?: Readonly<Record<string, string>> | undefined; // headers that were made
+  readonly v: number; // version of the code
 }
 export interface CancelledLine {
   readonly c: string; // why
@@ -294,7 +308,8 @@ export function eraseAnswers(log: string, erasedAt: number): string {
   if (log.startsWith(ERASED_LOG_START)) return log;
   const lines = log.split('\n').flatMap((text) => {
     const line = readLine(text);
-    if (line === undefined) return [];
+    // What was made of the payload goes with it.
+    if (line === undefined || isTransformed(line)) return [];
     const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
     return [JSON.stringify(rest)];
   });
@@ -312,6 +327,7 @@ function readLine(text: string): Line | undefined {
 function isLine(value: unknown): value is Line {
   if (typeof value !== 'object' || value === null) return false;
   if ('c' in value) return typeof value.c === 'string';
+  if ('m' in value) return typeof value.m === 'string' && 'v' in value && typeof value.v === 'number';
   if (!('t' in value) || typeof value.t !== 'number') return false;
   if ('q' in value) return typeof value.q === 'string' && 'g' in value && knownTriggers.has(value.g);
   const hasNumbers =
@@ -330,7 +346,16 @@ function isRequest(line: Line): line is RequestedLine {
   return 'q' in line;
 }
 
-function toAttempt(line: AttemptLine): Attempt {
+function isTransformed(line: Line): line is TransformedLine {
+  return 'm' in line;
+}
+
+function toTransformed({ m: body, h: headers = {}, v: version }: TransformedLine): Transformed {
+  return { version, body, headers };
+}
+
+function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
+  const transformed = line.v === undefined ? undefined : made.find(({ version }) => version === line.v);
   return {
     number: line.n,
     startedAt: line.t,
@@ -343,6 +368,7 @@ function toAttempt(line: AttemptLine): Attempt {
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
+    ...(transformed === undefined ? {} : { transformed }),
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.f === undefined ? {} : { contentHeaders: line.f }),
     ...(line.h === undefined ? {} : { responseHeaders: line.h }),
@@ -353,6 +379,10 @@ function toAttempt(line: AttemptLine): Attempt {
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
+  if (fact.kind === 'transformed') {
+    const { body, headers, version } = fact.transformed;
+    return { m: body, h: Object.keys(headers).length === 0 ? undefined : headers, v: version };
+  }
   const { attempt, nextAttemptAt, isAborted, isLate, eventType } = fact;
   return {
     n: attempt.number,
@@ -373,6 +403,7 @@ function toLine(fact: DeliveryFact): Line {
     y: eventType,
     p: attempt.trace && formatTraceparent(attempt.trace),
     l: isLate ? 1 : undefined,
+    v: attempt.transformed?.version,
     r: nextAttemptAt,
   };
 }

@@ -105,6 +105,8 @@ export const endpointSchema = z.object({
     })
     .optional(),
   auth: receiverAuthSchema.optional(),
+  /** The code that makes what is sent of its events. */
+  transformation: z.object({ version: z.int(), isEnabled: z.boolean() }).optional(),
   /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
   listener: listenerSchema.optional(),
   /** Milliseconds since the Unix epoch. */

@@ -56,6 +56,7 @@ import type { EventId } from './event';
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
  * | `turn:{endpoint}` | string | the event whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `transformations:{endpoint}` | hash | version → the code of a transformation, who saved it and when; beside them the last version | until the endpoint is deleted, the newest 20 |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
  * | `watched-accounts:{all}` | sorted set | ids of accounts whose changes somebody follows, by until when | 2 minutes after nobody follows any |
@@ -147,6 +148,7 @@ export const keys = {
   order: (endpoint: EndpointId) => `order:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
+  transformations: (endpoint: EndpointId) => `transformations:{${endpoint}}`,
   queueLayouts: 'queue-layouts:{bull}',
   leftLayouts: 'left-layouts:{bull}',
   servedShards: 'served-shards:{bull}',

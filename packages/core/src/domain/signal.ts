@@ -4,7 +4,12 @@ import type { RedisRevivedSignal } from '../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../platform/redis-safety';
 import type { AccountId } from './account';
 import type { RefusalReason } from './address-ranges';
-import { type AttemptOutcome, type AttemptTimings, transportFailures } from './attempt';
+import {
+  type AttemptOutcome,
+  type AttemptTimings,
+  type TransformResultKind,
+  transportFailures,
+} from './attempt';
 import type { DeliveryId, HoldReason, RequestTrigger, SlowReason } from './delivery';
 import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
@@ -123,6 +128,15 @@ interface Signals {
     nextDelayMs?: number;
     span?: AttemptSpan;
   } & AttemptTimings;
+  /** The code of its endpoint was run for a delivery, before it is sent. */
+  'delivery.transformed': {
+    accountId: AccountId;
+    eventId: EventId;
+    endpointId: EndpointId;
+    result: TransformResultKind;
+    /** Of processor time. */
+    tookMs: number;
+  };
   /** The proxy for deliveries was out of order. The delivery is sent later, and this was no attempt. */
   'delivery.unsent': { endpointId: EndpointId; eventId: EventId; error: string; traceId?: string };
   /** A delivery would have gone to a forbidden address. For operators: clients don't see it. */
@@ -326,6 +340,7 @@ const signalLevels: {
   'audit.refusals_left_out': 'debug',
   'event.fanned_out': 'debug',
   'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
+  'delivery.transformed': 'debug',
   'delivery.unsent': 'warn',
   'delivery.blocked': 'warn',
   'token.requested': ({ result }) => (result === 'granted' ? 'debug' : 'warn'),

@@ -27,6 +27,7 @@ const OPEN: ReadonlySet<string> = new Set([
   'filter',
   'status',
   'disabledReason',
+  'transformation',
   ...settingNames.map(camelCase),
 ]);
 

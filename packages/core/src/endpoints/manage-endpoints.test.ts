@@ -41,6 +41,7 @@ import {
   updateEndpoint,
 } from './manage-endpoints';
 import { EndpointStore } from './redis-endpoint-store';
+import { TransformationStore } from './redis-transformation-store';
 import { newSecret } from './rotate-secret';
 import { SigningKeyStore } from './signing-keys/redis-signing-key-store';
 import { summarizeCertificate } from './tls/certificate';
@@ -82,6 +83,7 @@ async function build(clock: Clock = () => NOW) {
     accountStore,
     deliveryStore,
     healthStore,
+    transformationStore: new TransformationStore(redis.client),
     admissionStore,
     heldDeliveries,
     eventTypeStore: new EventTypeStore(redis.client),

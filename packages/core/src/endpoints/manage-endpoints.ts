@@ -30,6 +30,7 @@ import type { HealthStore } from './health/redis-health-store';
 import { type OperationalEvents, webhookDisabledEvent } from './operational-events';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './redis-subscriptions';
+import type { TransformationStore } from './redis-transformation-store';
 import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 import { type EnsureKeyContext, ensureSigningKeys } from './signing-keys/manage-signing-keys';
 
@@ -267,6 +268,7 @@ export interface RemoveEndpointContext {
   readonly endpointStore: Pick<EndpointStore, 'idOf' | 'remove'>;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
+  readonly transformationStore: Pick<TransformationStore, 'remove'>;
   readonly admissionStore: Pick<AdmissionStore, 'remove'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly clock: Clock;
@@ -280,10 +282,15 @@ export async function removeEndpoint(
   ref: EndpointRef,
   act?: Act,
 ): Promise<void> {
-  const { endpointStore, deliveryStore, admissionStore, healthStore, heldDeliveries, clock, emit } = context;
+  const { endpointStore, heldDeliveries, clock, emit } = context;
   const id = await endpointStore.idOf(accountId, ref);
   if (id === undefined || !(await endpointStore.remove(accountId, id, act))) throw endpointNotFound();
-  await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
+  await Promise.all([
+    context.deliveryStore.removeAll(id),
+    context.admissionStore.remove(id),
+    context.healthStore.remove(id),
+    context.transformationStore.remove(id),
+  ]);
   // Held deliveries are released, and end as cancelled.
   await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
   emit({ name: 'endpoint.deleted', accountId, endpointId: id });

@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { Transformed } from '../domain/attempt';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
 import {
@@ -61,6 +62,17 @@ const APPEND_IF_UNCHANGED = defineScript(`
   redis.call('APPEND', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1`);
+
+// KEYS: the log, the list. ARGV: the length of the log, the line, how long to keep it, the event, 1 if a delivery without
+// a log must be in the list: one that has moved to the history has neither. Gives the new length.
+const APPEND_TRANSFORMED = defineScript(`
+  local length = redis.call('STRLEN', KEYS[1])
+  if length ~= tonumber(ARGV[1]) then return 0 end
+  if length == 0 and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
+  if redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}' then return 0 end
+  length = redis.call('APPEND', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return length`);
 
 // KEYS: the log. ARGV: the line, the line for a log whose responses were erased, how long to keep it.
 const APPEND = defineScript(`
@@ -191,6 +203,25 @@ export class DeliveryStore {
     return (
       (await APPEND_IF_UNCHANGED(this.redis, [key], [length, encodeFact(fact), this.retention.ageMs])) === 1
     );
+  }
+
+  /**
+   * Append what was made of the event, before it is sent.
+   *
+   * @param mustBeListed a delivery without a log and in no list may have moved to the history: it stays without.
+   * @returns the new length; `undefined`: nothing was appended, since another line was appended since the log was
+   *   read, the payload was erased, or it has moved.
+   */
+  async appendTransformed(
+    { endpointId, eventId }: DeliveryParts,
+    transformed: Transformed,
+    length: LogLength,
+    mustBeListed: boolean,
+  ): Promise<LogLength | undefined> {
+    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
+    const line = encodeFact({ kind: 'transformed', transformed });
+    const args = [length, line, this.retention.ageMs, eventId, mustBeListed ? 1 : 0];
+    return Number(await APPEND_TRANSFORMED(this.redis, deliveryKeys, args)) || undefined;
   }
 
   /**

@@ -72,17 +72,23 @@ export async function tryFilter(
   }
 }
 
-async function exampleOf(context: TryFilterContext, type: string): Promise<unknown> {
+/** @throws AppError `invalid_request`, for the member of the request that named it. */
+export async function exampleOf(
+  context: ReadEventTypeContext,
+  type: string,
+  pointer = '/event_type',
+): Promise<unknown> {
   try {
     return (await readEventType(context, type)).example;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest([{ pointer: '/event_type', detail: 'is not a known event type' }], error);
+    throw invalidRequest([{ pointer, detail: 'is not a known event type' }], error);
   }
 }
 
-async function findEvent(
-  { history }: TryFilterContext,
+/** @throws AppError `invalid_request`. */
+export async function findEvent(
+  { history }: Pick<TryFilterContext, 'history'>,
   accountId: AccountId,
   id: EventId,
 ): Promise<StoredEvent> {

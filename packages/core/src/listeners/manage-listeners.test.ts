@@ -12,6 +12,7 @@ import {
   updateEndpoint,
 } from '../endpoints/manage-endpoints';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { newSecret } from '../endpoints/rotate-secret';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
@@ -72,6 +73,7 @@ async function arrange() {
     replayStore,
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     healthStore: new HealthStore(redis.client, 60_000),
+    transformationStore: new TransformationStore(redis.client),
     admissionStore: new AdmissionStore(redis.client),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     eventTypeStore: new EventTypeStore(redis.client),

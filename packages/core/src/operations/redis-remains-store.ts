@@ -192,9 +192,9 @@ export class RemainsStore {
 
   /** Remove the rest of an endpoint once its lists are empty. */
   async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-    const { deliveries, replays, health, answerBytes, accessToken } = keys;
-    const lists = [deliveries, replays, health, answerBytes, accessToken].map((keyOf) => keyOf(endpointId));
-    await this.redis.unlink(...lists, ...keysOfLimits(endpointId));
+    const { deliveries, replays, health, answerBytes, accessToken, transformations } = keys;
+    const lists = [deliveries, replays, health, answerBytes, accessToken, transformations];
+    await this.redis.unlink(...lists.map((keyOf) => keyOf(endpointId)), ...keysOfLimits(endpointId));
     for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));
       await this.redis.zrem(wakeUps, `${accountId}/${endpointId}`);

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { attemptOutcomes } from '../domain/attempt';
+import { attemptOutcomes, transformResultKinds } from '../domain/attempt';
 import { deadLetterQueues } from '../domain/dead-letter';
 import { holdReasons, requestTriggers, slowReasons } from '../domain/delivery';
 import { endStatuses } from '../domain/delivery-log';
@@ -129,6 +129,7 @@ function labelsOf(signal: Signal, labels: readonly string[]): Record<string, str
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const HISTORY_READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
+const TRANSFORM_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
 
 // Metrics of both processes: each counts its own signals, so the sum is right.
@@ -253,6 +254,13 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     help: "Attempts that counted among the slow ones, by reason: slow (they took long, or the webhook's last one did), `stranger` (nothing is known of the webhook, and too many like it were under way).",
     labels: { reason: slowReasons },
     fromZero: true,
+  }),
+  secondsOf('delivery.transformed', {
+    name: 'webhooks_transformation_duration_seconds',
+    help: 'Processor time that the code of webhooks took, by what came of it: made what is sent, cancelled the delivery, or failed.',
+    labels: { result: transformResultKinds },
+    buckets: TRANSFORM_SECONDS,
+    durationMsOf: ({ tookMs }) => tookMs,
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',

@@ -16,12 +16,14 @@ import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { DeliveryRequest, SendResult, SentResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
 import { storageUnavailable } from '../platform/redis-connect';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
+import { TransformPool } from '../transform/transform-pool';
 import { buildAdmission } from './build-admission';
 import { buildAttempt } from './build-attempt';
 import { buildEndpoint } from './build-endpoint';
@@ -32,6 +34,7 @@ import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
+import { testTransformLimits } from './test-transform-limits';
 
 export const NOW = 1_700_000_060_000;
 export const SEND_MS = 40;
@@ -94,6 +97,8 @@ export type ArrangedDelivery = Awaited<ReturnType<DeliveryScene['arrange']>>;
 /** Deliveries that are ready to go, over one Redis for a test file. */
 export class DeliveryScene {
   readonly #closables = createClosables();
+  // Its thread starts with the first run.
+  readonly #transformPool = new TransformPool(testTransformLimits);
 
   private constructor(
     readonly redis: TestRedis,
@@ -122,6 +127,7 @@ export class DeliveryScene {
 
   async close(): Promise<void> {
     await this.clear();
+    await this.#transformPool.close();
     await this.redis.close();
   }
 
@@ -223,6 +229,8 @@ export class DeliveryScene {
         },
       },
       overList,
+      transformationStore: new TransformationStore(redis.client),
+      transformPool: this.#transformPool,
       operationalEvents: { raise: raised.raise },
       healthRecorder: {
         record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),

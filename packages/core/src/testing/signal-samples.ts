@@ -106,6 +106,14 @@ const samples = {
   },
   'listener.connected': { name: 'listener.connected', endpointId },
   'listener.lost': { name: 'listener.lost', endpointId, reason: 'it hung up' },
+  'delivery.transformed': {
+    name: 'delivery.transformed',
+    accountId,
+    eventId,
+    endpointId,
+    result: 'made',
+    tookMs: 2.5,
+  },
   'delivery.unsent': {
     name: 'delivery.unsent',
     eventId,

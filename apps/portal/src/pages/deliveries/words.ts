@@ -25,6 +25,7 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
   tls_error: 'TLS error',
   response_timeout: 'Response time-out',
   protocol_error: 'Not HTTP',
+  transform_error: "The webhook's code failed",
   network_error: 'Network error',
   token_error: 'No access token',
 };

@@ -16,6 +16,8 @@ export const advice: Readonly<Record<string, string>> = {
     'Check that the certificate is for this name, has not expired, and comes with its intermediates.',
   response_timeout: 'Answer first and do the work afterwards, or raise the webhook’s time-out.',
   protocol_error: 'Check the port, and whether it is to be http or https.',
+  transform_error:
+    'The code of your transformation failed, and nothing was sent. The error names the line. Correct the code: the next attempt uses it.',
   token_error:
     'Nothing was sent to the receiver: the token URL of the webhook gave no access token. With invalid_client check the client id and its secret or key; with invalid_scope or invalid_target the scope and the audience; without a status, that the token URL can be reached.',
   network_error: 'Try again. If it stays, ask the operator to look into the log of the worker.',

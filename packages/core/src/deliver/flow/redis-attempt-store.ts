@@ -74,7 +74,7 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
  * an endpoint that is gone does not come back.
  *
  * Nothing at all is written if the log has changed since the attempt was prepared: another worker has
- * continued the delivery. An attempt that had no access token leaves the breaker as it was before it: if it was the
+ * continued the delivery. An attempt that sent nothing leaves the breaker as it was before it: if it was the
  * probe, the next one may be. Attempts that were running when the breaker opened say nothing new: otherwise a
  * receiver that fails many at once would get the longest pause at once.
  */
@@ -84,8 +84,8 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 //
 // KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
-// for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its admission, whether the account is told of a failure,
-// attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
+// for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its
+// admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
 // has moved to the history has neither.
 const RECORD = defineGuard(`
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)

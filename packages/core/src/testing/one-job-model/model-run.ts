@@ -5,6 +5,7 @@ import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
 import type { SendResult } from '../../domain/transport';
+import { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import { oneByOne } from '../../platform/redis-script';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
@@ -142,6 +143,8 @@ function stepwiseContext(
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,
     overList,
+    transformationStore: new TransformationStore(redis),
+    transformPool: { run: () => Promise.reject(new Error('No endpoint of the model has code.')) },
     concurrency: {
       async takePermit(...args) {
         await work.pause('its admission');
@@ -169,6 +172,7 @@ function stepwiseContext(
       decodeWithBreaker: (...args) => deliveryStore.decodeWithBreaker(...args),
       append: (...args) => deliveryStore.append(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
+      appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
       async readWithLength(...args) {
         await work.pause('a second look at its log');
         return await deliveryStore.readWithLength(...args);

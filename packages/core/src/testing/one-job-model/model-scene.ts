@@ -345,7 +345,9 @@ export class ModelScene {
 
   async remove(): Promise<void> {
     this.isDeleted = true;
-    await removeEndpoint(this.lane.admission, this.endpoint.accountId, this.endpoint.id);
+    const transformationStore = { remove: () => Promise.resolve() };
+    const context = { ...this.lane.admission, transformationStore };
+    await removeEndpoint(context, this.endpoint.accountId, this.endpoint.id);
   }
 
   async openBreaker(): Promise<void> {

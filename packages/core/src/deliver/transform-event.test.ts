@@ -1,0 +1,160 @@
+import type { AttemptOutcome } from '../domain/attempt';
+import type { DeliveryFact } from '../domain/delivery-log';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
+import { DeliveryScene, responded, SCHEDULE } from '../testing/arrange-delivery';
+import { buildEndpoint } from '../testing/build-endpoint';
+
+let scene: DeliveryScene;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
+});
+afterEach(() => scene.clear());
+afterAll(() => scene.close());
+
+const SHOUT =
+  'export default ({ type, attempt }) => ({ body: { text: type, attempt }, headers: { "X-Kind": "a" } });';
+
+/** A delivery at an endpoint with this code. */
+async function arrange(code: string, more: Parameters<DeliveryScene['arrange']>[0] = {}) {
+  const store = new TransformationStore(scene.redis.client);
+  const endpoint = buildEndpoint({ transformation: { version: 1, isEnabled: true } });
+  await store.save(endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
+  const arranged = await scene.arrange({ endpoint, ...more });
+  return { ...arranged, store };
+}
+
+const failed = (outcome: AttemptOutcome, number = 1): DeliveryFact => ({
+  kind: 'attempted',
+  attempt: { number, startedAt: 1, durationMs: 1, outcome },
+  nextAttemptAt: 2,
+});
+
+it('sends what the code makes, with its headers, and signs that', async () => {
+  const { deliver, requests, event, readRecord } = await arrange(SHOUT, { results: [responded(200)] });
+  expect(await deliver()).toEqual({ kind: 'done' });
+  const [request] = requests;
+  expect(request?.body).toBe(`{"text":"${event.type}","attempt":1}`);
+  expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'x-kind': 'a' });
+  expect(await readRecord()).toMatchObject({
+    status: 'delivered',
+    attempts: [{ outcome: 'delivered', transformed: { version: 1, body: request?.body } }],
+  });
+});
+
+it('sends the same bytes on each attempt, whatever the code has become meanwhile', async () => {
+  const first = await arrange(SHOUT, { results: [responded(500), responded(200)] });
+  await first.deliver();
+  await first.store.save(first.endpoint.id, {
+    code: 'export default () => ({ body: 2 })',
+    savedAt: 2,
+    savedBy: 'key_1',
+  });
+  await scene.endpointStore.update(first.endpoint.accountId, first.endpoint.id, (endpoint) => ({
+    ...endpoint,
+    transformation: { version: 2, isEnabled: true },
+  }));
+  first.moveClock((SCHEDULE[0] ?? 0) * 2);
+  await first.deliver();
+  const [one, other] = first.requests;
+  expect(other?.body).toBe(one?.body);
+  expect(other?.headers['webhook-signature']).not.toBe(one?.headers['webhook-signature']);
+});
+
+it('sends the same bytes after a crash between the code and the request', async () => {
+  let crashes = true;
+  const arranged = await arrange(SHOUT, {
+    results: [responded(200), responded(200)],
+    whileSending: () => {
+      if (crashes) throw new Error('killed');
+    },
+  });
+  await expect(arranged.deliver()).rejects.toThrow('killed');
+  crashes = false;
+  await arranged.deliver();
+  const [one, other] = arranged.requests;
+  expect(other?.body).toBe(one?.body);
+  expect(arranged.signals.named('delivery.transformed')).toHaveLength(1);
+});
+
+it('makes it anew when it is requested again and the code has changed', async () => {
+  const requestedAt = 5;
+  const { deliver, requests } = await arrange('export default () => ({ body: "new" });', {
+    results: [responded(200)],
+    log: [
+      { kind: 'transformed', transformed: { version: 0, body: '"old"', headers: {} } },
+      { ...failed('http_5xx'), nextAttemptAt: undefined } as DeliveryFact,
+      { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt },
+    ],
+  });
+  await deliver();
+  expect(requests[0]?.body).toBe('"new"');
+});
+
+it('is an attempt of its own when the code fails: with its line, and a retry', async () => {
+  const code = 'export default () => {\n  nope.x;\n};';
+  const { deliver, requests, readRecord } = await arrange(code);
+  expect(await deliver()).toMatchObject({ kind: 'retry', reason: 'transform_error' });
+  expect(requests).toEqual([]);
+  expect(await readRecord()).toMatchObject({
+    status: 'pending',
+    attempts: [
+      { outcome: 'transform_error', error: expect.stringMatching(/^line 2, column \d+: ReferenceError/) },
+    ],
+  });
+});
+
+it('makes it anew after an attempt that the code has failed', async () => {
+  const { deliver, requests } = await arrange('export default () => ({ body: "mended" });', {
+    results: [responded(200)],
+    log: [{ ...failed('transform_error'), nextAttemptAt: 0 } as DeliveryFact],
+  });
+  await deliver();
+  expect(requests[0]?.body).toBe('"mended"');
+});
+
+it('says nothing of the receiver: the breaker and the endpoint stay as they are', async () => {
+  const { deliver, signals, admission, endpoint } = await arrange('export default () => null;');
+  for (let i = 0; i < 10; i += 1) await deliver();
+  expect(signals.named('breaker.opened')).toEqual([]);
+  expect(await admission.admissionStore.readBreaker(endpoint.id)).toMatchObject({ failures: 0 });
+});
+
+it('ends the delivery where the code cancels it', async () => {
+  const { deliver, requests, signals, readRecord } = await arrange(
+    'export default () => ({ cancel: true });',
+  );
+  expect(await deliver()).toEqual({ kind: 'done' });
+  expect(requests).toEqual([]);
+  expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [] });
+  expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
+});
+
+it('begins anew when another worker has continued the delivery meanwhile', async () => {
+  let isFirst = true;
+  const { deliver, requests, run } = await arrange(SHOUT, {
+    results: [responded(200)],
+    whileAdmitting: async (delivery) => {
+      if (isFirst) await scene.deliveryStore.append(delivery, failed('http_5xx'));
+      isFirst = false;
+    },
+  });
+  expect(await deliver()).toMatchObject({ kind: 'done' });
+  expect(requests).toHaveLength(1);
+  const state = await scene.deliveryStore.find(run);
+  expect(state?.attempts.map(({ outcome }) => outcome)).toEqual(['http_5xx', 'delivered']);
+});
+
+it('keeps nothing of what was made once the payload is erased', async () => {
+  const { deliver, run } = await arrange(SHOUT, { results: [responded(500)] });
+  await deliver();
+  await scene.deliveryStore.eraseAnswersOf(run, 9);
+  const [log] = await scene.deliveryStore.readLogs([run]);
+  expect(log).not.toContain('text');
+});
+
+it('costs an endpoint whose code is switched off nothing', async () => {
+  const endpoint = buildEndpoint({ transformation: { version: 1, isEnabled: false } });
+  const { deliver, requests, event } = await scene.arrange({ endpoint, results: [responded(200)] });
+  await deliver();
+  expect(requests[0]?.body).toBe(event.body);
+});

@@ -1,0 +1,147 @@
+import { announceEnd } from '../domain/announce-end';
+import type { Attempt, Transformed } from '../domain/attempt';
+import type { Emit } from '../domain/signal';
+import type { NoteUsage } from '../domain/usage';
+import type { TransformationStore } from '../endpoints/redis-transformation-store';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { OverList } from '../events/redis-over-list';
+import { AppError } from '../platform/app-error';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import {
+  describeFault,
+  type RunTransformationContext,
+  runTransformation,
+  type TransformResult,
+} from '../transform/run-transformation';
+import { type LeaveOrderContext, leaveOrder, type ReadyDelivery } from './load-delivery';
+import type { SendOutcome, SentAttempt } from './send-attempt';
+
+export interface TransformContext extends LeaveOrderContext, RunTransformationContext {
+  readonly transformationStore: Pick<TransformationStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfUnchanged'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
+  /** Absent: there is no history that a delivery moves to. */
+  readonly overList?: Pick<OverList, 'add'> | undefined;
+  /** Absent: nobody counts usage. */
+  readonly noteUsage?: NoteUsage | undefined;
+  readonly workerId: string;
+  readonly emit: Emit;
+}
+
+export type TransformedDelivery =
+  /** What it sends is on record: a crash from now on leads to the same bytes. */
+  | ReadyDelivery
+  /** The code has failed: an attempt without a request. */
+  | SentAttempt
+  | Extract<SendOutcome, { kind: 'unsent' }>
+  /** The code has cancelled it, and it is over. */
+  | { readonly kind: 'over' }
+  /** Another worker has continued it, or its payload was erased: it has to be read again. */
+  | { readonly kind: 'changed' };
+
+/** Make what is sent of the event by the code of its endpoint, if that has any and it was not made before. */
+export async function transformEvent(
+  context: TransformContext,
+  ready: ReadyDelivery,
+): Promise<TransformedDelivery> {
+  if (ready.transformWith === undefined) return ready;
+  const startedAt = context.clock();
+  const result = await runCode(context, ready, ready.transformWith);
+  if (result.kind === 'unsent') return result;
+  announceRun(context, ready, result);
+  switch (result.kind) {
+    case 'made':
+      return await keep(context, ready, {
+        version: ready.transformWith,
+        body: result.body,
+        headers: result.headers,
+      });
+    case 'cancelled':
+      return await cancel(context, ready);
+    case 'failed':
+      return failedAttempt(context, ready, startedAt, describeFault(result.fault));
+  }
+}
+
+async function runCode(
+  context: TransformContext,
+  { event, endpoint, attemptNumber: attempt }: ReadyDelivery,
+  version: number,
+): Promise<TransformResult | Extract<SendOutcome, { kind: 'unsent' }>> {
+  const saved = await context.transformationStore.find(endpoint.id, version);
+  // It has changed so often since the endpoint was read that this version is not kept any more.
+  if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation is gone.` };
+  try {
+    return await runTransformation(context, saved.code, { event, endpoint, attempt });
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'rate_limited') throw error;
+    return { kind: 'unsent', error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function announceRun(
+  { emit }: TransformContext,
+  { run: { accountId, endpointId, eventId } }: ReadyDelivery,
+  { kind, tookMs }: TransformResult,
+): void {
+  emit({ name: 'delivery.transformed', accountId, endpointId, eventId, result: kind, tookMs });
+}
+
+async function keep(
+  context: TransformContext,
+  ready: ReadyDelivery,
+  transformed: Transformed,
+): Promise<ReadyDelivery | { readonly kind: 'changed' }> {
+  const { deliveryStore, noteUsage } = context;
+  const { run, logLength } = ready;
+  const append = async (mustBeListed: boolean) =>
+    await deliveryStore.appendTransformed(run, transformed, logLength, mustBeListed);
+  const mustBeListed = context.overList !== undefined;
+  const length =
+    (await append(mustBeListed)) ?? ((await isNew(context, ready)) ? await append(false) : undefined);
+  if (length === undefined) return { kind: 'changed' };
+  noteUsage?.(run.accountId, 'deliveries', length - logLength);
+  return { ...ready, transformed, transformWith: undefined, logLength: length };
+}
+
+// The process that fanned it out may have died before it was listed. One that has moved to the history has no job.
+async function isNew({ overList, deliveryQueue }: TransformContext, { run, logLength }: ReadyDelivery) {
+  return logLength === 0 && overList !== undefined && (await deliveryQueue.requestOf(run)) !== 'no_job';
+}
+
+async function cancel(
+  context: TransformContext,
+  { run, endpoint, event, logLength }: ReadyDelivery,
+): Promise<{ readonly kind: 'over' | 'changed' }> {
+  const fact = { kind: 'cancelled', reason: 'transformation' } as const;
+  if (!(await context.deliveryStore.appendIfUnchanged(run, fact, logLength))) return { kind: 'changed' };
+  await context.overList?.add(run, context.clock());
+  await leaveOrder(context, endpoint, run.eventId);
+  announceEnd(context, run, 'cancelled', event.acceptedAt, event.trace);
+  return { kind: 'over' };
+}
+
+/** An attempt that failed before there was a request to the receiver. */
+function failedAttempt(
+  { clock, workerId }: TransformContext,
+  { attemptNumber: number, trigger }: ReadyDelivery,
+  startedAt: number,
+  error: string,
+): SentAttempt {
+  const attempt: Attempt = {
+    number,
+    trigger: trigger === 'schedule' ? undefined : trigger,
+    startedAt,
+    durationMs: clock() - startedAt,
+    outcome: 'transform_error',
+    error,
+    worker: workerId,
+  };
+  return {
+    kind: 'sent',
+    attempt,
+    wish: { aborts: false, disabledBy: undefined },
+    retryAfter: undefined,
+    span: undefined,
+  };
+}

@@ -1,0 +1,10 @@
+import type { TransformLimits } from '../transform/transform-pool';
+
+/** As by default, with one thread. */
+export const testTransformLimits: TransformLimits = {
+  timeoutMs: 50,
+  memoryBytes: 16 * 1024 * 1024,
+  maxOutput: 100_000,
+  threads: 1,
+  maxWaiting: 100,
+};

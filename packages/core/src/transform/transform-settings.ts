@@ -1,0 +1,42 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { positiveDurationSchema } from '../platform/duration';
+import type { TransformLimits } from './transform-pool';
+
+/** Of the code that webhooks have: for the API, which tries it, and the worker, which runs it for each delivery. */
+export const transformSettings = {
+  TRANSFORM_TIMEOUT: positiveDurationSchema
+    .prefault('50ms')
+    .describe("how long the code of a webhook's transformation may run for one event, in processor time"),
+  TRANSFORM_MEMORY_MB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(512)
+    .default(16)
+    .describe('how much memory it may take meanwhile'),
+  TRANSFORM_THREADS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('how many run at the same time, each in a thread; half of the processors unless set'),
+};
+
+/** Of a body that code makes, in characters: as long as an event may be by default. */
+export const MAX_TRANSFORMED = 256 * 1024;
+
+export type TransformConfig = z.infer<z.ZodObject<typeof transformSettings>>;
+
+/** @param maxWaiting runs that wait for others; more are refused. */
+export function transformLimitsOf(config: TransformConfig, maxWaiting: number): TransformLimits {
+  const { TRANSFORM_THREADS: threads = Math.max(Math.floor(availableParallelism() / 2), 1) } = config;
+  return {
+    timeoutMs: config.TRANSFORM_TIMEOUT,
+    memoryBytes: config.TRANSFORM_MEMORY_MB * 1024 * 1024,
+    maxOutput: MAX_TRANSFORMED,
+    threads,
+    maxWaiting,
+  };
+}
