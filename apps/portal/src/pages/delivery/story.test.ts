@@ -14,6 +14,8 @@ function attempt(number: number, changes: Partial<Attempt> = {}): Attempt {
     timings,
     outcome: 'http_5xx',
     request_headers: {},
+    request_body: null,
+    transformation_version: null,
     response_status: 503,
     response_headers: { server: 'a', date: '1' },
     response_body: 'down',
