@@ -29,7 +29,11 @@ export function addCreateAccount(accounts: Command, { output, withContext }: Cli
       const { json, ...input } = parseFlags(createFlagsSchema, given);
       await withContext(async (context) => {
         const advice = 'Choose another one, or see: hookferry-admin accounts list';
-        const account = await withAdvice('conflict', advice, createAccount(context, input));
+        const account = await withAdvice(
+          'conflict',
+          advice,
+          createAccount(context, input, undefined, context.actOf('accounts create', 'account.create')),
+        );
         output.out(json ? formatJson(presentAccount(account)) : accountTable([account]));
       });
     });
@@ -78,7 +82,11 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
         const account = await withAdvice(
           'conflict',
           'Nothing was changed.',
-          withAdvice('not_found', advice, eraseAccount(context, id)),
+          withAdvice(
+            'not_found',
+            advice,
+            eraseAccount(context, id, context.actOf('accounts delete', 'account.erase')),
+          ),
         );
         if (flags.wait) await untilErased(context, id, output);
         const done = flags.wait ? `Erased the account ${id}.\n` : `The account ${id} is being erased.\n`;

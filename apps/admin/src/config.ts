@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditSettings } from '@hookferry/core/audit/audit-settings';
 import { historySettings } from '@hookferry/core/database/history-settings';
 import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/egress/egress-settings';
 import { commonSettings, type Environment, readConfig } from '@hookferry/core/platform/settings';
@@ -12,6 +13,7 @@ const schema = z.object({
   RETENTION,
   RETENTION_COUNT,
   ...historySettings,
+  ...auditSettings,
   SOURCE_ADDRESSES,
   DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
 });

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { userInfo } from 'node:os';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
+import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
+import { type Act, AUDIT_ID_PREFIX, type AuditAction } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
@@ -51,6 +55,7 @@ export async function withContext(
 
 async function openStores(redis: RedisClient, config: CliConfig) {
   const clock = systemClock;
+  const newId = createNewId(clock);
   const accountStore = new AccountStore(redis);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   await ensureDefaultAccount(accountStore, clock);
@@ -71,10 +76,29 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
     erasureQueue: new ErasureQueue(redis, shards),
     pausedQueues: new PausedQueues(redis, shards),
-    newId: createNewId(clock),
+    newId,
+    auditLog: new AuditLog(redis),
+    actOf: (command: string, action: AuditAction): Act => ({
+      id: newId(AUDIT_ID_PREFIX),
+      at: clock(),
+      actor: { type: 'admin_command', command, system_user: systemUser() },
+      action,
+      bounds: auditBoundsOf(config),
+    }),
     clock,
     emit,
   };
+}
+
+// Who uses sudo, not whom it makes of them. In a container a user may have no name.
+function systemUser(): string {
+  const { SUDO_USER: behindSudo } = process.env;
+  if (behindSudo !== undefined && behindSudo !== '') return behindSudo;
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 /** Connects for as long as `work` takes. @throws AppError `storage_unavailable`. */

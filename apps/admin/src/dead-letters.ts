@@ -98,7 +98,7 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
     name: 'drop',
     description: 'Drop dead letters for good. A delivery or a replay whose job it was is cancelled.',
     done: ['Dropped', 'dropped'],
-    act: dropDeadLetter,
+    act: (context, id) => dropDeadLetter(context, id, context.actOf('dead-letters drop', 'dead_letter.drop')),
   });
 }
 
@@ -107,7 +107,8 @@ export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
     name: 'redrive',
     description: 'Put dead letters back onto their queues. What fails again is a dead letter again.',
     done: ['Put back', 'redriven'],
-    act: redriveDeadLetter,
+    act: (context, id) =>
+      redriveDeadLetter(context, id, context.actOf('dead-letters redrive', 'dead_letter.redrive')),
   });
 }
 

@@ -56,7 +56,13 @@ export function addCreateKey(keys: Command, { output, withContext }: Cli): void 
         const createdAt = context.clock();
         const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
         const input = { name, scopes: flags.scopes, ...expiry };
-        const issued = issueApiKey(context, account, input, { key: newApiKey(context.newId), createdAt });
+        const issued = issueApiKey(
+          context,
+          account,
+          input,
+          { key: newApiKey(context.newId), createdAt },
+          context.actOf('keys create', 'api_key.create'),
+        );
         const { key, apiKey } = await withAdvice('not_found', 'It is being erased.', issued);
         const shown = presentApiKey(apiKey);
         if (flags.json) return output.out(formatJson({ ...shown, account_id: account, key }));
@@ -113,7 +119,10 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
       const id = parseId(givenId);
       const { account, last, json } = parseFlags(revokeFlagsSchema, given);
       await withContext(async (context) => {
-        const revoked = revokeApiKey(context, account, id, { mayBeLast: last });
+        const revoked = revokeApiKey(context, account, id, {
+          mayBeLast: last,
+          act: context.actOf('keys revoke', 'api_key.revoke'),
+        });
         const listed = withAdvice(
           'not_found',
           `See: hookferry-admin keys list --account ${account}`,

@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import {
   type PausableQueue,
   type PausedQueues,
@@ -52,7 +53,12 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ pausedQueues }) => {
+      await withContext(async ({ pausedQueues, auditLog, actOf }) => {
+        await auditLog.record({
+          act: actOf('queues pause', 'queue.pause'),
+          accountId: DEFAULT_ACCOUNT,
+          targetId: name,
+        });
         await pausedQueues.pause(name);
         output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
       });
@@ -66,7 +72,12 @@ export function addResumeQueue(queues: Command, { output, withContext }: Cli): v
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ pausedQueues }) => {
+      await withContext(async ({ pausedQueues, auditLog, actOf }) => {
+        await auditLog.record({
+          act: actOf('queues resume', 'queue.resume'),
+          accountId: DEFAULT_ACCOUNT,
+          targetId: name,
+        });
         await pausedQueues.resume(name);
         output.out(`Resumed ${name}.\n`);
       });

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { userInfo } from 'node:os';
 import { authenticate as authenticateBy } from '@hookferry/core/accounts/authenticate';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import type { Account, AccountId } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { OverList } from '@hookferry/core/events/redis-over-list';
@@ -147,6 +149,29 @@ describe('keys list', () => {
     const { exitCode, error } = await run('keys list --account acme');
     expect(exitCode).toBe(1);
     expect(error).toContain('hookferry-admin accounts list');
+  });
+});
+
+describe('what a command does', () => {
+  it('is in the audit log, with who ran it', async () => {
+    const environment = { REDIS_URL: redis.url };
+    await run('accounts create --id acme', environment);
+    const { id } = await runJson('keys create --name ci --scopes events:write --account acme');
+    await run(`keys revoke ${id} --account acme`, environment);
+    await run('queues pause deliveries', environment);
+    await run('accounts create --id acme', environment);
+    const { entries } = await new AuditLog(redis.client).listAllDone({}, 100);
+    expect(entries.map(({ action, targetId, accountId }) => [action, targetId, accountId])).toEqual([
+      ['queue.pause', 'deliveries', 'default'],
+      ['api_key.revoke', id, 'acme'],
+      ['api_key.create', id, 'acme'],
+      ['account.create', 'acme', 'default'],
+    ]);
+    expect(entries[1]?.actor).toEqual({
+      type: 'admin_command',
+      command: 'keys revoke',
+      system_user: process.env.SUDO_USER ?? userInfo().username,
+    });
   });
 });
 
@@ -571,7 +596,7 @@ describe('history migrate', () => {
       const environment = { HISTORY_DATABASE_URL: postgres.url };
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
-      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 1 }]);
+      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 3 }]);
       await postgres.query('UPDATE webhook_schema SET version = 99');
       const { exitCode, error } = await run('history migrate', environment);
       expect(exitCode).toBe(1);

@@ -12,6 +12,7 @@ import { KnownAccounts } from '@hookferry/core/accounts/resolve-account';
 import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import { RefusalStore, Refusals } from '@hookferry/core/audit/refusals';
+import type { AuditEntry } from '@hookferry/core/domain/audit';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -20,7 +21,7 @@ import { AddressPolicy } from '@hookferry/core/egress/address-policy';
 import { countDisabled, disablePolicyOf } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
+import { auditRecordedEvent, OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
@@ -206,7 +207,9 @@ function openStores(process: ProcessContext) {
     movedAuditLog: historyParts?.pgAuditLog,
     auditBounds,
     refusals,
-    onRecorded: () => {},
+    onRecorded: (entry: AuditEntry) => {
+      if (entry.accountId) operationalEvents.raise(entry.accountId, [auditRecordedEvent(entry)]);
+    },
     accountStore: new AccountStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addAccounts } from './commands/accounts';
+import { addAudit } from './commands/audit';
 import { addCompletion } from './commands/completion';
 import { addDeadLetters } from './commands/dead-letters';
 import { addDeliveries } from './commands/deliveries/deliveries';
@@ -36,7 +37,7 @@ const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
-  ...[addKeys, addSigningKeys, addPortal, addAccounts, addDeadLetters, addUsage, addCompletion],
+  ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 
 /** The command line as it is declared; an action runs once it is parsed. */

@@ -7,6 +7,7 @@ export type Account = Schemas['Account'];
 export type ApiKey = Schemas['ApiKey'];
 export type Capability = Schemas['Capability'];
 export type Attempt = Schemas['Attempt'];
+export type AuditEntry = Schemas['AuditEntry'];
 export type DeadLetter = Schemas['ListedDeadLetter'];
 export type Delivery = Schemas['Delivery'];
 export type DeliveryMetricsPoint = Schemas['DeliveryMetricsPoint'];

@@ -136,6 +136,23 @@ describe('what is done', () => {
   });
 });
 
+describe('audit.recorded', () => {
+  const raised = () =>
+    api.signals.named('operational_event.raised').filter((signal) => signal.accountId === accountId);
+
+  it('tells a webhook that asked for it of each entry, and nobody else', async () => {
+    const { body: plain } = await call('post', '/v1/webhooks').send(WEBHOOK);
+    await call('post', `/v1/webhooks/${plain.id}/disable`);
+    const events = ['audit.recorded'];
+    const { body } = await call('post', '/v1/webhooks').send({ ...WEBHOOK, events });
+    await call('patch', `/v1/webhooks/${body.id}`).send({ description: 'new' });
+    await call('post', `/v1/webhooks/${body.id}/disable`);
+    while (raised().length < 3) await entries();
+    expect(raised().map(({ type }) => type)).toEqual(Array(3).fill('audit.recorded'));
+    expect(new Set(raised().map(({ eventId }) => eventId)).size).toBe(3);
+  });
+});
+
 describe('what is refused', () => {
   it.each(keyed)('for want of a scope is on record: $name', async ({ routeCase, action }) => {
     const { key: weak, accountId: owner } = await api.issueKey({ scopes: [] });

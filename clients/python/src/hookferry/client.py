@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .api_requests import ApiRequests
+from .audit_log import AuditLog
 from .base_url import parse_base_url
 from .deliveries import Deliveries
 from .event_types import EventTypes
@@ -41,6 +42,7 @@ class Client:
         self.deliveries = Deliveries(self._requests)
         self.replays = Replays(self._requests)
         self.event_types = EventTypes(self._requests)
+        self.audit_log = AuditLog(self._requests)
 
     def request(
         self,

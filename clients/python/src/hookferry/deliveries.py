@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Optional
 
 from .api_requests import ApiRequests, segment
-from .export import export_attempts
+from .export import export_lines
 from .json_object import JsonObject, searched, without_absent
 from .pages import iterate
 
@@ -86,4 +86,4 @@ class Deliveries:
         since, until: when its event was accepted, RFC 3339. limit: at most so many. cursor: of an attempt to go on after.
         """
         query = without_absent(since=since, until=until, webhook_id=webhook_id, limit=limit, cursor=cursor)
-        return export_attempts(self._requests, query)
+        return export_lines(self._requests, "/v1/deliveries/export", query)

@@ -1,4 +1,4 @@
-"""Every attempt of an account, line by line."""
+"""Everything of a kind that an account has, line by line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from .connection_failed import ConnectionFailed
 from .json_object import JsonObject, Query
 from .retry import delay_after
 
-_PATH = "/v1/deliveries/export"
 
-
-def export_attempts(requests: ApiRequests, query: Query) -> Iterator[JsonObject]:
-    """The attempts, one after the other, in little memory however many there are.
+def export_lines(requests: ApiRequests, path: str, query: Query) -> Iterator[JsonObject]:
+    """The lines of an export, one after the other, in little memory however many there are.
 
     An export that breaks off goes on after the last whole line: nothing comes twice or is left out. It is given up, and
     ConnectionFailed has the `cursor` to go on from, after as many failures without a line between them as there
@@ -25,15 +23,15 @@ def export_attempts(requests: ApiRequests, query: Query) -> Iterator[JsonObject]
     failures = 0
     while asked.get("limit") != 0:
         try:
-            for line in requests.read_lines(_PATH, asked):
+            for line in requests.read_lines(path, asked):
                 # An empty line is a sign of life while there is nothing to send.
                 if line == b"":
                     continue
-                attempt: JsonObject = json.loads(line)
-                asked["cursor"] = attempt["cursor"]
+                item: JsonObject = json.loads(line)
+                asked["cursor"] = item["cursor"]
                 asked["limit"] = _one_less(asked.get("limit"))
                 failures = 0
-                yield attempt
+                yield item
             return
         except (ApiError, ConnectionFailed) as failure:
             delay = delay_after(failure, failures, is_repeatable=True) if failures < requests.retries else None

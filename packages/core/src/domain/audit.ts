@@ -36,6 +36,8 @@ export const auditActions = [
   'account.erase',
   'dead_letter.redrive',
   'dead_letter.drop',
+  'queue.pause',
+  'queue.resume',
 ] as const;
 export const auditActionSchema = z.enum(auditActions).meta({ id: 'AuditAction' });
 export type AuditAction = z.infer<typeof auditActionSchema>;

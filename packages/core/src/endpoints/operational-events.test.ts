@@ -1,6 +1,7 @@
 import { type AcceptedEvent, eventIdSchema } from '../domain/event';
 import { operationalTypes } from '../event-types/built-in';
 import { formatTime } from '../platform/clock';
+import { buildAct } from '../testing/build-act';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -10,6 +11,7 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import {
   type AttemptAftermath,
+  auditRecordedEvent,
   eventsOfAttempt,
   OperationalEvents,
   operationalEventId,
@@ -257,6 +259,7 @@ describe('events of attempt', () => {
       const told = [
         ...eventsOfAttempt(build({ attempt: fourth, isExhausted: true, disabledAs: 'failing' })),
         ...eventsOfAttempt(build({ attempt: buildAcceptedAttempt(), recoveredFrom: NOW })),
+        auditRecordedEvent({ ...buildAct(), targetId: 'wh_1' }),
       ];
       expect(told.map(({ type }) => type).toSorted()).toEqual(
         operationalTypes.map(({ name }) => name).toSorted(),

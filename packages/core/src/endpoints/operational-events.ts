@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
+import type { AuditEntry } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
@@ -77,8 +78,10 @@ type Named<Type extends OperationalType> = Type extends OperationalType
   ? { readonly type: Type['name']; readonly data: z.input<Type['data']> }
   : never;
 
-/** An event about one of an account's endpoints. */
-export type OperationalEvent = { readonly endpointId: EndpointId } & Named<OperationalType>;
+/** An event about one of an account's endpoints, or about an entry of its audit log. */
+export type OperationalEvent = {
+  readonly endpointId: EndpointId | AuditEntry['id'];
+} & Named<OperationalType>;
 
 const HOUR_MS = 3_600_000;
 const DIGEST_CHARACTERS = 12;
@@ -141,6 +144,26 @@ export function webhookDisabledEvent(
     type: 'webhook.disabled',
     endpointId: id,
     data: { webhook_id: id, url, reason, disabled_at: formatTime(now) },
+  };
+}
+
+/** The event for an entry of the audit log. Refusals raise none: anybody could make them. */
+export function auditRecordedEvent(entry: AuditEntry): OperationalEvent {
+  const { id, at, actor, action, targetId, address, requestId, changes = [] } = entry;
+  return {
+    type: 'audit.recorded',
+    // Each entry has an event of its own.
+    endpointId: id,
+    data: {
+      id,
+      at: formatTime(at),
+      actor,
+      action,
+      target_id: targetId ?? null,
+      address: address ?? null,
+      request_id: requestId ?? null,
+      changes,
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { attemptOutcomes } from '../domain/attempt';
+import { auditActorSchema, fieldChangeSchema } from '../domain/audit';
 import { disabledReasons } from '../domain/endpoint';
 
 /** An event type: its name, and the form of its data. */
@@ -153,6 +154,35 @@ const webhookRecovered = defineEventType({
   },
 });
 
+const auditRecorded = defineEventType({
+  name: 'audit.recorded',
+  isOperational: true,
+  description: 'Something was changed or done in the account, and is in its audit log.',
+  data: z.strictObject({
+    id: z.string().describe('The id of the entry.'),
+    at: z.iso.datetime().describe('When it was done.'),
+    actor: auditActorSchema.describe('Who did it.'),
+    action: z.string().describe('What was done, as a noun and a verb.'),
+    target_id: z.string().nullable().describe('The id of what it was about.'),
+    address: z.string().nullable().describe("The client's address."),
+    request_id: z.string().nullable().describe('The `X-Request-Id` of the answer.'),
+    changes: z
+      .array(fieldChangeSchema)
+      .readonly()
+      .describe('The fields that it changed; with their values where these are no secrets.'),
+  }),
+  example: {
+    id: 'aud_01m8cze70423p1gcwqh466',
+    at: '2026-11-21T16:13:00.859Z',
+    actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3' },
+    action: 'webhook.update',
+    target_id: 'wh_01m7z10j4pcztef8hye093',
+    address: '203.0.113.7',
+    request_id: 'req_01m8cze6z30mfvndd7a3sj',
+    changes: [{ field: 'rate_limit', from: 10, to: 50 }],
+  },
+});
+
 /**
  * The types that clients and producers publish. To add a type, write its file beside this one and name it
  * here.
@@ -165,6 +195,7 @@ export const operationalTypes = [
   webhookFailing,
   webhookRecovered,
   deliveryExhausted,
+  auditRecorded,
 ] as const;
 
 /** Every built-in event type. */
