@@ -70,6 +70,9 @@ describe.each(FORMATS)('a webhook of the format %s', (format) => {
       Object.entries(headers).filter(([name]) => name === 'content-type' || name.startsWith('ce-')),
     ]);
     expect(contents).toEqual([contents[0], contents[0], contents[0]]);
+    const path = `/v1/deliveries/${eventId}.${id}/content`;
+    const { body: content } = await client.expect<object>(200, 'GET', path);
+    expect(content).toEqual({ body: contents[0]?.[0], headers: Object.fromEntries(contents[0]?.[1] as []) });
     await client.expect(202, 'POST', `/v1/webhooks/${id}/test`, {});
     await receiver.waitFor(4);
     expect(receiver.requests[3]?.headers['x-service-test']).toBe('true');
@@ -93,6 +96,16 @@ it('shows with an attempt by which headers its body was described, and none of i
       },
     },
   ]);
+});
+
+it('hands them over to listeners, which change their format when they are made again', async () => {
+  const listen = async (body: object) =>
+    (await client.expect<object>(200, 'POST', '/v1/listeners', { name: 'mine', ...body })).body;
+  expect(await listen({ format: 'cloudevents-binary', cloudevents })).toMatchObject({
+    format: 'cloudevents-binary',
+    cloudevents,
+  });
+  expect(await listen({ format: 'native' })).toMatchObject({ format: 'native' });
 });
 
 it('takes a change of the format from the next attempt on', async () => {

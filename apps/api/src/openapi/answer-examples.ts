@@ -288,6 +288,12 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       attempts: [],
     },
   },
+  readDeliveryContent: {
+    '200': {
+      body: '{"type":"keyword.quick_win","data":{"keyword":"buy red shoes","position":11,"volume":2400}}',
+      headers: { 'content-type': 'application/json' },
+    },
+  },
   redeliverDelivery: {
     '202': {
       id: 'evt_01m7ze3vqwgsz1p4n4nhes.wh_01m7ze3thwae6532vdxr7r',

@@ -31,6 +31,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   connect_ms: 'For TCP; null over a connection that was kept alive.',
   crv: 'The curve.',
   cursor: 'Where to go on: the export’s parameter `cursor`.',
+  cloudevents_source: 'The `source` of the CloudEvents of webhooks that have none of their own.',
   default_signing: 'How new webhooks are signed that say nothing of it themselves.',
   delivered: 'Those that a receiver has accepted.',
   deliveries: 'How many deliveries there are, or how many bytes they take.',

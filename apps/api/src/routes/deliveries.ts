@@ -1,7 +1,9 @@
+import { contentOf, findAccountSource } from '@hookferry/core/deliver/cloudevents';
 import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
-import { eventIdSchema } from '@hookferry/core/domain/event';
+import { eventIdSchema, eventNotFound } from '@hookferry/core/domain/event';
+import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import * as history from '@hookferry/core/history/read-deliveries';
 import { redeliver } from '@hookferry/core/replays/redeliver';
@@ -159,6 +161,37 @@ export const readDelivery = defineRoute({
   async handle({ apiKey, params }, context) {
     const delivery = await history.readDelivery(context, apiKey.accountId, params.id);
     return { status: 200, body: presentDeliveryWithAttempts(delivery) };
+  },
+});
+
+const contentSchema = z
+  .object({
+    headers: z.record(z.string(), z.string()).describe('The headers that describe the body.'),
+    body: z.string().nullable().describe('The body, byte for byte; null: the payload was erased.'),
+  })
+  .meta({ id: 'DeliveryContent' });
+
+/** In the format that its webhook has now: tools that send it themselves, such as the portal, need no other. */
+export const readDeliveryContent = defineRoute({
+  operationId: 'readDeliveryContent',
+  summary: 'Read the body that a delivery sends, and the headers that describe it',
+  method: 'get',
+  path: '/v1/deliveries/:id/content',
+  scope: 'deliveries:read',
+  request: { params: deliveryParams },
+  responses: {
+    200: { description: 'What its next attempt would send.', schema: contentSchema },
+  },
+  problems: ['history_unavailable'],
+  async handle({ apiKey: { accountId }, params }, context) {
+    const { eventId, endpointId } = await history.readDelivery(context, accountId, params.id);
+    const endpoint = await readEndpoint(context, accountId, endpointId);
+    const event = (await context.history.findCounted(accountId, eventId))?.event;
+    if (!event) throw eventNotFound();
+    if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };
+    const { SOURCE: source, PUBLIC_URL: publicUrl } = context.config;
+    const accountSource = await findAccountSource(context, endpoint);
+    return { status: 200, body: contentOf({ event, endpoint, accountSource }, { source, publicUrl }) };
   },
 });
 

@@ -15,6 +15,7 @@ import {
   listEventDeliveries,
   listWebhookDeliveries,
   readDelivery,
+  readDeliveryContent,
   redeliverDelivery,
 } from './deliveries';
 import {
@@ -106,6 +107,7 @@ export const routes: readonly Route[] = [
   listDeliveries, //        GET    /v1/deliveries
   exportDeliveries, //      GET    /v1/deliveries/export
   readDelivery, //          GET    /v1/deliveries/:id
+  readDeliveryContent, //   GET    /v1/deliveries/:id/content
   redeliverDelivery, //     POST   /v1/deliveries/:id/redeliver
   readDeliveryMetrics, //   GET    /v1/metrics/deliveries
   readEventMetrics, //      GET    /v1/metrics/events

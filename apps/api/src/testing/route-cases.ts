@@ -255,6 +255,13 @@ export const routeCases: readonly RouteCase[] = [
   { method: 'get', path: '/v1/deliveries/export', scope: 'deliveries:read', status: 200, takesQuery: true },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
   {
+    method: 'get',
+    path: '/v1/deliveries/:id/content',
+    scope: 'deliveries:read',
+    of: 'delivery',
+    status: 200,
+  },
+  {
     method: 'post',
     path: '/v1/deliveries/:id/redeliver',
     scope: 'deliveries:write',

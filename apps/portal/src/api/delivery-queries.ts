@@ -69,6 +69,16 @@ export function useSendAgain(id: string) {
   });
 }
 
+/** What a delivery sends, in the format of its webhook. */
+export function useDeliveryContent(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: [...queryKeys.delivery(id), 'content'],
+    queryFn: ({ signal }) =>
+      ask(api.GET('/v1/deliveries/{id}/content', { params: { path: { id } }, signal })),
+  });
+}
+
 /** See `eventText`. */
 export function useEventText(id: string | undefined) {
   const api = useApi();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
@@ -72,6 +73,7 @@ function openProcess(
     ...admission,
     redis,
     eventStore: new EventStore(redis, testRetention),
+    accountStore: new AccountStore(redis),
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,

@@ -18,6 +18,8 @@ interface AccountFlags {
   /** `none`: as that of any account. */
   readonly historyRetention?: string;
   readonly defaultSigning?: Account['default_signing'];
+  /** `none`: as that of any account. */
+  readonly cloudeventsSource?: string;
 }
 
 // Not `null`: the parser of the command line takes that for a value that is missing.
@@ -30,6 +32,7 @@ const COLUMNS: readonly Column<Account>[] = [
   ['quota bytes', ({ quota_bytes }) => quota_bytes],
   ['history', ({ history_retention }) => history_retention],
   ['default signing', ({ default_signing }) => default_signing],
+  ['CloudEvents source', ({ cloudevents_source }) => cloudevents_source],
   ['status', ({ status }) => status, paintStatus],
   ['created', ({ created_at }) => created_at],
 ];
@@ -85,7 +88,8 @@ function addLimits(command: Command): Command {
         '--default-signing <kind>',
         'how requests of new webhooks are signed: hmac, ed25519 (a key pair), or both',
       ).choices(endpointSettings.signing.choices),
-    );
+    )
+    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as that of any');
 }
 
 function parseQuota(text: string): number | typeof NONE {
@@ -104,7 +108,7 @@ async function listAccounts(flags: PagingFlags, cli: Cli): Promise<void> {
 }
 
 async function createAccount(id: string | undefined, flags: AccountFlags, cli: Cli) {
-  const { name, weight, quotaBytes, historyRetention, defaultSigning } = flags;
+  const { name, weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource } = flags;
   const client = await connect(cli);
   const body = {
     ...(id === undefined ? {} : { id }),
@@ -114,16 +118,19 @@ async function createAccount(id: string | undefined, flags: AccountFlags, cli: C
     ...(historyRetention !== undefined &&
       historyRetention !== NONE && { history_retention: historyRetention }),
     ...(defaultSigning === undefined ? {} : { default_signing: defaultSigning }),
+    ...(cloudeventsSource !== undefined &&
+      cloudeventsSource !== NONE && { cloudevents_source: cloudeventsSource }),
   };
   cli.output.document(await client.POST('/v1/accounts', { body }), COLUMNS);
 }
 
 async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise<void> {
-  const { weight, quotaBytes, historyRetention, defaultSigning } = flags;
-  if ([weight, quotaBytes, historyRetention, defaultSigning].every((value) => value === undefined)) {
+  const { weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource } = flags;
+  const said = [weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource];
+  if (said.every((value) => value === undefined)) {
     throw new UsageError(
       'It is not said what to change.',
-      'Pass --weight, --quota-bytes, --history-retention or --default-signing.',
+      'Pass --weight, --quota-bytes, --history-retention, --default-signing or --cloudevents-source.',
     );
   }
   const client = await connect(cli);
@@ -134,6 +141,9 @@ async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise
       ? {}
       : { history_retention: historyRetention === NONE ? null : historyRetention }),
     ...(defaultSigning === undefined ? {} : { default_signing: defaultSigning }),
+    ...(cloudeventsSource === undefined
+      ? {}
+      : { cloudevents_source: cloudeventsSource === NONE ? null : cloudeventsSource }),
   };
   const account = await client.PATCH('/v1/accounts/{id}', { params: { path: { id } }, body });
   cli.output.document(account, COLUMNS);

@@ -26,6 +26,7 @@ export interface AccountChange {
   readonly quotaBytes: number | null | undefined;
   readonly historyDays?: number | null | undefined;
   readonly defaultSigning?: DefaultSigning | undefined;
+  readonly cloudEventsSource?: string | null | undefined;
 }
 
 /** What decides about an account's events. */
@@ -177,8 +178,14 @@ export class AccountStore {
 throwStorageErrors(AccountStore);
 
 function changedBy(
-  { quotaBytes: quotaBefore, historyDays: daysBefore, ...account }: Account,
-  { weight, quotaBytes = quotaBefore, historyDays = daysBefore, defaultSigning }: AccountChange,
+  { quotaBytes: quotaBefore, historyDays: daysBefore, cloudEventsSource: sourceBefore, ...account }: Account,
+  {
+    weight,
+    quotaBytes = quotaBefore,
+    historyDays = daysBefore,
+    defaultSigning,
+    cloudEventsSource = sourceBefore,
+  }: AccountChange,
 ): Account {
   return {
     ...account,
@@ -186,6 +193,7 @@ function changedBy(
     ...(quotaBytes === undefined || quotaBytes === null ? {} : { quotaBytes }),
     ...(historyDays === undefined || historyDays === null ? {} : { historyDays }),
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
+    ...(cloudEventsSource === undefined || cloudEventsSource === null ? {} : { cloudEventsSource }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/account';
+import type { Account, AccountId } from '../domain/account';
 import type { Transformed } from '../domain/attempt';
 import type { Endpoint } from '../domain/endpoint';
 import { type AcceptedEvent, dataTextOf } from '../domain/event';
@@ -100,6 +100,20 @@ function attributesOf(
     ...(publicUrl === undefined || transformed ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
     datacontenttype: typeOf(transformed),
   };
+}
+
+export interface FindSourceContext {
+  readonly accountStore: { find(id: AccountId): Promise<Pick<Account, 'cloudEventsSource'> | undefined> };
+}
+
+/** The account's own `source`, if it has one and its endpoint none. */
+export async function findAccountSource(
+  { accountStore }: FindSourceContext,
+  { accountId, format, cloudevents }: Pick<Endpoint, 'accountId' | 'format' | 'cloudevents'>,
+): Promise<string | undefined> {
+  // Nothing is asked for the usual endpoint.
+  if (format === 'native' || cloudevents?.source !== undefined) return undefined;
+  return (await accountStore.find(accountId))?.cloudEventsSource;
 }
 
 /** The headers of a content as they are recorded. What is of the data goes when that is erased, and stays out of records. */

@@ -1,3 +1,4 @@
+import { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryFact } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import { EventStore } from '../events/redis-event-store';
@@ -53,6 +54,25 @@ describe('the key of the account', () => {
     expect(first).toMatch(/^[\w-]{43}$/);
     expect(second).toBe(first);
     expect(third).not.toBe(first);
+  });
+});
+
+describe("the account's source of CloudEvents", () => {
+  const cloudEventsSource = 'urn:example:acme';
+  const source = '/own';
+
+  async function sourceOf(change: Parameters<typeof buildEndpoint>[0]): Promise<unknown> {
+    const endpoint = buildEndpoint({ format: 'cloudevents-structured', ...change });
+    const accountStore = new AccountStore(scene.redis.client);
+    await accountStore.create({ id: endpoint.accountId, createdAt: 1, cloudEventsSource });
+    const { deliver, requests } = await scene.arrange({ results: [responded(204)], endpoint });
+    await deliver();
+    return (JSON.parse(requests[0]?.body ?? '') as { source?: unknown }).source;
+  }
+
+  it('is the source of an endpoint that has none', async () => {
+    expect(await sourceOf({})).toBe(cloudEventsSource);
+    expect(await sourceOf({ cloudevents: { source } })).toBe(source);
   });
 });
 

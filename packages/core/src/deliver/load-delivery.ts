@@ -16,9 +16,10 @@ import {
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
+import { type FindSourceContext, findAccountSource } from './cloudevents';
 import type { Releaser } from './flow/releaser';
 
-export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext {
+export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext, FindSourceContext {
   readonly eventStore: Pick<EventStore, 'find' | 'decode'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<
@@ -41,6 +42,8 @@ export interface ReadyDelivery {
   readonly endpoint: Endpoint;
   /** Its account's key; absent where only its secret signs. */
   readonly signer?: Signer | undefined;
+  /** The account's `source` of CloudEvents, if it has one and the endpoint asks for it. */
+  readonly accountSource?: string | undefined;
   readonly breaker: BreakerState;
   readonly logLength: LogLength;
   /** What is sent in place of the event's body, if that was made before. */
@@ -84,6 +87,7 @@ export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRu
       endpoint,
       // Nothing is asked for the usual endpoint.
       signer: endpoint.signing === 'hmac' ? undefined : await findSigner(context, run.accountId),
+      accountSource: endpoint.format === 'native' ? undefined : await findAccountSource(context, endpoint),
       breaker,
       logLength: length,
       ...nextAttemptOf(state, event),

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
-import { sentSettings } from './setting-schemas';
+import { cloudEventsSourceSchema, sentSettings } from './setting-schemas';
 
 export const accountIdSchema = z
   .string()
@@ -36,6 +36,8 @@ export const accountSchema = z.object({
   historyDays: z.int().min(1).optional(),
   /** Absent: `hmac`. */
   defaultSigning: defaultSigningSchema.optional(),
+  /** The `source` of the CloudEvents that its webhooks send, unless they have their own. Absent: the deployment's. */
+  cloudEventsSource: cloudEventsSourceSchema.optional(),
   /** Tells the request that created it from any other. Old accounts lack it. */
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */

@@ -55,7 +55,14 @@ export interface CreateListenerContext
 export interface NewListener
   extends Pick<
     NewEndpoint,
-    'events' | 'secret' | 'description' | 'ordering' | 'timeoutMs' | 'retrySchedule'
+    | 'events'
+    | 'secret'
+    | 'description'
+    | 'ordering'
+    | 'timeoutMs'
+    | 'retrySchedule'
+    | 'format'
+    | 'cloudevents'
   > {
   /** Its name within its account. An existing one keeps its secret. */
   readonly name: string;

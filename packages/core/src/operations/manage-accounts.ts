@@ -14,6 +14,7 @@ import {
 } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
+import { cloudEventsSourceSchema } from '../domain/setting-schemas';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -38,7 +39,7 @@ export async function createAccount(
   act?: Act,
 ): Promise<Account> {
   const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
-  const { default_signing: defaultSigning } = input;
+  const { default_signing: defaultSigning, cloudevents_source: cloudEventsSource } = input;
   const account: Account = {
     id: id ?? (creation as AccountId),
     creation,
@@ -47,6 +48,7 @@ export async function createAccount(
     ...(quotaBytes === undefined ? {} : { quotaBytes }),
     ...(historyDays === undefined ? {} : { historyDays }),
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
+    ...(cloudEventsSource === undefined ? {} : { cloudEventsSource }),
     createdAt: clock(),
   };
   if (await accountStore.create(account, act)) return account;
@@ -72,10 +74,11 @@ export async function updateAccount(
     quota_bytes: quotaBytes,
     history_retention: historyDays,
     default_signing: defaultSigning,
+    cloudevents_source: cloudEventsSource,
   }: AccountPatch,
   act?: Act,
 ): Promise<Account> {
-  const change = { weight, quotaBytes, historyDays, defaultSigning };
+  const change = { weight, quotaBytes, historyDays, defaultSigning, cloudEventsSource };
   const isChanged = Object.values(change).some((value) => value !== undefined);
   const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
   if (!isThere(account)) throw accountNotFound();
@@ -109,6 +112,7 @@ export const newAccountSchema = z
     quota_bytes: accountQuotaSchema.optional(),
     history_retention: accountHistoryRetentionSchema.optional(),
     default_signing: defaultSigningSchema.optional(),
+    cloudevents_source: cloudEventsSourceSchema.optional(),
   })
   .meta({ id: 'NewAccount' });
 export type NewAccount = z.output<typeof newAccountSchema>;
@@ -122,6 +126,8 @@ export const accountPatchSchema = z
     /** The same. */
     history_retention: accountHistoryRetentionSchema.nullish(),
     default_signing: defaultSigningSchema.optional(),
+    /** `null`: as for all accounts. */
+    cloudevents_source: cloudEventsSourceSchema.nullish(),
   })
   .meta({ id: 'AccountPatch' });
 export type AccountPatch = z.output<typeof accountPatchSchema>;
@@ -149,6 +155,7 @@ export const accountViewSchema = z
       .meta({ example: '30d' })
       .describe('How long its history is kept, if that was set for it.'),
     default_signing: defaultSigningSchema,
+    cloudevents_source: z.string().optional(),
     status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being deleted.'),
     created_at: timeSchema.describe('When the account was made.'),
     erasure: erasureSchema.optional().meta({
@@ -170,6 +177,7 @@ export function presentAccount({
   quotaBytes,
   historyDays,
   defaultSigning = 'hmac',
+  cloudEventsSource,
   createdAt,
   erasingSince,
   remains,
@@ -181,6 +189,7 @@ export function presentAccount({
     ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
     ...(historyDays === undefined ? {} : { history_retention: formatHistoryRetention(historyDays) }),
     default_signing: defaultSigning,
+    ...(cloudEventsSource === undefined ? {} : { cloudevents_source: cloudEventsSource }),
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
     ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AccountStore } from '../accounts/redis-account-store';
 import { AccessTokens } from '../deliver/access-tokens';
 import { type DeliverResult, deliver } from '../deliver/deliver';
 import { Ed25519Signatures } from '../deliver/ed25519-signatures';
@@ -206,6 +207,7 @@ export class DeliveryScene {
         clock,
         emit: signals.listen,
       }),
+      accountStore: new AccountStore(redis.client),
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
       ed25519Signatures: new Ed25519Signatures(),
       eventStore,

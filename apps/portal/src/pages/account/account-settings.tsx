@@ -27,6 +27,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
   const [weight, setWeight] = useState(String(account.weight));
   const [quota, setQuota] = useState(account.quota_bytes === undefined ? '' : String(account.quota_bytes));
   const [retention, setRetention] = useState(account.history_retention ?? '');
+  const [source, setSource] = useState(account.cloudevents_source ?? '');
   const [signing, setSigning] = useState(account.default_signing);
   const { mutate, isPending, error } = useMutation({
     mutationFn: () =>
@@ -38,6 +39,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
             quota_bytes: quota === '' ? null : Number(quota),
             history_retention: retention === '' ? null : retention,
             default_signing: signing,
+            cloudevents_source: source === '' ? null : source,
           },
         }),
       ),
@@ -96,6 +98,12 @@ export function AccountSettings({ account }: AccountSettingsProps) {
             </option>
           ))}
         </SelectField>
+        <TextField
+          label="CloudEvents source"
+          hint="A URI that says where the events come from, for webhooks that ask for CloudEvents and have none of their own. Empty: as for all accounts."
+          value={source}
+          onChange={({ target }) => setSource(target.value)}
+        />
         {error && <Problem error={error} />}
         <Button type="submit" isBusy={isPending}>
           Save

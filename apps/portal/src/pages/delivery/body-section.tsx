@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type DeliveryWithAttempts, useEventText } from '../../api/delivery-queries';
+import { type DeliveryWithAttempts, useDeliveryContent } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { Empty } from '../../components/empty';
@@ -7,14 +7,14 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { CopyAsCurl } from './copy-as-curl';
-import { bodyOf, prettyJson } from './raw-body';
+import { prettyJson } from './raw-body';
 import { VerifySignature } from './verify-signature';
 
 /** What the receiver gets. */
 export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
-  const event = useEventText(delivery.event_id);
+  const content = useDeliveryContent(delivery.id);
   const [isRaw, setIsRaw] = useState(false);
-  const body = useMemo(() => (event.data === undefined ? undefined : bodyOf(event.data)), [event.data]);
+  const body = content.data?.body ?? undefined;
   const shown = useMemo(() => (body === undefined || isRaw ? body : prettyJson(body)), [body, isRaw]);
 
   const actions = body !== undefined && (
@@ -22,15 +22,15 @@ export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttem
       <Button size="small" aria-pressed={isRaw} onClick={() => setIsRaw(!isRaw)}>
         As delivered
       </Button>
-      <CopyAsCurl delivery={delivery} body={body} />
+      <CopyAsCurl delivery={delivery} headers={content.data?.headers ?? {}} body={body} />
     </>
   );
   return (
     <>
       <Section title="Body" actions={actions}>
-        {event.error && <Problem error={event.error} onRetry={() => void event.refetch()} />}
-        {event.isPending && <Skeleton lines={4} />}
-        {event.data !== undefined && body === undefined && (
+        {content.error && <Problem error={content.error} onRetry={() => void content.refetch()} />}
+        {content.isPending && <Skeleton lines={4} />}
+        {content.data !== undefined && body === undefined && (
           <Empty title="The payload was erased">
             <p>Its record stays; what it brought is gone for good.</p>
           </Empty>

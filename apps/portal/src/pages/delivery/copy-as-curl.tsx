@@ -9,6 +9,8 @@ import { canSign } from './signatures';
 
 interface CopyAsCurlProps {
   readonly delivery: DeliveryWithAttempts;
+  /** Those that describe the body. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
@@ -22,7 +24,7 @@ const BY_KEY =
   'Copied without a signature: only the service has the private key. Put one in where the command says SIGNATURE.';
 
 /** Copies the delivery as a command. The webhook's address and secret are asked for when it is pressed, and not kept. */
-export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
+export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlProps) {
   const api = useApi();
   const toasts = useToasts();
   const maySign = useCan('secrets');
@@ -33,7 +35,7 @@ export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
     const hasSecret = signing !== 'ed25519';
     const signs = hasSecret && maySign && canSign();
     const secret = signs ? (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret : undefined;
-    const headers = delivery.attempts.at(-1)?.request_headers ?? {};
+    const headers = { ...withoutCloudEvents(delivery.attempts.at(-1)?.request_headers ?? {}), ...described };
     const unsigned = maySign ? NO_CRYPTO : UNSIGNED;
     toasts.tell(signs ? SIGNED : hasSecret ? unsigned : BY_KEY);
     return await curlOf({ url, body, eventId: delivery.event_id, headers, signing, secret, now: new Date() });
@@ -44,4 +46,9 @@ export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
       Copy as curl
     </CopyButton>
   );
+}
+
+// The webhook may have had another format then.
+function withoutCloudEvents(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('ce-')));
 }

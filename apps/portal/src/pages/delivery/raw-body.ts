@@ -1,17 +1,3 @@
-/**
- * The body of a delivery, byte for byte as receivers get it, from the API's text of its event.
- * @returns undefined: its payload was erased
- */
-export function bodyOf(eventText: string): string | undefined {
-  const { type, payload_erased_at: erasedAt } = JSON.parse(eventText) as {
-    readonly type: string;
-    readonly payload_erased_at: string | null;
-  };
-  const data = memberText(eventText, 'data');
-  if (erasedAt !== null || data === undefined) return undefined;
-  return `{"type":${JSON.stringify(type)},"data":${data}}`;
-}
-
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gy;
 const SPACE = /\s*/y;
 

@@ -1,6 +1,7 @@
 import {
   camelCase,
   partsOf,
+  type SettingName,
   type SettingPart,
   settingNames,
   settingsBut,
@@ -45,7 +46,7 @@ export function addEndpointFlags(command: Command): Command {
   );
 }
 
-function flagOf({ name, setting }: SettingPart): Option {
+export function flagOf({ name, setting }: SettingPart): Option {
   const { argument, help } = setting.flag;
   const option = new Option(`--${name.replaceAll('_', '-')} ${argument}`, help);
   switch (setting.kind) {
@@ -71,10 +72,18 @@ export async function membersOf(
     filter: flags.filter === undefined ? undefined : (await readData(flags.filter, prompt, '--filter')).value,
     headers: flags.header,
     metadata: flags.metadata,
-    ...withParts(partsOf(settingNames).map(({ name, path }) => [path, flags[camelCase(name)]])),
+    ...settingsIn(flags, settingNames),
   };
   const said = Object.entries(members).filter(([, value]) => value !== undefined);
   return { ...(await membersOfData(flags.data, prompt)), ...Object.fromEntries(said) };
+}
+
+/** Those of these settings that the flags say. */
+export function settingsIn(
+  flags: Readonly<Record<string, unknown>>,
+  names: readonly SettingName[],
+): Readonly<Record<string, unknown>> {
+  return withParts(partsOf(names).map(({ name, path }) => [path, flags[camelCase(name)]]));
 }
 
 async function membersOfData(given: string | undefined, prompt: Prompt): Promise<object> {

@@ -1,8 +1,10 @@
+import { partsOf } from '@hookferry/core/domain/endpoint-settings';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Cli, readConnection } from '../../cli';
 import { Interrupted } from '../../failures/interrupted';
 import { parseList, parsePositive } from '../../input/parse-flags';
 import { parseTime } from '../../input/parse-time';
+import { flagOf, settingsIn } from '../endpoints/endpoint-flags';
 import { addExample } from '../example';
 import { defaultName, parseName, secretOf } from './listener-name';
 import { type ListenerSettings, Listening } from './listening';
@@ -19,7 +21,11 @@ interface ListenFlags {
   readonly timeoutMs?: number;
   readonly retrySchedule?: readonly string[];
   readonly printSecret?: boolean;
+  /** Of the format, by their names in code. */
+  readonly [setting: string]: unknown;
 }
+
+const FORMAT = ['format', 'cloudevents'] as const;
 
 export function addListen(program: Command, cli: Cli): void {
   const listen = program
@@ -39,6 +45,7 @@ export function addListen(program: Command, cli: Cli): void {
     .option('--name <name>', 'to have several for one URL, or the same one on another machine', parseName)
     .option('--print-secret', 'print the secret that signs them, and end')
     .action((flags: ListenFlags) => runListen(flags, cli));
+  for (const part of partsOf(FORMAT)) listen.addOption(flagOf(part));
   addExample(
     listen,
     "hookferry listen --forward http://localhost:4000/hook --events 'keyword.*'",
@@ -71,6 +78,7 @@ function settingsOf(name: string, secret: string, flags: ListenFlags): ListenerS
       ...(ordering && { ordering }),
       ...(timeoutMs && { timeout_ms: timeoutMs }),
       ...(retrySchedule && { retry_schedule: [...retrySchedule] }),
+      ...settingsIn(flags, FORMAT),
     },
   };
 }

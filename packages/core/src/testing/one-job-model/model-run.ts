@@ -1,4 +1,5 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
+import { AccountStore } from '../../accounts/redis-account-store';
 import { type DeliverContext, type DeliverResult, deliver } from '../../deliver/deliver';
 import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
@@ -139,6 +140,7 @@ function stepwiseContext(
   return {
     ...admission,
     eventStore,
+    accountStore: new AccountStore(redis),
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,
