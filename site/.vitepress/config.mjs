@@ -1,0 +1,126 @@
+// @ts-check
+import { defineConfig } from 'vitepress';
+
+const page = (/** @type {string} */ text, /** @type {string} */ link) => ({ text, link });
+
+export default defineConfig({
+  title: 'Hookferry',
+  description: 'A webhook delivery service that you host yourself',
+  srcDir: 'pages',
+  outDir: 'dist',
+  lastUpdated: false,
+  head: [['link', { rel: 'icon', href: '/images/mark.svg' }]],
+  // As GitHub makes them, since the pages are read there too.
+  markdown: {
+    anchor: {
+      slugify: (text) =>
+        text
+          .trim()
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+          .replace(/\s/g, '-'),
+    },
+  },
+  themeConfig: {
+    logo: '/images/mark.svg',
+    outline: [2, 3],
+    search: { provider: 'local' },
+    sidebar: [
+      {
+        text: 'Start',
+        items: [
+          page('Hookferry', '/hookferry'),
+          page('Getting started', '/getting-started'),
+          page('All pages', '/'),
+          page('Coming from another service', '/migrating'),
+        ],
+      },
+      {
+        text: 'Concepts',
+        items: [
+          page('Event types', '/event-types'),
+          page('Webhooks', '/webhooks'),
+          page('Deliveries', '/deliveries'),
+          page('Filters', '/filters'),
+          page('Sending again', '/replays'),
+          page('Accounts and API keys', '/api-keys'),
+        ],
+      },
+      {
+        text: 'Receive',
+        items: [
+          page('Receive our webhooks', '/receive'),
+          page('Guide: receive', '/guides/receiving'),
+          page('Verifying signatures', '/verifying-signatures'),
+          page('@hookferry/receiver', '/packages/receiver'),
+          page('hookferry for Python', '/packages/python'),
+          page('Listening', '/listening'),
+          page('Each event once', '/recipes/idempotent-receiver'),
+          page('A queue behind the receiver', '/recipes/queue-behind-receiver'),
+          page('A receiver in CI', '/recipes/receiver-in-ci'),
+        ],
+      },
+      {
+        text: 'Publish',
+        items: [
+          page('Guide: publish', '/guides/publishing'),
+          page('Publishing', '/publishing'),
+          page('CloudEvents', '/cloudevents'),
+          page('@hookferry/producer', '/packages/producer'),
+          page('Guide: manage webhooks', '/guides/integrating'),
+          page('@hookferry/client', '/packages/client'),
+        ],
+      },
+      {
+        text: 'Operate',
+        items: [
+          page('Guide: operate', '/guides/operating'),
+          page('Guide: debug', '/guides/debugging'),
+          page('Deploying', '/deploying'),
+          page('Operations', '/operations'),
+          page('Kubernetes', '/kubernetes'),
+          page('Runbook', '/runbook'),
+          page('Nothing arrives', '/nothing-arrives'),
+          page('History', '/history'),
+          page('Erasure', '/erasure'),
+          page('Export', '/export'),
+          page('Portal', '/portal'),
+          page('Security', '/security'),
+          page('Tracing', '/tracing'),
+          page('Performance', '/performance'),
+          page('Reliability', '/reliability'),
+        ],
+      },
+      {
+        text: 'Reference',
+        items: [
+          page('API', '/api'),
+          page('All routes', '/reference'),
+          page('Errors', '/errors'),
+          page('Configuration', '/configuration'),
+          page('Command line', '/packages/cli'),
+          page('Metrics', '/metrics'),
+          page('Log events', '/logs'),
+          page('Audit log', '/audit-log'),
+          page('Stream of changes', '/stream'),
+          page('Tokens for receivers', '/receiver-auth'),
+        ],
+      },
+      {
+        text: 'Project',
+        items: [
+          page('Contributing', '/contributing'),
+          page('Architecture', '/architecture'),
+          page('Decisions', '/decisions/'),
+          page('Benchmarks', '/benchmarks'),
+          page('Faults', '/faults'),
+          page('Dependencies', '/dependencies'),
+          page('Threat model', '/threat-model'),
+          page('How we write', '/style'),
+          page('Security contact', '/reporting'),
+          page('Changelog', '/changelog'),
+        ],
+      },
+    ],
+  },
+});

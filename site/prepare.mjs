@@ -1,0 +1,58 @@
+// @ts-check
+/** Copies the Markdown of the repository into `pages/`, with links that lead to pages, and writes the reference of the API. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describeReference } from './reference.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = join(import.meta.dirname, 'pages');
+const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
+// Stands for code while links are looked for; no page has it.
+const MARK = '⟦code⟧';
+const LINK = /(!?)\[((?:[^\]\\]|\\.)*)\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g;
+
+const pageOf = new Map(
+  Object.entries({
+    'README.md': 'hookferry.md',
+    'CONTRIBUTING.md': 'contributing.md',
+    'SECURITY.md': 'reporting.md',
+    'CHANGELOG.md': 'changelog.md',
+    'packages/receiver/README.md': 'packages/receiver.md',
+    'packages/client/README.md': 'packages/client.md',
+    'packages/producer/README.md': 'packages/producer.md',
+    'packages/cli/README.md': 'packages/cli.md',
+    'clients/python/README.md': 'packages/python.md',
+    'conformance/README.md': 'conformance.md',
+  }),
+);
+for (const name of readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })) {
+  if (name.endsWith('.md')) pageOf.set(`docs/${name}`, name.replace(/README\.md$/, 'index.md'));
+}
+
+rmSync(PAGES, { recursive: true, force: true });
+cpSync(join(ROOT, 'docs/images'), join(PAGES, 'public/images'), { recursive: true });
+for (const [source, page] of pageOf) write(page, withLinks(source, readFileSync(join(ROOT, source), 'utf8')));
+write('reference.md', describeReference(JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8'))));
+console.log(`${pageOf.size + 1} pages`);
+
+/** @param {string} page @param {string} text */
+function write(page, text) {
+  mkdirSync(dirname(join(PAGES, page)), { recursive: true });
+  writeFileSync(join(PAGES, page), text);
+}
+
+/** Links to pages lead there; what is no page, such as a source file, becomes its text. @param {string} source @param {string} text */
+function withLinks(source, text) {
+  const codes = text.match(CODE) ?? [];
+  const linked = text
+    .replace(CODE, MARK)
+    .replace(/(src|srcset)="(?:docs\/)?images\//g, '$1="/images/')
+    .replace(LINK, (_, image, label, path, anchor = '') => {
+      const target = path === '' ? source : normalize(join(dirname(source), path));
+      if (image) return `![${label}](/${target.replace(/^docs\//, '')})`;
+      const page = pageOf.get(target);
+      return page === undefined ? label : `[${label}](/${page}${anchor})`;
+    });
+  let index = 0;
+  return linked.replaceAll(MARK, () => codes[index++] ?? '');
+}
