@@ -333,7 +333,7 @@ export const cancelEvent = defineRoute({
   scope: 'events:write',
   request: { params: eventParams },
   responses: {
-    204: { description: 'It is cancelled: it is sent to nobody, and stays on record.' },
+    204: { description: 'It is cancelled: it is sent to nobody, and stays in the list of events.' },
   },
   problems: ['already_due'],
   async handle({ apiKey, act, params }, context) {
