@@ -7,6 +7,8 @@ export interface OutgoingEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** The publisher's own id for it. */
   readonly id?: string;
+  /** When it is to be sent; absent: at once. */
+  readonly deliver_at?: string;
 }
 
 /** @param options `isOwnId`: whether it is sent under an id of ours, and can so be sent again. */

@@ -50,6 +50,19 @@ describe('publish', () => {
     expect(await jobs.getWaiting()).toMatchObject([{ name: event.type, data }]);
   });
 
+  it.each([
+    ['a date', new Date('2030-01-31T12:00:00Z')],
+    ['a time with a zone', '2030-01-31T13:00:00+01:00'],
+  ])('pushes %s to send it at, in a form that older workers leave alone', async (_name, deliverAt) => {
+    await ofTest().publish({ ...event, id: 'order-18', deliverAt });
+    const data = { deliver_at: '2030-01-31T12:00:00.000Z', v: 2 };
+    expect(await jobs.getWaiting()).toMatchObject([{ data }]);
+  });
+
+  it.each(['tomorrow', '2030-01-31', new Date(Number.NaN)])('refuses %s as a time', async (deliverAt) => {
+    await expect(ofTest().publish({ ...event, deliverAt })).rejects.toEqual(codeOf('invalid_event'));
+  });
+
   it('sends the caller’s place in a trace along, read anew for each event', async () => {
     const traceparents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
     const publisher = open({ redisUrl: redis.url, ...PATIENT, traceparent: () => traceparents.shift() });

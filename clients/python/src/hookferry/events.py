@@ -20,13 +20,16 @@ class Events:
         *,
         id: Optional[str] = None,
         webhook_ids: Optional[Sequence[str]] = None,
+        deliver_at: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
         """`id`, `type` and `created_at` of the event, which is stored and will be delivered.
 
         id: your own; published again with it, an event stays one. webhook_ids: only these get it, by id or `uid`.
+        deliver_at: when to send it (RFC 3339), some weeks ahead at most; it has the status `scheduled` until then.
         """
-        body = {"type": type, "data": data, **without_absent(id=id, webhook_ids=webhook_ids)}
+        optional = without_absent(id=id, webhook_ids=webhook_ids, deliver_at=deliver_at)
+        body = {"type": type, "data": data, **optional}
         event: JsonObject = self._requests.send("POST", "/v1/events", body, idempotency_key=idempotency_key)
         return event
 
@@ -47,9 +50,20 @@ class Events:
         event: JsonObject = self._requests.send("GET", f"/v1/events/{segment(event_id)}")
         return event
 
+    def reschedule(self, event_id: str, deliver_at: str) -> JsonObject:
+        """Another time (RFC 3339) for a scheduled event. Raises ApiError `already_due` once it is due."""
+        path = f"/v1/events/{segment(event_id)}"
+        event: JsonObject = self._requests.send("PATCH", path, {"deliver_at": deliver_at})
+        return event
+
+    def cancel(self, event_id: str) -> None:
+        """A scheduled event is sent to nobody. Raises ApiError `already_due` once it is due."""
+        self._requests.send("DELETE", f"/v1/events/{segment(event_id)}")
+
     def list(
         self,
         *,
+        status: Optional[str] = None,
         type: Optional[str] = None,
         data: Optional[Mapping[str, Any]] = None,
         since: Optional[str] = None,
@@ -58,7 +72,7 @@ class Events:
     ) -> Iterator[JsonObject]:
         """All events, without their data, page by page of `limit` (1 to 200). since, until: RFC 3339.
 
-        data: only those whose data contain this.
+        data: only those whose data contain this. status: `scheduled` for those that wait, the next one first.
         """
-        query = without_absent(type=type, data=searched(data), since=since, until=until, limit=limit)
+        query = without_absent(status=status, type=type, data=searched(data), since=since, until=until, limit=limit)
         return iterate(self._requests, "/v1/events", query)

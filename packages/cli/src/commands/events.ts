@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Cli, connect } from '../cli';
 import { UsageError } from '../failures/usage-error';
 import { parseId, parseList } from '../input/parse-flags';
-import { parseTime } from '../input/parse-time';
+import { parseTime, parseTimeAhead } from '../input/parse-time';
 import { type Data, readData } from '../input/read-data';
 import { readSearched } from '../input/read-searched';
 import { addExample } from './example';
@@ -15,9 +15,11 @@ interface PublishFlags {
   readonly example?: boolean;
   readonly id?: string;
   readonly to?: readonly string[];
+  readonly at?: string;
 }
 
 interface ListFlags extends PagingFlags {
+  readonly scheduled?: boolean;
   readonly type?: string;
   readonly data?: string;
   readonly since?: string;
@@ -34,6 +36,32 @@ export function addEvents(program: Command, cli: Cli): void {
     .argument('<id>', "the event's id", parseId)
     .action((id: string) => showEvent(id, cli));
   addExample(show, 'hookferry events show quick-win-4711');
+  const move = events
+    .command('move')
+    .description('Move a scheduled event to another time, until it is due.')
+    .argument('<id>', "the event's id", parseId)
+    .requiredOption('--at <time>', 'a time, or in how long (2h)', (text: string) => parseTimeAhead(text))
+    .action((id: string, { at }: { readonly at: string }) => moveEvent(id, at, cli));
+  addExample(move, 'hookferry events move quick-win-4711 --at 2h');
+  const cancel = events
+    .command('cancel')
+    .description('Cancel a scheduled event, until it is due: it is sent to nobody.')
+    .argument('<id>', "the event's id", parseId)
+    .action((id: string) => cancelEvent(id, cli));
+  addExample(cancel, 'hookferry events cancel quick-win-4711');
+}
+
+async function moveEvent(id: string, at: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const body = { deliver_at: at };
+  const event = await client.PATCH('/v1/events/{id}', { params: { path: { id } }, body });
+  cli.output.result(event, `The event ${id} is sent at ${at}.`);
+}
+
+async function cancelEvent(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  await client.DELETE('/v1/events/{id}', { params: { path: { id } } });
+  cli.output.result({ id, status: 'cancelled' }, `Cancelled the event ${id}.`);
 }
 
 function addPublish(events: Command, cli: Cli): void {
@@ -45,6 +73,9 @@ function addPublish(events: Command, cli: Cli): void {
     .option('--example', "the data of the type's example")
     .option('--id <id>', 'an id of your own: published again, it is the same event')
     .option('--to <webhooks>', 'these alone get it: ids or uids, comma between', parseList)
+    .option('--at <time>', 'send it then: a time, or in how long (2h)', (text: string) =>
+      parseTimeAhead(text),
+    )
     .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
       await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);
     });
@@ -52,6 +83,7 @@ function addPublish(events: Command, cli: Cli): void {
     publish,
     `hookferry events publish brief.created --data '{"brief_id":"b1","title":"Shoes"}'`,
     'hookferry events publish brief.created --data @brief.json --id brief-1',
+    'hookferry events publish brief.created --data @brief.json --at 2h',
   );
 }
 
@@ -67,6 +99,7 @@ function addList(events: Command, cli: Cli): void {
   const list = events
     .command('list')
     .description('List events, without their data, the newest first.')
+    .option('--scheduled', 'those that wait for their time instead, the next one first')
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',
@@ -86,9 +119,10 @@ const parseEachTime = (text: string) => parseTime(text);
 
 async function listEvents(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const { type, data, since, until } = flags;
+  const { scheduled, type, data, since, until } = flags;
   const query = {
     limit: pageSize(flags),
+    ...(scheduled && { status: 'scheduled' as const }),
     ...(type && { type }),
     ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),
     ...(since && { since }),
@@ -117,6 +151,8 @@ async function showEvent(id: string, cli: Cli): Promise<void> {
     ['id', (each) => each.id],
     ['type', ({ type }) => type],
     ['created', ({ created_at }) => created_at],
+    ['status', ({ status }) => status],
+    ['due', ({ deliver_at }) => deliver_at],
     ['data', ({ data }) => data],
     ['erased', ({ payload_erased_at }) => payload_erased_at],
     ['deliveries', ({ deliveries }) => deliveries],

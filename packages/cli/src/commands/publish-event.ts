@@ -7,12 +7,18 @@ export interface NewEvent {
   readonly data: Data;
   readonly id?: string;
   readonly to?: readonly string[];
+  /** When to send it, by RFC 3339. */
+  readonly at?: string;
 }
 
 /** Publishes an event, its data byte for byte as they were written. */
 export async function publishEvent(event: NewEvent, cli: Cli): Promise<void> {
-  const { type, data, id, to } = event;
-  const rest = { ...(id === undefined ? {} : { id }), ...(to === undefined ? {} : { webhook_ids: [...to] }) };
+  const { type, data, id, to, at } = event;
+  const rest = {
+    ...(id === undefined ? {} : { id }),
+    ...(to === undefined ? {} : { webhook_ids: [...to] }),
+    ...(at === undefined ? {} : { deliver_at: at }),
+  };
   const text = bodyText({ type, ...rest }, data.text);
   // JSON that is parsed and written again is another text: 1.0 becomes 1.
   const client = await connect(cli, { fetch: (request) => fetch(new Request(request, { body: text })) });

@@ -1,4 +1,4 @@
-import { parseDuration, parseTime } from './parse-time';
+import { parseDuration, parseTime, parseTimeAhead } from './parse-time';
 
 const NOW = Date.parse('2026-11-21T16:00:00Z');
 
@@ -20,4 +20,13 @@ it.each(['', 'yesterday', '2h ago', '2026-11-21', '2026-11-21T16:00:00', '2026-1
 
 it('reads durations in milliseconds', () => {
   expect(['1s', '15m', '7d'].map(parseDuration)).toEqual([1_000, 900_000, 604_800_000]);
+});
+
+describe('parseTimeAhead', () => {
+  it.each([
+    ['2h', '2026-11-21T14:00:00.000Z'],
+    ['2026-11-22T12:00:00+01:00', '2026-11-22T11:00:00.000Z'],
+  ])('reads %s', (text, time) => {
+    expect(parseTimeAhead(text, Date.UTC(2026, 10, 21, 12))).toBe(time);
+  });
 });

@@ -24,6 +24,12 @@ export function parseTime(text: string, now = Date.now()): string {
   );
 }
 
+/** A time, or in how long, as RFC 3339 in UTC. @throws InvalidArgumentError. */
+export function parseTimeAhead(text: string, now = Date.now()): string {
+  if (DURATION.test(text)) return new Date(now + parseDuration(text)).toISOString();
+  return parseTime(text, now);
+}
+
 function isUnit(text: string | undefined): text is keyof typeof UNIT_MS {
   return text !== undefined && text in UNIT_MS;
 }

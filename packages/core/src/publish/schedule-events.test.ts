@@ -1,6 +1,8 @@
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
+import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
 import { oneByOne } from '../platform/redis-script';
+import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { buildEvent, buildScheduledEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openPublishContext } from '../testing/open-publish-context';
@@ -262,4 +264,22 @@ describe.each([
     await scheduleEvents(context, [event]);
     expect(await timesOf(event)).toEqual({ inQueue: now + HOUR_MS, inRecord: now + HOUR_MS });
   });
+});
+
+it('is brought to its home shard when the queues are split again, and keeps its time', async () => {
+  const { context, now } = arrange();
+  const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
+  const { accountId, id } = event;
+  const shards = shardsOf(createQueueLayout(8, 'bull'));
+  const split = new ScheduledQueue(redis.client, shards);
+  const home = shards.homeShardOf(accountId);
+  const [away = home] = shards.all().filter(({ prefix }) => prefix !== home.prefix);
+  await new ScheduledQueue(redis.client, oneShard(away.prefix)).addAll([
+    { accountId, eventId: id, deliverAt: now + HOUR_MS },
+  ]);
+  expect(await split.bringHome(away)).toBe(1);
+  expect(await split.bringHome(away)).toBe(0);
+  expect(await split.list(accountId, 10)).toEqual([{ accountId, eventId: id, deliverAt: now + HOUR_MS }]);
+  expect(await context.scheduledQueue.readStanding()).toMatchObject({ overdueMs: 0 });
+  expect(await split.readStanding()).toEqual({ waiting: 1, overdueMs: 0 });
 });
