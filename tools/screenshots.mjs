@@ -31,6 +31,7 @@ const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 
 /** @param {Scene} scene */
 const pagesOf = ({ webhookId, deliveryId }) => ({
+  overview: '/overview?range=1h',
   deliveries: '/deliveries',
   delivery: `/deliveries/${deliveryId}`,
   webhooks: '/webhooks',
@@ -154,6 +155,8 @@ async function* photograph(browser, scene) {
       viewport: VIEWPORT,
       colorScheme: theme,
       reducedMotion: 'reduce',
+      // Headless Chromium takes the system's, which may be none that browsers have.
+      locale: 'en-US',
     });
     const page = await context.newPage();
     await page.goto(await scene.link());

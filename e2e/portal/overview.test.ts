@@ -195,6 +195,44 @@ describe('the overview', () => {
   });
 });
 
+describe('the first steps of a new account', () => {
+  it('lead in the page from an added type to an event that has arrived', async () => {
+    const { client } = portal();
+    await client.expect(201, 'POST', '/v1/accounts', { id: 'new' });
+    const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
+    const page = await portal().signIn({ path: '/overview', capabilities });
+    await page.getByLabel('Account in view').selectOption('new');
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByText('Add a type from an example').click();
+    await steps.getByLabel('Name').fill('parcel.sent');
+    await steps.getByLabel('Example of its data').fill('{"parcel":"p1","weight":3}');
+    await steps.getByText('"integer"').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await steps.getByRole('button', { name: 'Add the type' }).click();
+    await steps.getByText('parcel.sent was added.').waitFor();
+
+    await steps.getByLabel('URL').fill(good.receiver.url);
+    await steps.getByRole('button', { name: 'Add', exact: true }).click();
+    await steps.getByText('gets every type').waitFor();
+    await steps.getByLabel('Example of', { exact: true }).selectOption('parcel.sent');
+    await steps.getByRole('button', { name: 'Send' }).click();
+    await steps.getByText('HTTP 204').waitFor();
+    await steps.getByText('Delivered').waitFor();
+    await checkAccessibility(page);
+    const request = good.receiver.requests.find(({ body }) => body.includes('parcel.sent'));
+    expect(String(request?.body)).toBe('{"type":"parcel.sent","data":{"parcel":"p1","weight":3}}');
+    await steps.getByRole('button', { name: 'Hide' }).click();
+    await steps.waitFor({ state: 'detached' });
+  });
+
+  it('are not shown where there was something', async () => {
+    const page = await portal().signIn({ path: '/overview' });
+    await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();
+    expect(await page.getByRole('region', { name: 'First steps' }).count()).toBe(0);
+  });
+});
+
 /** In the bar at the right end that is highest, near its foot. */
 async function lastFilledBar(
   page: Page,

@@ -82,7 +82,7 @@ export function ChartFigure({ title, columns, filters, onOpen, ...plot }: ChartF
           <div className={styles['chart']}>
             {isEmpty && <p className={styles['none']}>Nothing in this time.</p>}
             {columns && !isEmpty && (
-              <Suspense>
+              <Suspense fallback={<div aria-busy="true" />}>
                 <Plot columns={columns} {...plot} onPick={filters && open} />
               </Suspense>
             )}

@@ -1,8 +1,9 @@
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import {
   type DeliveryMetrics,
   type MetricsPoint,
+  type Standings,
   useDeliveryMetrics,
   useEventMetrics,
   useStandings,
@@ -28,6 +29,7 @@ import {
   startsOf,
   timeSeries,
 } from './columns';
+import { FirstRun } from './first-run';
 import styles from './overview.module.css';
 import { deliveriesHref, INTERVAL_MS, type Period, periodOf, SPANS, timesOf } from './period';
 import { StandingsSections } from './standings';
@@ -65,6 +67,7 @@ export function OverviewPage() {
   return (
     <>
       <PageHeader title="Overview" state={!isWhole && <ScopeName {...scope} names={names} />} />
+      {isWhole && <FirstRunIfNew standings={read.standings} />}
       <PeriodBar period={period} now={now} onChange={change} />
       {/* There in any case: nothing may move when it is known which. */}
       <p className={styles['note']}>
@@ -122,6 +125,17 @@ export function OverviewPage() {
       )}
     </>
   );
+}
+
+/** While no webhook was ever tried, and then until it is hidden: what it shows last is the first success. */
+function FirstRunIfNew({ standings }: { readonly standings: Standings | undefined }) {
+  const [state, setState] = useState<'unknown' | 'shown' | 'hidden'>('unknown');
+  const isNew = standings?.webhooks.every(
+    ({ health }) => health.last_success_at === null && health.last_failure_at === null,
+  );
+  if (state === 'unknown' && isNew !== undefined) setState(isNew ? 'shown' : 'hidden');
+  if (state !== 'shown' || !standings) return null;
+  return <FirstRun webhooks={standings.webhooks} onDone={() => setState('hidden')} />;
 }
 
 interface Scope {

@@ -1,6 +1,7 @@
 import type { DeliveryMetrics, MetricsPoint } from '../../api/metrics-queries';
 import { answerSeries, csvOf, rateSeries, seriesAt, stacked, startsOf } from './columns';
 import { deliveriesHref, intervalFor, periodOf } from './period';
+import { schemaOf } from './schema-of';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-26T12:34:56Z');
@@ -102,4 +103,22 @@ describe('columns', () => {
       `start,"Success"\r\n${FIRST},0.75\r\n${SECOND},\r\n`,
     );
   });
+});
+
+it('proposes a schema that an example fits', () => {
+  const example = '{"id":"inv_1","amount":12.5,"count":2,"paid":true,"lines":[{"sku":"a"}],"note":null}';
+  const line = { type: 'object', properties: { sku: { type: 'string' } }, required: ['sku'] };
+  expect(schemaOf(example)).toEqual({
+    type: 'object',
+    properties: {
+      id: { type: 'string' },
+      amount: { type: 'number' },
+      count: { type: 'integer' },
+      paid: { type: 'boolean' },
+      lines: { type: 'array', items: line },
+      note: {},
+    },
+    required: ['id', 'amount', 'count', 'paid', 'lines', 'note'],
+  });
+  expect(schemaOf('{no')).toBeUndefined();
 });

@@ -1,0 +1,243 @@
+import type { components } from '@hookferry/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { useDelivery } from '../../api/delivery-queries';
+import { useEventTypes } from '../../api/event-type-queries';
+import { queryKeys } from '../../api/query-keys';
+import { useCreateWebhook, type WebhookWithHealth } from '../../api/webhook-queries';
+import { Button } from '../../components/button';
+import { CodeBlock } from '../../components/code-block';
+import { CopyButton } from '../../components/copy-button';
+import { SelectField, TextAreaField, TextField } from '../../components/field';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { useCan } from '../../session/session-context';
+import { answerOf } from '../deliveries/answer-of';
+import { StatusBadge } from '../deliveries/status-badge';
+import styles from './first-run.module.css';
+import { schemaOf } from './schema-of';
+
+interface FirstRunProps {
+  readonly webhooks: readonly WebhookWithHealth[];
+  readonly onDone: () => void;
+}
+
+/** Four steps from nothing to an event that has arrived, each done here. */
+export function FirstRun({ webhooks, onDone }: FirstRunProps) {
+  const mayChange = useCan('webhooks');
+  const mayAddTypes = useCan('operate');
+  const [deliveryId, setDeliveryId] = useState<string>();
+  const webhook = webhooks[0];
+  return (
+    <Section
+      title="First steps"
+      actions={
+        <Button size="small" onClick={onDone}>
+          Hide
+        </Button>
+      }
+    >
+      <ol className={styles['steps']}>
+        <Step title="Know what is sent" isDone={false}>
+          <Types />
+          {mayAddTypes && <AddType />}
+        </Step>
+        <Step title="Add a webhook" isDone={webhook !== undefined}>
+          {mayChange ? <AddWebhook webhook={webhook} /> : <p>Your link does not let you add one.</p>}
+        </Step>
+        <Step title="Send it a test event" isDone={deliveryId !== undefined}>
+          {webhook && mayChange ? (
+            <SendTest webhookId={webhook.id} onSent={setDeliveryId} />
+          ) : (
+            <p>Once there is a webhook.</p>
+          )}
+        </Step>
+        <Step title="See it arrive" isDone={false}>
+          {deliveryId === undefined ? <p>Its answer appears here.</p> : <Arrival deliveryId={deliveryId} />}
+        </Step>
+      </ol>
+    </Section>
+  );
+}
+
+interface StepProps {
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ReactNode;
+}
+
+function Step({ title, isDone, children }: StepProps) {
+  return (
+    <li>
+      <h3>
+        {title}
+        {isDone && <span className={styles['done']}> ✓ done</span>}
+      </h3>
+      {children}
+    </li>
+  );
+}
+
+const MOST_NAMED = 5;
+
+function Types() {
+  const { data: types = [] } = useEventTypes();
+  if (types.length === 0) return <p>There is no event type yet.</p>;
+  return (
+    <ul className={styles['types']}>
+      {types.slice(0, MOST_NAMED).map(({ name }) => (
+        <li key={name}>
+          <Link href={`/event-types/${encodeURIComponent(name)}`}>{name}</Link>
+        </li>
+      ))}
+      {types.length > MOST_NAMED && (
+        <li>
+          <Link href="/event-types">{`and ${types.length - MOST_NAMED} more`}</Link>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** For operators: a type by an example of its data, from which its schema is proposed. */
+function AddType() {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [example, setExample] = useState('');
+  const schema = schemaOf(example);
+  const adding = useMutation({
+    mutationFn: (proposed: object) => {
+      const body = {
+        description: `Added from an example: ${name}.`,
+        schema: proposed,
+        example: JSON.parse(example),
+      };
+      const params = { path: { name } };
+      return ask(
+        api.PUT('/v1/event-types/{name}', { params, body: body as components['schemas']['EventTypeInput'] }),
+      );
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.eventTypes() }),
+  });
+  const add = (event: FormEvent) => {
+    event.preventDefault();
+    if (schema) adding.mutate(schema);
+  };
+  return (
+    <details>
+      <summary>Add a type from an example</summary>
+      <form className={styles['form']} onSubmit={add}>
+        <TextField
+          label="Name"
+          placeholder="invoice.paid"
+          required
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <TextAreaField
+          label="Example of its data"
+          placeholder='{"invoice_id":"inv_1","amount":1200}'
+          spellCheck={false}
+          error={example === '' || schema ? undefined : 'This is no JSON.'}
+          value={example}
+          onChange={({ target }) => setExample(target.value)}
+        />
+        {schema && <CodeBlock text={JSON.stringify(schema, null, 2)} label="Proposed schema" />}
+        {adding.error && <Problem error={adding.error} />}
+        <Button type="submit" kind="primary" disabled={!schema || name === ''} isBusy={adding.isPending}>
+          Add the type
+        </Button>
+        <p aria-live="polite">{adding.data && `${adding.data.name} was added.`}</p>
+      </form>
+    </details>
+  );
+}
+
+function AddWebhook({ webhook }: { readonly webhook: WebhookWithHealth | undefined }) {
+  const [url, setUrl] = useState('');
+  const queries = useQueryClient();
+  const creation = useCreateWebhook();
+  const create = (event: FormEvent) => {
+    event.preventDefault();
+    const done = () => queries.invalidateQueries({ queryKey: queryKeys.standings() });
+    creation.mutate({ url, events: ['*'] }, { onSuccess: () => void done() });
+  };
+  if (creation.data) {
+    return (
+      <p>
+        <Link href={`/webhooks/${creation.data.id}`}>{url}</Link> gets every type. Its requests are signed
+        with <code>{creation.data.secret}</code>{' '}
+        <CopyButton text={creation.data.secret ?? ''} label="Copy the secret" />
+      </p>
+    );
+  }
+  if (webhook) return <Link href={`/webhooks/${webhook.id}`}>{webhook.description || webhook.url}</Link>;
+  return (
+    <form className={styles['form']} onSubmit={create}>
+      <TextField
+        label="URL"
+        type="url"
+        placeholder="https://example.com/webhooks"
+        required
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+      />
+      {creation.error && <Problem error={creation.error} />}
+      <div className={styles['buttons']}>
+        <Button type="submit" kind="primary" isBusy={creation.isPending}>
+          Add
+        </Button>
+        <Link href="/webhooks/new">With all settings</Link>
+      </div>
+    </form>
+  );
+}
+
+interface SendTestProps {
+  readonly webhookId: string;
+  readonly onSent: (deliveryId: string) => void;
+}
+
+function SendTest({ webhookId, onSent }: SendTestProps) {
+  const api = useApi();
+  const { data: types = [] } = useEventTypes();
+  const [type, setType] = useState('');
+  const sending = useMutation({
+    mutationFn: () =>
+      ask(
+        api.POST('/v1/webhooks/{id}/test', {
+          params: { path: { id: webhookId } },
+          body: type === '' ? {} : { type },
+        }),
+      ),
+    onSuccess: (sent) => onSent(sent.delivery_id),
+  });
+  return (
+    <div className={styles['buttons']}>
+      <SelectField label="Example of" value={type} onChange={({ target }) => setType(target.value)}>
+        <option value="">the first type</option>
+        {types.map((one) => (
+          <option key={one.name}>{one.name}</option>
+        ))}
+      </SelectField>
+      <Button isBusy={sending.isPending} onClick={() => sending.mutate()}>
+        Send
+      </Button>
+      {sending.error && <Problem error={sending.error} />}
+    </div>
+  );
+}
+
+function Arrival({ deliveryId }: { readonly deliveryId: string }) {
+  const { data } = useDelivery(deliveryId);
+  return (
+    <p aria-live="polite">
+      {data && <StatusBadge status={data.status} />} {data && (answerOf(data) ?? 'It is under way.')}{' '}
+      <Link href={`/deliveries/${deliveryId}`}>See what was sent and answered</Link>
+    </p>
+  );
+}
