@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { AuthorizationServer, type RegisteredClient } from '../support/authorization-server';
+import type { ManagedProcess } from '../support/managed-process';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
@@ -70,8 +71,8 @@ async function receive(...reply: Parameters<typeof Receiver.start>): Promise<Rec
 }
 
 /** A webhook with this `auth`, and what one delivery to it comes to. */
-async function register(url: string, auth: object) {
-  const webhook = await stack.client.register(url, ['*'], { auth });
+async function register(url: string, auth: object, more: object = {}) {
+  const webhook = await stack.client.register(url, ['*'], { auth, ...more });
   registered.push(webhook);
   return {
     ...webhook,
@@ -326,21 +327,24 @@ describe('an authorization server that is away', () => {
   it('opens its own breaker alone: what comes then is held, and flows once it is back', async () => {
     const receiver = await receive();
     const port = await findClosedPort();
-    const webhook = await register(receiver.url, oauth2(`http://127.0.0.1:${port}/token`));
-    const first = await webhook.deliver('exhausted');
-    expect(first.attempts[0]).toMatchObject({
+    const schedule = { retry_schedule: Array.from({ length: 20 }, () => '1s') };
+    const webhook = await register(receiver.url, oauth2(`http://127.0.0.1:${port}/token`), schedule);
+    const events = await Promise.all(
+      Array.from({ length: 30 }, () => stack.client.publish(QUICK_WIN.type, QUICK_WIN.data)),
+    );
+    const [held, tried] = await until(async () => {
+      const deliveries = await stack.client.listDeliveries(webhook.id);
+      const waiting = deliveries.find(({ hold }) => hold?.reason === 'no_token');
+      const begun = deliveries.find(({ attempt_count: attempts }) => attempts > 0);
+      return waiting && begun && ([waiting, begun] as const);
+    });
+    expect(held).toMatchObject({ status: 'held' });
+    const { attempts } = await stack.client.readDelivery(tried.id);
+    expect(attempts[0]).toMatchObject({
       outcome: 'token_error',
       error: 'No access token: the request to the token URL ended with connect_refused.',
       token_error: { status: null, error: null },
     });
-    const events = await Promise.all(
-      Array.from({ length: 30 }, () => stack.client.publish(QUICK_WIN.type, QUICK_WIN.data)),
-    );
-    const held = await until(async () => {
-      const deliveries = await stack.client.listDeliveries(webhook.id);
-      return deliveries.find(({ hold }) => hold?.reason === 'no_token');
-    });
-    expect(held).toMatchObject({ status: 'held' });
     const { body } = await stack.client.expect<{ health: { breaker: string } }>(
       200,
       'GET',
@@ -384,11 +388,15 @@ describe('an authorization server that is away', () => {
 });
 
 describe('a worker that may not reach the token URL', () => {
+  let worker: ManagedProcess;
+  beforeAll(async () => {
+    await stack.stopWorkers();
+    worker = await stack.startWorker({ DELIVERY_ALLOWED_CIDRS: '' });
+  });
+
   it.each(['127.0.0.1', 'localhost', '[::1]'])('asks nobody at %s', async (host) => {
     const inside = await startTokenUrl((response) => grant(response));
     const receiver = await receive();
-    await stack.stopWorkers();
-    const worker = await stack.startWorker({ DELIVERY_ALLOWED_CIDRS: '' });
     const webhook = await register(receiver.url, oauth2(inside.url.replace('127.0.0.1', host)));
     const { attempts } = await webhook.deliver('exhausted');
     expect(attempts[0]).toMatchObject({
@@ -397,9 +405,8 @@ describe('a worker that may not reach the token URL', () => {
     });
     expect(inside.seen.count).toBe(0);
     await worker.waitForLine(
-      ({ message, result }) => message === 'token.requested' && result === 'blocked_address',
+      ({ message, webhook_id: webhookId, result }) =>
+        message === 'token.requested' && webhookId === webhook.id && result === 'blocked_address',
     );
-    await stack.stopWorkers();
-    await stack.startWorker();
   });
 });

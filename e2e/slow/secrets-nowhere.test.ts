@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import { DELIVERY_HEADERS } from '@hookferry/core/domain/transport';
@@ -23,6 +23,10 @@ import { until } from '../support/until';
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
+const newToken = () => `token-${randomBytes(24).toString('hex')}`;
+const assertionKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const SESSIONS = '/v1/portal-sessions';
 const newEncryptionKey = () => randomBytes(32).toString('base64');
@@ -44,9 +48,9 @@ it('leaves no secret in a request, a log, an error, a job, a database, a trace o
   // While jobs wait for their next attempt, too.
   await until(async () => ((await run.statusesOf(webhooks.failing)).includes('pending') ? true : undefined));
   const duringRetries = await run.places();
-  for (const webhook of [webhooks.accepting, webhooks.keyed])
+  for (const webhook of [webhooks.accepting, webhooks.keyed, webhooks.tokened, webhooks.basic])
     for (const event of events) await run.client.waitForStatus(webhook.id, event, 'delivered');
-  for (const webhook of [webhooks.failing, webhooks.unreachable, webhooks.untrusted])
+  for (const webhook of [webhooks.failing, webhooks.unreachable, webhooks.untrusted, webhooks.tokenless])
     for (const event of events) await run.client.waitForStatus(webhook.id, event, 'exhausted');
   await run.workerWithoutKey();
   await run.readEverything(Object.values(webhooks));
@@ -58,6 +62,8 @@ it('leaves no secret in a request, a log, an error, a job, a database, a trace o
   expect(atTheEnd.database).toContain('sealed.v1.');
   expect(atTheEnd.answers).toContain(events[0]);
   expect(atTheEnd.requests).toContain('v1a,');
+  expect(atTheEnd.requests).toContain('"authorization":"Bearer "');
+  expect(atTheEnd.answers).toContain('token_error');
   expect(atTheEnd.traces).toContain(webhooks.failing.id);
   expect(atTheEnd.export).toContain(webhooks.failing.id);
   expect(atTheEnd.history?.includes(webhooks.accepting.id)).toBe(hasPostgres);
@@ -117,6 +123,11 @@ interface Webhooks {
   readonly unreachable: Webhook;
   /** Shows its client certificate to a peer that speaks no TLS. */
   readonly untrusted: Webhook;
+  /** Its requests carry an access token. */
+  readonly tokened: Webhook;
+  /** It shows who it is by a private key, and gets no access token. */
+  readonly tokenless: Webhook;
+  readonly basic: Webhook;
 }
 
 /** The service with all that is secret in use, and what came of it. */
@@ -208,7 +219,48 @@ class Run {
       gone: await this.#register('gone', await answering('gone', () => 410)),
       unreachable: await this.#register('unreachable', `http://127.0.0.1:${await findClosedPort()}`),
       untrusted: await this.#register('untrusted', accepting.replace('http:', 'https:'), { tls }),
+      ...(await this.#registerWithAuth(answering)),
     };
+  }
+
+  async #registerWithAuth(answering: (name: string, answer: () => number) => Promise<string>) {
+    const [accessToken, clientSecret, password] = [newToken(), newToken(), newToken()];
+    this.hidden.add('access token', accessToken);
+    this.hidden.add('client secret', clientSecret);
+    this.hidden.add('password', password);
+    this.hidden.addPem('assertion key', assertionKey);
+    const grant = JSON.stringify({ access_token: accessToken, token_type: 'Bearer', expires_in: 60 });
+    // It says all that it was sent, where it may say a code.
+    const tokenUrl = await Receiver.start(({ headers, body }) =>
+      headers.authorization === undefined
+        ? { status: 400, body: JSON.stringify({ error: body.toString(), error_description: assertionKey }) }
+        : { status: 200, body: grant },
+    );
+    willClose({ close: () => tokenUrl.stop() });
+    const oauth2 = { type: 'oauth2', token_url: tokenUrl.url, client_id: 'hooks' };
+    const auths = {
+      tokened: { ...oauth2, client_secret: clientSecret },
+      tokenless: { ...oauth2, private_key: assertionKey },
+      basic: { type: 'basic', username: 'hooks', password },
+    };
+    // These are for the receiver.
+    this.#tokens.set('tokened', accessToken);
+    this.#tokens.set('basic', Buffer.from(`hooks:${password}`).toString('base64'));
+    return {
+      tokened: await this.#registerWith('tokened', await answering('tokened', () => 204), auths.tokened),
+      tokenless: await this.#registerWith(
+        'tokenless',
+        await answering('tokenless', () => 204),
+        auths.tokenless,
+      ),
+      basic: await this.#registerWith('basic', await answering('basic', () => 204), auths.basic),
+    };
+  }
+
+  async #registerWith(name: string, url: string, auth: object): Promise<Webhook> {
+    const input = { url, events: ['*'], auth };
+    const once = { 'idempotency-key': name };
+    return (await this.client.expect<Webhook>(201, 'POST', '/v1/webhooks', input, once)).body;
   }
 
   /** With a secret of the client's and with one of ours, both within the overlap, so that all of them sign. */
@@ -240,6 +292,14 @@ class Run {
       ['POST', '/v1/webhooks', { ...webhook, [secret.slice(0, 30)]: secret }],
       ['POST', '/v1/webhooks', { ...webhook, headers: { 'x-token': `${secret}\n` } }],
       ['POST', '/v1/webhooks', { ...webhook, url: `https://user:${secret}@receiver.example.com` }],
+      ['POST', '/v1/webhooks', { ...webhook, auth: { type: 'bearer', token: `${secret} ` } }],
+      [
+        'POST',
+        '/v1/webhooks',
+        { ...webhook, auth: { type: 'basic', username: `${secret}:`, password: secret } },
+      ],
+      ['POST', '/v1/webhooks', { ...webhook, auth: { type: secret, token: secret } }],
+      ['PATCH', `/v1/webhooks/${id}`, { auth: { client_secret: secret } }],
       ['POST', '/v1/webhooks', { ...webhook, tls }],
       ['POST', '/v1/webhooks', { ...webhook, tls: { ca: clientKey } }],
       ['POST', '/v1/webhooks', { ...webhook, tls: { ...tls, client_key: `${clientKey}!` } }],
@@ -301,9 +361,10 @@ class Run {
    */
   unlistedHeaders(): string[] {
     const ofHttp = ['host', 'connection', 'content-length'];
-    const listed = new Set<string>([...DELIVERY_HEADERS, 'x-service-signature', 'authorization', ...ofHttp]);
+    const listed = new Set<string>([...DELIVERY_HEADERS, 'x-service-signature', ...ofHttp]);
     return [...this.#receivers].flatMap(([name, { requests }]) => {
       const sent = requests.flatMap(({ headers }) => Object.keys(headers));
+      if (name === 'tokenless') return sent;
       if (!sent.includes('webhook-signature')) return [`${name} got nothing`];
       return sent.filter((header) => !listed.has(header));
     });

@@ -1,6 +1,8 @@
 import { camelCase, partsOf, type SettingPart, settingsBut } from '@hookferry/core/domain/endpoint-settings';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
+import { hasSecret } from './auth-draft';
+import { AuthField } from './auth-field';
 import type { Draft } from './draft';
 import { faultAt } from './draft-faults';
 import { PairsField } from './pairs-field';
@@ -8,15 +10,17 @@ import styles from './webhook-form.module.css';
 
 interface AdvancedSettingsProps {
   readonly draft: Draft;
+  /** As the webhook is so far. */
+  readonly initial: Draft;
   readonly validationErrors: readonly ValidationError[];
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
 const SETTINGS = [...settingsBut('description', 'uid'), 'uid'] as const;
-const MEMBERS = [...SETTINGS, 'headers', 'metadata'];
+const MEMBERS = [...SETTINGS, 'headers', 'metadata', 'auth'];
 
 /** What most webhooks need not have. Folded, unless something in it is wrong. */
-export function AdvancedSettings({ draft, validationErrors, onChange }: AdvancedSettingsProps) {
+export function AdvancedSettings({ draft, initial, validationErrors, onChange }: AdvancedSettingsProps) {
   const isWrong = MEMBERS.some((member) => faultAt(validationErrors, `/${member}`) !== undefined);
   return (
     <details className={styles['advanced']} open={isWrong || undefined}>
@@ -38,6 +42,12 @@ export function AdvancedSettings({ draft, validationErrors, onChange }: Advanced
           pairs={draft.headers}
           error={faultAt(validationErrors, '/headers')}
           onChange={(headers) => onChange({ headers })}
+        />
+        <AuthField
+          auth={draft.auth}
+          hasSecret={hasSecret(draft.auth, initial.auth)}
+          validationErrors={validationErrors}
+          onChange={(auth) => onChange({ auth })}
         />
         <PairsField
           legend="Metadata"

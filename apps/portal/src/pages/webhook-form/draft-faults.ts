@@ -1,14 +1,24 @@
 import { checkEndpointDraft } from '@hookferry/core/endpoints/endpoint-options';
 import type { ValidationError } from '../../api/problem';
+import { type AuthDraft, faultsOfAuth } from './auth-draft';
 import { bodyOf, type Draft, MASK } from './draft';
 
 /**
  * What is wrong with a draft, by the rules of the service.
  *
  * @param keptFor the only URL that values may stay with which are masked; left out: they may go anywhere.
+ * @param authBefore how the webhook authenticates so far: its secret stays where none is typed.
  */
-export function faultsOfDraft(draft: Draft, keptFor?: string): readonly ValidationError[] {
-  return [...faultsOfMembers(draft), ...faultsOfMoving(draft, keptFor)];
+export function faultsOfDraft(
+  draft: Draft,
+  keptFor?: string,
+  authBefore: AuthDraft = draft.auth,
+): readonly ValidationError[] {
+  return [
+    ...faultsOfMembers(draft),
+    ...faultsOfAuth(draft.auth, authBefore),
+    ...faultsOfMoving(draft, keptFor),
+  ];
 }
 
 const GIVE_ANEW = 'must be given anew or removed, as the URL changes and your link may not see its value';
@@ -27,7 +37,8 @@ function sameUrl(one: string, other: string): boolean {
 function faultsOfMembers(draft: Draft): readonly ValidationError[] {
   // A value that is masked is one that stays as it is.
   const headers = draft.headers.filter(({ value }) => value !== MASK);
-  const validationErrors = checkEndpointDraft(bodyOf({ ...draft, headers }));
+  const { auth: _auth, ...body } = bodyOf({ ...draft, headers });
+  const validationErrors = checkEndpointDraft(body);
   if (isJson(draft.filter)) return validationErrors;
   return [
     ...validationErrors.filter(({ pointer }) => pointer !== '/filter'),

@@ -97,3 +97,49 @@ describe('another URL, for who may not see what headers hold', () => {
     expect(faultsOfDraft(moved)).toEqual([]);
   });
 });
+
+describe('the authentication of a webhook', () => {
+  const oauth2 = {
+    type: 'oauth2',
+    token_url: 'https://auth.example.com/token',
+    client_id: 'hooks',
+    credential: 'client_secret',
+    scope: 'hooks',
+  } as const;
+  const tokened = draftOf({ ...webhook, events: [], retry_schedule: [], auth: oauth2 });
+  const change = (part: Partial<typeof tokened.auth>) => ({ ...tokened, auth: { ...tokened.auth, ...part } });
+
+  it('asks for nothing where nothing was typed: the secret stays', () => {
+    expect(patchOf(bodyOf(tokened), bodyOf(change({})))).toEqual({});
+    expect(faultsOfDraft(tokened, undefined, tokened.auth)).toEqual(
+      faultsOfDraft({ ...tokened, auth: emptyDraft.auth }),
+    );
+  });
+
+  it('asks for what was changed alone', () => {
+    const changed = change({ scope: '', audience: 'https://api.example.com', secret: 'new' });
+    expect(patchOf(bodyOf(tokened), bodyOf(changed))).toEqual({
+      auth: { scope: null, audience: 'https://api.example.com', client_secret: 'new' },
+    });
+    const keyed = change({ credential: 'private_key', secret: 'a PEM' });
+    expect(patchOf(bodyOf(tokened), bodyOf(keyed))).toEqual({ auth: { private_key: 'a PEM' } });
+  });
+
+  it('is replaced as a whole by another type, and removed by none', () => {
+    const basic = change({ type: 'basic', username: 'u', secret: 'p' });
+    expect(patchOf(bodyOf(tokened), bodyOf(basic))).toEqual({
+      auth: { type: 'basic', username: 'u', password: 'p' },
+    });
+    expect(patchOf(bodyOf(tokened), bodyOf(change({ type: '' })))).toEqual({ auth: null });
+  });
+
+  it.each([
+    [{ type: 'bearer' }, '/auth/token'],
+    [{ type: 'basic', username: 'u' }, '/auth/password'],
+    [{ credential: 'private_key' }, '/auth/private_key'],
+    [{ tokenUrl: ' ' }, '/auth/token_url'],
+  ] as const)('needs what is not there yet: %j', (part, pointer) => {
+    const validationErrors = faultsOfDraft(change(part), undefined, tokened.auth);
+    expect(faultAt(validationErrors, pointer)).toBe('is required');
+  });
+});

@@ -10,6 +10,7 @@ import {
   withParts,
 } from '@hookferry/core/domain/endpoint-settings';
 import type { NewWebhook, Webhook } from '../../api/webhook-queries';
+import { type AuthDraft, authDraftOf, authOf, NO_AUTH } from './auth-draft';
 
 /** A row of a form's names and values. */
 export interface Pair {
@@ -30,6 +31,7 @@ export interface Draft extends DraftSettings {
   readonly filter: string;
   readonly headers: readonly Pair[];
   readonly metadata: readonly Pair[];
+  readonly auth: AuthDraft;
 }
 
 /** What the API shows in place of a header's value. */
@@ -46,10 +48,11 @@ export const emptyDraft: Draft = {
   filter: '',
   headers: [],
   metadata: [],
+  auth: NO_AUTH,
 };
 
 export function draftOf(webhook: Webhook): Draft {
-  const { url, events, filter, headers, metadata } = webhook;
+  const { url, events, filter, headers, metadata, auth } = webhook;
   return {
     url,
     events,
@@ -57,12 +60,14 @@ export function draftOf(webhook: Webhook): Draft {
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     headers: pairsOf(headers),
     metadata: pairsOf(metadata),
+    auth: authDraftOf(auth),
   };
 }
 
 /** What a draft asks for. A filter that is no JSON stays the text that it is. */
 export function bodyOf(draft: Draft): NewWebhook {
   const { url, events, filter } = draft;
+  const auth = authOf(draft.auth);
   return {
     url: url.trim(),
     events: [...events],
@@ -70,6 +75,7 @@ export function bodyOf(draft: Draft): NewWebhook {
     ...settingsIn(draft),
     ...recordOf('headers', draft.headers),
     ...recordOf('metadata', draft.metadata),
+    ...(auth && { auth }),
   };
 }
 

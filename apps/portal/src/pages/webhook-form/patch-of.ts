@@ -3,7 +3,7 @@ import type { NewWebhook, WebhookPatch } from '../../api/webhook-queries';
 type Json = Readonly<Record<string, unknown>>;
 
 /** Those whose members are changed one by one; every other member is replaced as a whole. */
-const MERGED = new Set(['headers', 'metadata', 'cloudevents']);
+const MERGED = new Set(['headers', 'metadata', 'cloudevents', 'auth']);
 
 /** What has to be asked for so that a webhook becomes another: a merge patch (RFC 7396). Empty: it is the same. */
 export function patchOf(before: NewWebhook, after: NewWebhook): WebhookPatch {
@@ -16,7 +16,8 @@ function differenceOf(before: Json, after: Json, merged: ReadonlySet<string>): J
     const [was, is] = [before[name], after[name]];
     if (JSON.stringify(was) === JSON.stringify(is)) return [];
     if (is === undefined) return [[name, null]];
-    if (merged.has(name) && was !== undefined)
+    // Another type replaces all of it.
+    if (merged.has(name) && was !== undefined && (was as Json)['type'] === (is as Json)['type'])
       return [[name, differenceOf(was as Json, is as Json, new Set())]];
     return [[name, is]];
   });

@@ -33,7 +33,7 @@ export function WebhookForm(props: WebhookFormProps) {
   const [draft, setDraft] = useState(initial);
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
-  const validationErrors = faultsOfDraft(draft, keptFor);
+  const validationErrors = faultsOfDraft(draft, keptFor, initial.auth);
   const shown = [
     ...validationErrors.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
     // What the service found stays until something is changed.
@@ -82,7 +82,7 @@ export function WebhookForm(props: WebhookFormProps) {
         error={faultAt(shown, '/filter')}
         onChange={(filter) => change({ filter })}
       />
-      <AdvancedSettings draft={draft} validationErrors={shown} onChange={change} />
+      <AdvancedSettings draft={draft} initial={initial} validationErrors={shown} onChange={change} />
       {error && refused === draft && (
         <Problem
           error={error}

@@ -24,6 +24,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
     headers,
     metadata,
     tls,
+    auth,
     public_key: publicKey,
     created_at: createdAt,
   } = webhook;
@@ -47,6 +48,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
           </>
         ),
         Headers: headers && Object.keys(headers).join(', '),
+        Authentication: auth && <code>{describeAuth(auth)}</code>,
         Metadata:
           metadata &&
           Object.entries(metadata)
@@ -58,6 +60,19 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
       }}
     />
   );
+}
+
+function describeAuth(auth: NonNullable<WebhookWithHealth['auth']>): string {
+  switch (auth.type) {
+    case 'basic':
+      return `Basic, as ${auth.username}`;
+    case 'bearer':
+      return 'Bearer, a token';
+    case 'oauth2':
+      return ['OAuth2, tokens from', auth.token_url, 'for', auth.client_id, auth.scope && `(${auth.scope})`]
+        .filter(Boolean)
+        .join(' ');
+  }
 }
 
 function settingFacts(webhook: Pick<WebhookWithHealth, SettingName>) {
