@@ -137,6 +137,31 @@ describe('as a script runs it', () => {
     expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 
+  it('gives an endpoint what its requests carry, from a file, and shows no secret', async () => {
+    const auth = { type: 'basic', username: 'hooks', password: 'a-secret-of-the-receiver' };
+    const file = join(cli.folder, 'auth.json');
+    await writeFile(file, JSON.stringify(auth));
+    const { stdout } = await succeed([
+      'webhooks',
+      'create',
+      receiver.url,
+      '--events',
+      TYPE,
+      '--auth',
+      `@${file}`,
+    ]);
+    expect(stdout).toContain('hooks');
+    expect(stdout).not.toContain(auth.password);
+    const [{ id } = { id: '' }] = await lines<Endpoint>(['webhooks', 'list']);
+    expect(await json(['webhooks', 'show', id])).toMatchObject({
+      auth: { type: 'basic', username: 'hooks' },
+    });
+    const bearer = ['--auth', '{"type":"bearer","token":"t"}'];
+    expect(await json(['webhooks', 'update', id, ...bearer])).toMatchObject({ auth: { type: 'bearer' } });
+    expect(await json(['webhooks', 'update', id, '--auth', 'null'])).not.toHaveProperty('auth');
+    await json(['webhooks', 'delete', id, '--yes']);
+  });
+
   it('finds events and deliveries by their data', async () => {
     const { id } = await createEndpoint();
     const data = '{"keyword":"searched","position":9007199254740993.0,"volume":10}';

@@ -22,7 +22,8 @@ class Webhooks:
 
         events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
         `ordering`, `rate_limit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`, `status`,
-        `description`.
+        `description`, `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
+        "client_secret": …}`, or of the type `basic` or `bearer`; its secrets are never shown again).
         """
         if isinstance(events, str):
             raise ValueError(f'events must be a list, such as ["{events}"].')

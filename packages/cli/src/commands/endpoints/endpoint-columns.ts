@@ -22,6 +22,7 @@ export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   ['disabled because', ({ disabled_reason }) => disabled_reason],
   ...SETTING_COLUMNS,
   ['headers', ({ headers }) => headers],
+  ['auth', ({ auth }) => auth],
   ['metadata', ({ metadata }) => metadata],
   ['created', ({ created_at }) => created_at],
   ['updated', ({ updated_at }) => updated_at],

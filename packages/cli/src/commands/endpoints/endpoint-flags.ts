@@ -17,6 +17,7 @@ import { readData } from '../../input/read-data';
 export interface EndpointFlags {
   readonly events?: readonly string[];
   readonly filter?: string;
+  readonly auth?: string;
   readonly header?: Pairs;
   readonly metadata?: Pairs;
   readonly data?: string;
@@ -38,7 +39,11 @@ export function addEndpointFlags(command: Command): Command {
   for (const part of partsOf(FIRST)) command.addOption(flagOf(part));
   command
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
-    .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember);
+    .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
+    .option(
+      '--auth <json>',
+      "how requests prove who sends them: OAuth2, Basic or Bearer, as the API takes it. JSON, @FILE or '-'; null removes",
+    );
   for (const part of partsOf(REST)) command.addOption(flagOf(part));
   return command.option(
     '--data <json>',
@@ -69,7 +74,8 @@ export async function membersOf(
 ): Promise<Readonly<Record<string, unknown>>> {
   const members = {
     events: flags.events,
-    filter: flags.filter === undefined ? undefined : (await readData(flags.filter, prompt, '--filter')).value,
+    filter: await jsonOf(flags.filter, prompt, '--filter'),
+    auth: await jsonOf(flags.auth, prompt, '--auth'),
     headers: flags.header,
     metadata: flags.metadata,
     ...settingsIn(flags, settingNames),
@@ -84,6 +90,10 @@ export function settingsIn(
   names: readonly SettingName[],
 ): Readonly<Record<string, unknown>> {
   return withParts(partsOf(names).map(({ name, path }) => [path, flags[camelCase(name)]]));
+}
+
+async function jsonOf(given: string | undefined, prompt: Prompt, flag: string): Promise<unknown> {
+  return given === undefined ? undefined : (await readData(given, prompt, flag)).value;
 }
 
 async function membersOfData(given: string | undefined, prompt: Prompt): Promise<object> {
