@@ -61,7 +61,7 @@ export function authOf(draft: AuthDraft): NewAuth | undefined {
         ...said(credential, secret),
         ...said('scope', scope.trim()),
         ...said('audience', audience.trim()),
-      } as NewAuth;
+      };
   }
 }
 
