@@ -41,6 +41,7 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
         {outcome !== 'delivered' && <Failure attempt={attempt} />}
         <Waterfall attempt={attempt} />
         <Headers title="Headers as sent" headers={attempt.request_headers} />
+        <MadeBody attempt={attempt} />
         <Answer attempt={attempt} />
       </div>
     </details>
@@ -55,6 +56,18 @@ function Failure({ attempt: { outcome, error } }: { readonly attempt: Attempt })
         What <code>{outcome}</code> means
       </Link>
     </p>
+  );
+}
+
+/** Where the webhook's code made it; otherwise it is the event's own, which the page shows once. */
+function MadeBody({ attempt }: { readonly attempt: Attempt }) {
+  const { number, request_body: body, transformation_version: version } = attempt;
+  if (body === null) return null;
+  return (
+    <>
+      <h3 className={styles['title']}>Body as sent, made by version {version} of the transformation</h3>
+      <CodeBlock text={body} label={`Body that attempt ${number} sent`} />
+    </>
   );
 }
 
