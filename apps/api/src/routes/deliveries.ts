@@ -180,18 +180,20 @@ export const readDeliveryContent = defineRoute({
   scope: 'deliveries:read',
   request: { params: deliveryParams },
   responses: {
-    200: { description: 'What its next attempt would send.', schema: contentSchema },
+    200: { description: 'What its last attempt sent, or its first one would send.', schema: contentSchema },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey: { accountId }, params }, context) {
-    const { eventId, endpointId } = await history.readDelivery(context, accountId, params.id);
+    const { eventId, endpointId, attempts } = await history.readDelivery(context, accountId, params.id);
     const endpoint = await readEndpoint(context, accountId, endpointId);
     const event = (await context.history.findCounted(accountId, eventId))?.event;
     if (!event) throw eventNotFound();
     if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };
     const { SOURCE: source, PUBLIC_URL: publicUrl } = context.config;
     const accountSource = await findAccountSource(context, endpoint);
-    return { status: 200, body: contentOf({ event, endpoint, accountSource }, { source, publicUrl }) };
+    const transformed = attempts.at(-1)?.transformed;
+    const content = contentOf({ event, endpoint, transformed, accountSource }, { source, publicUrl });
+    return { status: 200, body: content };
   },
 });
 

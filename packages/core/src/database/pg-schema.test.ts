@@ -201,6 +201,7 @@ describePostgres('the schema of the history', () => {
         'webhook_attempts_k7_20261124',
         'webhook_deliveries_k7_20261124',
         'webhook_events_k7_20261124',
+        'webhook_rollups_k7_20261124',
       ]);
       const history = new PgHistory(database);
       const accountIds = [short, long, next].map(({ accountId }) => accountId);
