@@ -247,7 +247,10 @@ export async function explainHold(
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => HoldExplanation> {
   if (endpoint.status === 'disabled') return () => ({ reason: 'disabled', until: undefined });
-  const { breaker, rate, next } = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
+  const { breaker, rate, next, tokenPausedUntil } = await admissionStore.stand(
+    endpoint.id,
+    endpoint.rateLimit,
+  );
   const now = clock();
   switch (phaseOf(breaker, now)) {
     case 'open':
@@ -259,6 +262,9 @@ export async function explainHold(
   const first = endpoint.ordering === 'strict' ? next?.eventId : undefined;
   return (eventId) => {
     if (first !== undefined && first !== eventId) return { reason: 'out_of_turn', until: undefined };
+    if (tokenPausedUntil !== undefined) {
+      return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
+    }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
     return { reason: 'busy', until: undefined };
   };

@@ -49,6 +49,8 @@ export interface Standing {
   readonly rate: { readonly free: number; readonly nextInMs: number };
   /** In strict order: the delivery that has the turn, or the first one. */
   readonly next: OrderedDelivery | undefined;
+  /** While it has no access token: until when nobody asks for one. Milliseconds since the Unix epoch. */
+  readonly tokenPausedUntil?: number | undefined;
 }
 
 export interface OrderedDelivery {
@@ -121,10 +123,12 @@ const WITHDRAW = defineScript(`${NOW}
   if failures ~= ARGV[3] or tonumber(open_until) <= tonumber(ARGV[5]) then return end
   redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[4] .. rest, 'PX', ${BREAKER_KEPT_MS})`);
 
-// KEYS: breaker, recent attempts, order, turn. ARGV: rate limit (0: none).
+// KEYS: breaker, recent attempts, order, turn, access token. ARGV: rate limit (0: none).
 const STAND = defineScript(`${NOW}
-  local breaker, recent, order, turn = unpack(KEYS)
+  local breaker, recent, order, turn, access_token = unpack(KEYS)
   ${NEXT_IN}
+  local token = redis.call('HMGET', access_token, 'open_until', 'expires_at')
+  local paused_until = tonumber(token[2] or 0) > now and '0' or token[1] or '0'
   local limit, free = tonumber(ARGV[1]), -1
   if limit > 0 then
     ${DROP_EXPIRED}
@@ -136,7 +140,7 @@ const STAND = defineScript(`${NOW}
     local first = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
     next, accepted_at, has_begun = first[1], first[2], 0
   end
-  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun}`);
+  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until}`);
 
 // KEYS: order. ARGV: time of acceptance and id of each event.
 const JOIN_ORDER = defineScript(`
@@ -158,6 +162,7 @@ const standingSchema = z.tuple([
   z.string(),
   z.coerce.number(),
   z.number(),
+  z.coerce.number(),
 ]);
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
@@ -214,13 +219,15 @@ export class AdmissionStore {
   }
 
   async stand(endpointId: EndpointId, rateLimit: number | undefined): Promise<Standing> {
-    const reply = await STAND(this.redis, keysOfLimits(endpointId).slice(0, 4), [rateLimit ?? 0]);
-    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun] = standingSchema.parse(reply);
+    const scriptKeys = [...keysOfLimits(endpointId).slice(0, 4), keys.accessToken(endpointId)];
+    const reply = await STAND(this.redis, scriptKeys, [rateLimit ?? 0]);
+    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil] = standingSchema.parse(reply);
     return {
       breaker: decodeBreaker(breaker === '' ? undefined : breaker),
       rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
       next:
         eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+      tokenPausedUntil: pausedUntil === 0 ? undefined : pausedUntil,
     };
   }
 
