@@ -106,6 +106,7 @@ export default defineConfig({
           page('Audit log', '/audit-log'),
           page('Stream of changes', '/stream'),
           page('Tokens for receivers', '/receiver-auth'),
+          page('Verification of webhooks', '/endpoint-verification'),
         ],
       },
       {

@@ -28,6 +28,8 @@ import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
+import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
@@ -132,6 +134,7 @@ function openStores(process: ProcessContext) {
   );
   const signingKeyStore = new SigningKeyStore(redis, sealer);
   const subscriptions = new Subscriptions(endpointStore);
+  const accountStore = new AccountStore(redis);
   const eventReleaser = new EventReleaser({
     eventRelease: new EventRelease(redis),
     usageRecorder,
@@ -210,7 +213,13 @@ function openStores(process: ProcessContext) {
     onRecorded: (entry: AuditEntry) => {
       if (entry.accountId) operationalEvents.raise(entry.accountId, [auditRecordedEvent(entry)]);
     },
-    accountStore: new AccountStore(redis),
+    accountStore,
+    verificationPolicy: new VerificationPolicy({
+      accountStore,
+      byDefault: config.ENDPOINT_VERIFICATION,
+      requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
+    }),
+    verificationStore: new VerificationStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),
     eventTypeStore: new EventTypeStore(redis),

@@ -91,7 +91,7 @@ export async function composeWorker(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
   const { beginSpan } = tracing ?? {};
-  const { context, servedShards, historyUpkeep, recorders, connections } = openContext({
+  const { context, servedShards, verifier, historyUpkeep, recorders, connections } = openContext({
     config,
     redis,
     connection,
@@ -129,7 +129,7 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
+  for (const one of [...consumers, releaser, verifier, resharding, stallWatch, reporter]) one.start();
   // Without Redis it tries again until there is one.
   void shards.start((current) => servedShards.serve(current));
 
@@ -141,7 +141,7 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       // Parts that stop from here on take no more jobs, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
-      { name: 'consumers', stop: () => stopAll([servedShards, ...consumers]) },
+      { name: 'consumers', stop: () => stopAll([servedShards, verifier, ...consumers]) },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },

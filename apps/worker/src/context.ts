@@ -9,6 +9,7 @@ import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import { Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
+import { Verifier } from '@hookferry/core/deliver/flow/verifier';
 import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -24,6 +25,8 @@ import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
+import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
@@ -39,6 +42,7 @@ import { HistoryUpkeep } from '@hookferry/core/history-mover/upkeep';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -127,6 +131,12 @@ export function openContext(process: ProcessContext) {
     transformPool,
     attemptStore: new AttemptStore(redis, records.retention),
     admissionStore: new AdmissionStore(redis),
+    verificationPolicy: new VerificationPolicy({
+      accountStore,
+      byDefault: config.ENDPOINT_VERIFICATION,
+      requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
+    }),
+    verificationStore: new VerificationStore(redis, inOrder),
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     heldCounts: new HeldCounts(redis, shards),
@@ -182,6 +192,7 @@ export function openContext(process: ProcessContext) {
     },
     disablePolicy: disablePolicyOf(config),
     openAccounts: new OpenAccounts(accountStore, steadyClock),
+    newId: createNewId(clock),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
@@ -200,6 +211,7 @@ export function openContext(process: ProcessContext) {
   return {
     context,
     servedShards,
+    verifier: new Verifier(context),
     historyUpkeep: historyParts && openUpkeep({ ...context, ...historyParts }),
     recorders,
     connections,

@@ -25,3 +25,4 @@ export type WebhookWithHealth = Schemas['WebhookWithHealth'];
 export type ListenerAnswer = Schemas['ListenerAnswer'];
 export type ForwardFailure = NonNullable<ListenerAnswer['outcome']>;
 export type NewListener = Schemas['NewListener'];
+export type NewWebhook = Schemas['NewWebhook'];

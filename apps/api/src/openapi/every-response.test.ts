@@ -102,12 +102,15 @@ async function conflict(route: RouteCase): Promise<Response> {
     return send(route, { key, path: pathTo(route, { ...own, scheduledEvent: own.event }) });
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
-  await send(route, { key, body: { uid } });
+  if (!route.path.endsWith('/verify')) await send(route, { key, body: { uid } });
   const other = await request(api.url)
     .post('/v1/webhooks')
     .set('authorization', `Bearer ${key}`)
     .send({ url: 'https://receiver.example.com', events: ['*'] });
-  return send(route, { key, body: { uid }, path: `/v1/webhooks/${other.body.id}` });
+  const path = `/v1/webhooks/${other.body.id}`;
+  // Of which nobody asked for a proof.
+  if (route.path.endsWith('/verify')) return send(route, { key, path: `${path}/verify` });
+  return send(route, { key, body: { uid }, path });
 }
 
 /** Of an account that has one key. */

@@ -46,6 +46,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   dry_run: 'Whether it only counts, and sends nothing.',
   duration_ms: 'From its beginning to its end.',
   enqueued: 'How many of them were put onto the queue.',
+  endpoint_verification: 'Whether new and changed webhooks get nothing before they are verified.',
   errors: 'Each fault of the request, with where it is.',
   event_id: 'The event. Receivers get it in `webhook-id`.',
   event_type: 'Only those of this event type, or that asked for it.',
@@ -145,6 +146,8 @@ const BY_NAME: Readonly<Record<string, string>> = {
   username: 'Of HTTP Basic authentication.',
   use: 'What it is for.',
   url: 'Where deliveries are sent to.',
+  verification: 'Whether the receiver has proved that it wants what is sent there.',
+  verified_at: 'When the receiver proved it.',
   webhook_id: 'The id of the webhook.',
   webhook_ids:
     'The only webhooks that get the event, by id or `uid`; each that asked for its type unless given.',
@@ -170,6 +173,7 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   EventBatch: { events: 'The events. Each has an outcome of its own.' },
   HeldByReason: {
     disabled: 'Their webhook is disabled.',
+    unverified: 'Their webhook has to be verified, and is not.',
     breaker_open: 'Their webhook fails.',
     busy: 'There is no place for another attempt.',
     rate_limited: 'They wait for their turn within a rate limit.',

@@ -70,6 +70,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
   updateWebhook,
+  verifyWebhook,
 } from './webhooks';
 
 /**
@@ -86,6 +87,7 @@ export const routes: readonly Route[] = [
   disableWebhook, //        POST   /v1/webhooks/:id/disable
   readWebhookSecret, //     GET    /v1/webhooks/:id/secret
   rotateWebhookSecret, //   POST   /v1/webhooks/:id/rotate-secret
+  verifyWebhook, //         POST   /v1/webhooks/:id/verify
   testWebhook, //           POST   /v1/webhooks/:id/test
   putWebhookTransformation, //     PUT    /v1/webhooks/:id/transformation
   readWebhookTransformation, //    GET    /v1/webhooks/:id/transformation

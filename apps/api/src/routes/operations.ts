@@ -65,6 +65,7 @@ const busyAccountSchema = z
 const heldByReasonSchema = z
   .object({
     disabled: count,
+    unverified: count,
     breaker_open: count,
     busy: count,
     rate_limited: count,

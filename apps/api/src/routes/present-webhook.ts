@@ -3,6 +3,11 @@ import { disabledReasons, type Endpoint, endpointStatusSchema } from '@hookferry
 import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
 import type { OAuth2, ReceiverAuth } from '@hookferry/core/domain/receiver-auth';
 import { shownSettings } from '@hookferry/core/domain/setting-schemas';
+import {
+  verificationErrorSchema,
+  verificationMethods,
+  verificationStatusSchema,
+} from '@hookferry/core/domain/verification';
 import { versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
@@ -47,6 +52,20 @@ const authSchema = z
   ])
   .meta({ id: 'WebhookAuth' });
 
+/** Whether its receiver has proved that it wants what is sent there. */
+const verificationSchema = z
+  .object({
+    status: verificationStatusSchema.describe(
+      '`unverified`: the first try is to come; `pending`: one failed and another is to come; `verified`; `failed`: none is to come by itself.',
+    ),
+    method: z
+      .enum([...verificationMethods, 'none'])
+      .describe('How it is proved; `none`: nobody asked for it, and the webhook counts as verified.'),
+    error: verificationErrorSchema.optional().describe('Why the last try failed.'),
+    verified_at: timeSchema.optional(),
+  })
+  .meta({ id: 'WebhookVerification' });
+
 const { description, ordering, uid, ...otherSettings } = shownSettings;
 
 export const webhookSchema = z
@@ -75,6 +94,7 @@ export const webhookSchema = z
       })
       .optional()
       .describe('The code that makes what is sent, where it has any.'),
+    verification: verificationSchema,
     created_at: timeSchema.describe('When the webhook was registered.'),
     updated_at: timeSchema,
   })
@@ -100,8 +120,20 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     ...(transformation === undefined
       ? {}
       : { transformation: { version: transformation.version, enabled: transformation.isEnabled } }),
+    verification: presentVerification(endpoint),
     created_at: formatTime(endpoint.createdAt),
     updated_at: formatTime(endpoint.updatedAt),
+  };
+}
+
+function presentVerification({ verification }: Endpoint): z.infer<typeof verificationSchema> {
+  if (verification === undefined) return { status: 'verified', method: 'none' };
+  const { status, method, error, verifiedAt } = verification;
+  return {
+    status,
+    method,
+    ...(error === undefined ? {} : { error }),
+    ...(verifiedAt === undefined ? {} : { verified_at: formatTime(verifiedAt) }),
   };
 }
 

@@ -61,6 +61,7 @@ describe('POST /v1/webhooks', () => {
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      verification: { status: 'verified', method: 'none' },
       secret: expect.stringMatching(SECRET),
       created_at: expect.stringMatching(TIME),
       updated_at: body.created_at,

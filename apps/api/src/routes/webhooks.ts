@@ -24,6 +24,7 @@ import {
   updateEndpoint,
 } from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
+import { requestVerification } from '@hookferry/core/endpoints/verification/request-verification';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
@@ -242,6 +243,25 @@ export const disableWebhook = defineRoute({
   async handle({ apiKey, params, act }, context) {
     const endpoint = await disableEndpoint(context, apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
+  },
+});
+
+/** The proof comes later: read the webhook again, or follow the stream. */
+export const verifyWebhook = defineRoute({
+  operationId: 'verifyWebhook',
+  summary: 'Try once more to verify a webhook',
+  method: 'post',
+  path: '/v1/webhooks/:id/verify',
+  scope: 'webhooks:write',
+  audit: 'webhook.verify',
+  request: { params: webhookParams },
+  responses: {
+    202: { description: 'The webhook as it is now: the try is on its way.', schema: webhookSchema },
+  },
+  problems: ['conflict'],
+  async handle({ apiKey, params, act }, context) {
+    const endpoint = await requestVerification(context, apiKey.accountId, params.id, act);
+    return { status: 202, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
 

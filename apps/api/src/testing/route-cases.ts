@@ -5,6 +5,7 @@ import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
@@ -36,6 +37,8 @@ import { exchangePortalCode } from '../routes/portal-sessions';
 /** The kinds of ids in a route's path. */
 export type Resource =
   | 'webhook'
+  /** A webhook that could not be verified. */
+  | 'unverified'
   | 'listener'
   | 'delivery'
   | 'replay'
@@ -125,6 +128,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
   },
+  { method: 'post', path: '/v1/webhooks/:id/verify', scope: 'webhooks:write', of: 'unverified', status: 202 },
   {
     method: 'post',
     path: '/v1/webhooks/:id/test',
@@ -482,9 +486,21 @@ export const routeCases: readonly RouteCase[] = [
 /** The ids of an account's objects. */
 export type Belongings = Readonly<Record<Resource, string>>;
 
+function buildUnverified(accountId: AccountId): Endpoint {
+  const id = uniqueEndpointId();
+  return buildEndpoint({
+    id,
+    accountId,
+    // How often those at one host may be verified is limited.
+    url: `https://${id}.example.com/hooks`,
+    verification: { method: 'challenge', status: 'failed', round: 1, tries: 3, error: 'timeout' },
+  });
+}
+
 /** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
   const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
+  const unverified = buildUnverified(accountId);
   const listener = buildEndpoint({ accountId, listener: {} });
   const event = buildEvent({ accountId });
   const scheduled = buildScheduledEvent({ accountId });
@@ -501,6 +517,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new EndpointStore(client, testSealer).create(endpoint),
     new EndpointStore(client, testSealer).create(listener),
     new TransformationStore(client).save(endpoint.id, { code: CODE, savedAt: 1, savedBy: apiKey.id }),
+    new EndpointStore(client, testSealer).create(unverified),
     new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
@@ -517,6 +534,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   ]);
   return {
     webhook: endpoint.id,
+    unverified: unverified.id,
     listener: listener.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
     replay: replay.id,
@@ -542,6 +560,7 @@ export function unknownIds(): Belongings {
   const endpointId = uniqueEndpointId();
   return {
     webhook: endpointId,
+    unverified: endpointId,
     listener: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
     replay: buildReplayOrder().id,
@@ -558,6 +577,7 @@ export function unknownIds(): Belongings {
 export function sameIds(id: string): Belongings {
   return {
     webhook: id,
+    unverified: id,
     listener: id,
     delivery: id,
     replay: id,

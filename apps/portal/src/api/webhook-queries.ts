@@ -108,6 +108,16 @@ export function useSwitchWebhook(id: string) {
   });
 }
 
+/** Asks its receiver once more for the proof that it wants what is sent there. */
+export function useVerifyWebhook(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => ask(api.POST('/v1/webhooks/{id}/verify', { params: { path: { id } } })),
+    onSuccess: () => refresh(queries, id),
+  });
+}
+
 export function useDeleteWebhook(id: string) {
   const api = useApi();
   const queries = useQueryClient();

@@ -20,6 +20,8 @@ interface AccountFlags {
   readonly defaultSigning?: Account['default_signing'];
   /** `none`: as that of any account. */
   readonly cloudeventsSource?: string;
+  /** `none`: as the service has it. */
+  readonly endpointVerification?: NonNullable<Account['endpoint_verification']> | typeof NONE;
 }
 
 // Not `null`: the parser of the command line takes that for a value that is missing.
@@ -33,6 +35,7 @@ const COLUMNS: readonly Column<Account>[] = [
   ['history', ({ history_retention }) => history_retention],
   ['default signing', ({ default_signing }) => default_signing],
   ['CloudEvents source', ({ cloudevents_source }) => cloudevents_source],
+  ['verification', ({ endpoint_verification }) => endpoint_verification],
   ['status', ({ status }) => status, paintStatus],
   ['created', ({ created_at }) => created_at],
 ];
@@ -89,7 +92,13 @@ function addLimits(command: Command): Command {
         'how requests of new webhooks are signed: hmac, ed25519 (a key pair), or both',
       ).choices(endpointSettings.signing.choices),
     )
-    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as that of any');
+    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as that of any')
+    .addOption(
+      new Option(
+        '--endpoint-verification <kind>',
+        'whether new webhooks have to be verified: off, required; none: as the service has it',
+      ).choices(['off', 'required', NONE]),
+    );
 }
 
 function parseQuota(text: string): number | typeof NONE {
@@ -109,6 +118,7 @@ async function listAccounts(flags: PagingFlags, cli: Cli): Promise<void> {
 
 async function createAccount(id: string | undefined, flags: AccountFlags, cli: Cli) {
   const { name, weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource } = flags;
+  const { endpointVerification } = flags;
   const client = await connect(cli);
   const body = {
     ...(id === undefined ? {} : { id }),
@@ -120,17 +130,21 @@ async function createAccount(id: string | undefined, flags: AccountFlags, cli: C
     ...(defaultSigning === undefined ? {} : { default_signing: defaultSigning }),
     ...(cloudeventsSource !== undefined &&
       cloudeventsSource !== NONE && { cloudevents_source: cloudeventsSource }),
+    ...(endpointVerification !== undefined &&
+      endpointVerification !== NONE && { endpoint_verification: endpointVerification }),
   };
   cli.output.document(await client.POST('/v1/accounts', { body }), COLUMNS);
 }
 
 async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise<void> {
   const { weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource } = flags;
-  const said = [weight, quotaBytes, historyRetention, defaultSigning, cloudeventsSource];
+  const { endpointVerification } = flags;
+  const limits = [weight, quotaBytes, historyRetention];
+  const said = [...limits, defaultSigning, cloudeventsSource, endpointVerification];
   if (said.every((value) => value === undefined)) {
     throw new UsageError(
       'It is not said what to change.',
-      'Pass --weight, --quota-bytes, --history-retention, --default-signing or --cloudevents-source.',
+      'Pass --weight, --quota-bytes, --history-retention, --default-signing, --cloudevents-source or --endpoint-verification.',
     );
   }
   const client = await connect(cli);
@@ -144,6 +158,9 @@ async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise
     ...(cloudeventsSource === undefined
       ? {}
       : { cloudevents_source: cloudeventsSource === NONE ? null : cloudeventsSource }),
+    ...(endpointVerification === undefined
+      ? {}
+      : { endpoint_verification: endpointVerification === NONE ? null : endpointVerification }),
   };
   const account = await client.PATCH('/v1/accounts/{id}', { params: { path: { id } }, body });
   cli.output.document(account, COLUMNS);

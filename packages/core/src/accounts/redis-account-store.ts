@@ -10,6 +10,7 @@ import {
 } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { keys, queueKeysOf } from '../domain/keys';
+import type { EndpointVerification } from '../domain/verification';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
@@ -27,6 +28,7 @@ export interface AccountChange {
   readonly historyDays?: number | null | undefined;
   readonly defaultSigning?: DefaultSigning | undefined;
   readonly cloudEventsSource?: string | null | undefined;
+  readonly endpointVerification?: EndpointVerification | null | undefined;
 }
 
 /** What decides about an account's events. */
@@ -178,13 +180,20 @@ export class AccountStore {
 throwStorageErrors(AccountStore);
 
 function changedBy(
-  { quotaBytes: quotaBefore, historyDays: daysBefore, cloudEventsSource: sourceBefore, ...account }: Account,
+  {
+    quotaBytes: quotaBefore,
+    historyDays: daysBefore,
+    cloudEventsSource: sourceBefore,
+    endpointVerification: verificationBefore,
+    ...account
+  }: Account,
   {
     weight,
     quotaBytes = quotaBefore,
     historyDays = daysBefore,
     defaultSigning,
     cloudEventsSource = sourceBefore,
+    endpointVerification = verificationBefore,
   }: AccountChange,
 ): Account {
   return {
@@ -194,6 +203,7 @@ function changedBy(
     ...(historyDays === undefined || historyDays === null ? {} : { historyDays }),
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
     ...(cloudEventsSource === undefined || cloudEventsSource === null ? {} : { cloudEventsSource }),
+    ...(endpointVerification === undefined || endpointVerification === null ? {} : { endpointVerification }),
   };
 }
 

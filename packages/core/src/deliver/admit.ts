@@ -2,11 +2,13 @@ import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
+import { lacksProof } from '../domain/verification';
 import type {
   AdmissionAnswer,
   AdmissionRequest,
   AdmissionStore,
 } from '../endpoints/flow/redis-admission-store';
+import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
 import { type InOrder, runStep } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -38,6 +40,7 @@ export interface Refused {
 
 export interface AdmitContext {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
+  readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   /** On the Redis of these. */
   readonly inOrder: InOrder;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
@@ -54,14 +57,17 @@ const LEASE_MARGIN_MS = 5_000;
 const SOON_MS = 100;
 
 /**
- * Whether an attempt may begin now. For an enabled, healthy endpoint that is not busy and has no rate limit
- * or strict ordering, this only reads memory. For others it is one script that takes everything or nothing.
+ * Whether an attempt may begin now. For an enabled, verified, healthy endpoint that is not busy and has no rate
+ * limit or strict ordering, this only reads memory. For others it is one script that takes everything or nothing.
  */
 export async function admit(context: AdmitContext, ready: ReadyDelivery): Promise<Admission> {
-  const { concurrency, clock } = context;
+  const { concurrency, verificationPolicy, clock } = context;
   const { endpoint, breaker, run } = ready;
   const now = clock();
   if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
+  if (lacksProof(endpoint) && (await verificationPolicy.isWaiting(endpoint))) {
+    return refused('unverified', now + SOON_MS);
+  }
   if (phaseOf(breaker, now) === 'open') return refused('breaker_open', breaker.openUntil);
   const permit = await concurrency.takePermit(endpoint, breaker.failures > 0, run.hasWaited);
   if (permit === 'no_slot') return { ...refused('busy', now + SAFETY_WAKE_UP_MS), awaitsSlot: true };

@@ -23,7 +23,7 @@ export type Authorization =
 /** What the endpoint wants to see in `Authorization`; nothing for the usual endpoint. */
 export async function authorize(
   { accessTokens }: AuthorizeContext,
-  { endpoint }: ReadyDelivery,
+  { endpoint }: Pick<ReadyDelivery, 'endpoint'>,
   abortSignal: AbortSignal,
 ): Promise<Authorization | undefined> {
   const { auth } = endpoint;

@@ -24,6 +24,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -65,6 +66,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(redis.client),
+    ...buildVerification(redis.client),
     clock: systemClock,
   };
   const deliveryCounter = new DeliveryCounter(stores);

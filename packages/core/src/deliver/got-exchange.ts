@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Request, Response } from 'got';
 import { type AttemptTimings, keptHeaders, type TransportFailure } from '../domain/attempt';
 import { hostOf } from '../domain/target-url';
-import type { DeliveryRequest, SendResult } from '../domain/transport';
+import type { DeliveryRequest, Permission, SendResult } from '../domain/transport';
 import { PROXY_FAULT_CODE } from '../egress/routes';
 
 export interface ExchangeLimits {
@@ -186,6 +186,7 @@ export class Exchange {
       status: statusCode,
       retryAfter: headers['retry-after'],
       wish: typeof wish === 'string' ? wish : undefined,
+      ...(this.input.request.method === 'OPTIONS' ? { permission: permissionOf(headers) } : {}),
       ...(kept === undefined ? {} : { headers: kept }),
       body: this.#keptText(),
       timings: this.#timings(),
@@ -222,6 +223,15 @@ export class Exchange {
     if (!this.#stream.readableEnded) this.#stream.destroy();
     this.#settle(result);
   }
+}
+
+function permissionOf(headers: Response['headers']): Permission {
+  const origin = headers['webhook-allowed-origin'];
+  const rate = headers['webhook-allowed-rate'];
+  return {
+    origin: typeof origin === 'string' ? origin : undefined,
+    rate: typeof rate === 'string' ? rate : undefined,
+  };
 }
 
 /**

@@ -121,10 +121,11 @@ export class GotTransport {
     return { ...native, agent: agent.https, ...definedOf({ ca, cert, key }) } as NativeOptions;
   }
 
-  readonly #open = ({ url, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>
+  readonly #open = ({ url, method, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>
     this.#client.stream(url, {
       headers,
       body,
+      ...(method === undefined ? undefined : { method }),
       ...(tls === undefined ? undefined : { https: toHttpsOptions(tls) }),
       ...(isFresh ? { agent: this.#freshAgents } : undefined),
     });

@@ -23,16 +23,14 @@ import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
 import type { TokenVersion } from './redis-access-token-store';
 
-export interface SendAttemptContext extends AuthorizeContext {
+export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
-  readonly ed25519Signatures: Pick<Ed25519Signatures, 'sign'>;
   /** Names this process in records. */
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
-  readonly clock: Clock;
   readonly emit: Emit;
 }
 
@@ -98,7 +96,8 @@ async function send(
   if (authorized?.kind === 'failed') return withoutToken(context, ready, askedAt, authorized.failure);
   if (authorized && authorized.kind !== 'authorized') return authorized;
   const content = contentOf(ready, context.requestStyle.cloudEvents);
-  const signed = ready.signer && (await signWithKey(context, ready, content, ready.signer));
+  const message = { id: ready.event.id, body: content.body };
+  const signed = ready.signer && (await signWithKey(context, message, ready.signer));
   const startedAt = context.clock();
   // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
@@ -158,10 +157,14 @@ export interface KeySignature {
   readonly at: number;
 }
 
-async function signWithKey(
-  { ed25519Signatures, clock }: SendAttemptContext,
-  { event: { id } }: ReadyDelivery,
-  { body }: DeliveryContent,
+export interface SignWithKeyContext {
+  readonly ed25519Signatures: Pick<Ed25519Signatures, 'sign'>;
+  readonly clock: Clock;
+}
+
+export async function signWithKey(
+  { ed25519Signatures, clock }: SignWithKeyContext,
+  { id, body }: Pick<StandardMessage, 'id' | 'body'>,
   signer: Signer,
 ): Promise<KeySignature> {
   const at = clock();

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
 import { cloudEventsSourceSchema, sentSettings } from './setting-schemas';
+import { endpointVerificationSchema } from './verification';
 
 export const accountIdSchema = z
   .string()
@@ -38,6 +39,8 @@ export const accountSchema = z.object({
   defaultSigning: defaultSigningSchema.optional(),
   /** The `source` of the CloudEvents that its webhooks send, unless they have their own. Absent: the deployment's. */
   cloudEventsSource: cloudEventsSourceSchema.optional(),
+  /** Whether its webhooks have to be verified; absent: as the service has it. */
+  endpointVerification: endpointVerificationSchema.optional(),
   /** Tells the request that created it from any other. Old accounts lack it. */
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */

@@ -16,6 +16,7 @@ export const auditActions = [
   'webhook.put_transformation',
   'webhook.restore_transformation',
   'webhook.delete_transformation',
+  'webhook.verify',
   'signing_key.rotate',
   'listener.create',
   'delivery.redeliver',

@@ -106,6 +106,7 @@ export interface DeliveryRequested {
 /** Why a delivery is held. */
 export const holdReasons = [
   'disabled',
+  'unverified',
   'breaker_open',
   'busy',
   'rate_limited',

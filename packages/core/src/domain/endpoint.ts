@@ -3,6 +3,7 @@ import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
 import { receiverAuthSchema } from './receiver-auth';
 import { endpointUidSchema, storedSettings } from './setting-schemas';
+import { verificationSchema } from './verification';
 
 /** A signing secret of an endpoint. Times in milliseconds since the Unix epoch. */
 const endpointSecretSchema = z.object({
@@ -109,6 +110,8 @@ export const endpointSchema = z.object({
   transformation: z.object({ version: z.int(), isEnabled: z.boolean() }).optional(),
   /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
   listener: listenerSchema.optional(),
+  /** Absent: its receiver was never asked to prove anything. */
+  verification: verificationSchema.optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   updatedAt: z.number(),

@@ -13,6 +13,9 @@ import type { EventId } from './event';
  * | `erased-accounts:{all}` | sorted set | ids of erased accounts, by when the ids are free again | RETENTION, until the next one |
  * | `disabled-endpoints:{all}` | sorted set | account/endpoint of disabled ones, by when they were disabled | until enabled or deleted |
  * | `open-breakers:{all}` | sorted set | account/endpoint of open breakers, by until when they count as open | a minute after it may be probed |
+ * | `verifications-due:{all}` | sorted set | account/endpoint of those to verify, by when the next try is due | until verified, given up or deleted |
+ * | `verifications-under-way:{all}` | sorted set | account/endpoint of those that a worker is trying to verify, by until when no other does | until the try ends |
+ * | `verifications-asked:{host}` | counter | verifications that were asked for of webhooks at one host, by a digest of its name | an hour |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
@@ -97,6 +100,9 @@ export const keys = {
   erasedAccounts: 'erased-accounts:{all}',
   disabledEndpoints: 'disabled-endpoints:{all}',
   openBreakers: 'open-breakers:{all}',
+  verificationsDue: 'verifications-due:{all}',
+  verificationsUnderWay: 'verifications-under-way:{all}',
+  verificationsAsked: (host: string) => `verifications-asked:{${host}}`,
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',

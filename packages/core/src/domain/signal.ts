@@ -19,6 +19,7 @@ import type { TokenErrorCode } from './receiver-auth';
 import type { ReplayEndStatus, ReplayId, ReplayMode } from './replay';
 import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
+import type { VerificationError, VerificationMethod } from './verification';
 
 /** Why the API hung up on a client without taking its request. */
 export const connectionRefusals = [
@@ -211,6 +212,16 @@ interface Signals {
   'endpoint.deleted': { accountId: AccountId; endpointId: EndpointId };
   'endpoint.enabled': { accountId: AccountId; endpointId: EndpointId };
   'endpoint.disabled': { accountId: AccountId; endpointId: EndpointId; reason: DisabledReason };
+  /** Its receiver has proved that it wants the requests. */
+  'endpoint.verified': { accountId: AccountId; endpointId: EndpointId; method: VerificationMethod };
+  'endpoint.verification_failed': {
+    accountId: AccountId;
+    endpointId: EndpointId;
+    method: VerificationMethod;
+    error: VerificationError;
+    /** Whether no other try is to come by itself. */
+    isLast: boolean;
+  };
   /** This service ended a stream of an account's changes. */
   'change_stream.ended': { accountId: AccountId; reason: StreamEnd };
   'job.interrupted': { queue: string; jobId: string; error: unknown };
@@ -242,6 +253,7 @@ interface Signals {
       | 'raise operational event'
       | 'record a refusal'
       | 'look at endpoint'
+      | 'verify endpoint'
       | 'look at shards'
       | 'bring jobs to their shards'
       | 'find what is over'
@@ -360,6 +372,8 @@ const signalLevels: {
   'endpoint.deleted': 'info',
   'endpoint.enabled': 'info',
   'endpoint.disabled': 'warn',
+  'endpoint.verified': 'info',
+  'endpoint.verification_failed': 'info',
   'change_stream.ended': 'info',
   'job.interrupted': 'warn',
   'job.failed': 'error',

@@ -43,9 +43,14 @@ export interface DeliveryContent {
   readonly headers: Readonly<DeliveryHeaders>;
 }
 
+/** The headers that a request for permission carries instead, beside `user-agent`. */
+export const PERMISSION_HEADERS = ['webhook-request-origin'] as const;
+
 /** A request that is ready to go. */
 export interface DeliveryRequest {
   readonly url: string;
+  /** Absent: `POST`. */
+  readonly method?: 'OPTIONS';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** For the whole attempt, instead of the transport's own. */
@@ -62,6 +67,14 @@ export type SendResult =
   /** The request was not sent, through no fault of the receiver: the deployment's proxy is out of order. */
   | { readonly kind: 'unsent'; readonly error: string };
 
+/** What a response says of who may send, and how often, as it came. */
+export interface Permission {
+  /** `WebHook-Allowed-Origin`. */
+  readonly origin: string | undefined;
+  /** `WebHook-Allowed-Rate`. */
+  readonly rate: string | undefined;
+}
+
 /** The result of a request that is an attempt. */
 export type SentResult =
   | {
@@ -71,6 +84,8 @@ export type SentResult =
       readonly retryAfter: string | undefined;
       /** The response's `webhook-delivery`, as it came: the receiver's wish about further deliveries. */
       readonly wish: string | undefined;
+      /** What the receiver permits, of a request with `OPTIONS`. */
+      readonly permission?: Permission | undefined;
       /** The recorded part of the response's headers. */
       readonly headers?: Readonly<Record<string, string>>;
       /** The beginning of the response's body. */

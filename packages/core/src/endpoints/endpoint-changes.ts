@@ -11,6 +11,7 @@ import type { FieldChange } from '../domain/audit';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase, settingNames } from '../domain/endpoint-settings';
 import type { ReceiverAuth } from '../domain/receiver-auth';
+import type { Verification } from '../domain/verification';
 
 /** The changed fields of an endpoint, for the audit log. Values of fields that are not known to be open are left out. */
 export function changedFields(before: Endpoint, after: Endpoint): readonly FieldChange[] {
@@ -53,6 +54,7 @@ function fieldsOf(endpoint: Endpoint): Fields {
 
 function fieldsOfMember(name: string, value: unknown): (readonly [string, Field])[] {
   const shownName = snakeCase(name);
+  if (name === 'verification') return [[shownName, plain(shownVerification(value as Verification))]];
   if (name === 'url') return [[shownName, plainUrl(String(value))]];
   if (OPEN.has(name)) return [[shownName, plain(value)]];
   if (name === 'auth') return fieldsOfAuth(shownName, value as ReceiverAuth);
@@ -68,4 +70,9 @@ function fieldsOfAuth(shownName: string, { changedAt: _internal, ...auth }: Rece
     if (member === 'tokenUrl') return [name, plainUrl(String(value))];
     return [name, OPEN_IN_AUTH.has(member) ? plain(value) : hidden(value)];
   });
+}
+
+/** What clients see of it, without when. */
+function shownVerification({ status, method, error }: Verification) {
+  return { status, method, ...(error === undefined ? {} : { error }) };
 }

@@ -3,6 +3,7 @@ import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/e
 import { type CamelCase, camelCase } from '../domain/endpoint-settings';
 import { patchedSettings, sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
+import { verificationMethodSchema } from '../domain/verification';
 import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
 import { foundElsewhere } from '../platform/zod-words';
 import {
@@ -28,6 +29,10 @@ import { checkTls, newTlsSchema, tlsPatchSchema } from './tls/certificate';
 // One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
 const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
 
+const newVerificationSchema = verificationMethodSchema.describe(
+  'How its receiver proves that it wants the requests, which is asked for then, also where the service does not require it.',
+);
+
 /** What a client may say when it registers an endpoint. */
 export function newEndpointSchema(rules: TargetUrlRules) {
   return z
@@ -45,6 +50,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       metadata: metadataSchema.optional(),
       headers: customHeadersSchema.optional(),
       auth: newAuthSchema(rules).optional(),
+      verification: newVerificationSchema.optional(),
     })
     .transform(renameMembers)
     .meta({ id: 'NewWebhook' });
@@ -63,6 +69,8 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       metadata: metadataPatchSchema.nullish(),
       headers: customHeadersPatchSchema.nullish(),
       auth: authPatchSchema(rules).nullish(),
+      // It can begin anew, and not be taken away.
+      verification: newVerificationSchema.optional(),
     })
     .register(foundElsewhere, {
       status: 'is changed by POST /v1/webhooks/{id}/disable and POST /v1/webhooks/{id}/enable',
@@ -115,7 +123,11 @@ const MAX_RECORD_BYTES = 64 * 1024;
  *
  * @throws AppError `invalid_request` when it has too much of something, or in all, or TLS material that doesn't go together.
  */
-export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
+export function mergeEndpoint(
+  base: Partial<Endpoint>,
+  patch: Omit<EndpointPatch, 'verification'>,
+  now: number,
+): Endpoint {
   const { auth: authPatch, ...plain } = patch;
   const { auth: formerAuth, ...before } = base;
   // An access token may be bound to the certificate that it was asked for with.

@@ -4,12 +4,14 @@ import type { EndpointId } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { endpointUidSchema } from '../domain/setting-schemas';
+import type { EndpointVerification } from '../domain/verification';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildVerification } from '../testing/build-verification';
 import {
   clientCertificate,
   clientKey,
@@ -66,7 +68,7 @@ function bind<Context, Args extends readonly unknown[], Result>(
   return (...args: Args) => use(context, ...args);
 }
 
-async function build(clock: Clock = () => NOW) {
+async function build(clock: Clock = () => NOW, verification: EndpointVerification = 'off') {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const healthStore = new HealthStore(redis.client, 60_000);
   const admissionStore = new AdmissionStore(redis.client);
@@ -92,6 +94,7 @@ async function build(clock: Clock = () => NOW) {
     maxEndpoints: MAX_ENDPOINTS,
     clock,
     operationalEvents: raised,
+    ...buildVerification(redis.client, verification),
   };
   return {
     create: bind(context, createEndpoint),

@@ -11,6 +11,7 @@ import {
   newestSecret,
 } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
+import { lacksProof } from '../domain/verification';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -33,6 +34,9 @@ import type { Subscriber } from './redis-subscriptions';
 import type { TransformationStore } from './redis-transformation-store';
 import { newSecret, ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 import { type EnsureKeyContext, ensureSigningKeys } from './signing-keys/manage-signing-keys';
+import type { VerificationStore } from './verification/redis-verification-store';
+import { CHANGE_MS } from './verification/request-verification';
+import { type VerificationDemand, type VerificationPolicy, withVerification } from './verification/verify';
 
 interface EndpointRecords {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
@@ -40,7 +44,13 @@ interface EndpointRecords {
   readonly emit: Emit;
 }
 
-export interface CreateEndpointContext extends KnownFiltersContext, EnsureKeyContext {
+/** What a change needs after which the endpoint may have to be verified anew. */
+interface DemandContext {
+  readonly verificationPolicy: Pick<VerificationPolicy, 'demandOf'>;
+  readonly verificationStore: Pick<VerificationStore, 'ask'>;
+}
+
+export interface CreateEndpointContext extends KnownFiltersContext, EnsureKeyContext, DemandContext {
   readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'takeBack'>;
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly newId: NewId;
@@ -65,14 +75,15 @@ export async function createEndpoint(
   id = context.newId(ENDPOINT_ID_PREFIX) as EndpointId,
   act?: Act,
 ): Promise<Endpoint> {
-  const { endpointStore, signingKeyStore, accountStore, maxEndpoints, clock, emit } = context;
+  const { endpointStore, signingKeyStore, verificationStore, accountStore, maxEndpoints, clock, emit } =
+    context;
   await requireKnownFilters(context, input.events);
   const now = clock();
-  const { secret = newSecret(), status, ...rest } = input;
+  const { secret = newSecret(), status, verification: method, ...rest } = input;
   const signing = input.signing ?? (await defaultSigningOf(context, accountId, input));
   if (signing !== 'hmac') await ensureSigningKeys(context, accountId);
   const disabledReason = input.listener ? 'disconnected' : 'client';
-  const endpoint = mergeEndpoint(
+  const merged = mergeEndpoint(
     {
       id,
       accountId,
@@ -86,6 +97,11 @@ export async function createEndpoint(
     rest,
     now,
   );
+  const demand = await context.verificationPolicy.demandOf(accountId, method);
+  const endpoint = withVerification(undefined, merged, demand, now);
+  const isToVerify = lacksProof(endpoint);
+  // Ask first: the try comes even if this process ends right after the endpoint is there.
+  if (isToVerify) await verificationStore.ask({ accountId, endpointId: id }, now + CHANGE_MS);
   const isNew = await endpointStore.create(endpoint, maxEndpoints, act);
   // Check only now: an erasure first marks the account and then removes its endpoints, so one of the two sees
   // this endpoint. During a slow request the account may be long gone.
@@ -95,6 +111,7 @@ export async function createEndpoint(
     throw accountNotFound();
   }
   if (!isNew) return mustExist(await endpointStore.find(accountId, id));
+  if (isToVerify) await verificationStore.ask({ accountId, endpointId: id }, now);
   emit({ name: 'endpoint.created', accountId, endpointId: id });
   return endpoint;
 }
@@ -127,7 +144,8 @@ export interface UpdateEndpointContext
   extends EndpointRecords,
     KnownFiltersContext,
     LimitsContext,
-    EnsureKeyContext {}
+    EnsureKeyContext,
+    DemandContext {}
 
 /** The conditions of a change. */
 export interface UpdateBounds {
@@ -154,20 +172,46 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   if (patch.events) await requireKnownFilters(context, patch.events);
   if (patch.signing && patch.signing !== 'hmac') await ensureSigningKeys(context, accountId);
+  const { verification: method, ...rest } = patch;
+  const mayNeedProof = patch.url !== undefined || method !== undefined;
+  const demand = mayNeedProof ? await context.verificationPolicy.demandOf(accountId, method) : NO_DEMAND;
   let before: Endpoint | undefined;
-  const after = await change(
-    context,
-    accountId,
-    ref,
-    (endpoint) => {
-      before = endpoint;
-      return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, context.clock());
-    },
-    bounds.act,
-  );
+  const applyTo = (endpoint: Endpoint) => {
+    before = endpoint;
+    const now = context.clock();
+    const changed = applyPatch(requireVersion(endpoint, bounds.versions), rest, bounds, now);
+    return withVerification(endpoint, changed, demand, now);
+  };
+  const change = () => changeEndpoint(context, accountId, ref, applyTo, bounds.act);
+  const after = await (mayNeedProof ? askingForTry(context, accountId, ref, change) : change());
   if (before && !hasSameLimits(before, after)) await applyLimits(context, before, after);
   context.emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
   return after;
+}
+
+const NO_DEMAND: VerificationDemand = { method: undefined, isRequired: false };
+
+/**
+ * Make a change after which an endpoint may have to be verified, and ask for the first try. Asked for before as well: it comes even if this process ends right after the
+ * change.
+ */
+async function askingForTry(
+  {
+    endpointStore,
+    verificationStore,
+    clock,
+  }: Pick<EndpointRecords, 'endpointStore' | 'clock'> & DemandContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  change: () => Promise<Endpoint>,
+): Promise<Endpoint> {
+  const endpointId = await endpointStore.idOf(accountId, ref);
+  if (endpointId === undefined) throw endpointNotFound();
+  const address = { accountId, endpointId };
+  await verificationStore.ask(address, clock() + CHANGE_MS);
+  const changed = await change();
+  if (lacksProof(changed)) await verificationStore.ask(address, clock());
+  return changed;
 }
 
 export interface Rotated {
@@ -175,7 +219,7 @@ export interface Rotated {
   readonly previousExpiresAt: number;
 }
 
-export interface RotateEndpointSecretContext extends EndpointRecords {
+export interface RotateEndpointSecretContext extends EndpointRecords, DemandContext {
   readonly newId: NewId;
 }
 
@@ -194,12 +238,14 @@ export async function rotateEndpointSecret(
   rotation = context.newId(ROTATION_ID_PREFIX),
   act?: Act,
 ): Promise<Rotated> {
-  const rotated = await change(
-    context,
-    accountId,
-    ref,
-    (endpoint) => rotateSecret(endpoint, { secret, overlapMs, rotation }, context.clock()),
-    act,
+  const demand = await context.verificationPolicy.demandOf(accountId, undefined);
+  const rotate = (endpoint: Endpoint) => {
+    const now = context.clock();
+    const changed = rotateSecret(endpoint, { secret, overlapMs, rotation }, now);
+    return withVerification(endpoint, changed, demand, now);
+  };
+  const rotated = await askingForTry(context, accountId, ref, () =>
+    changeEndpoint(context, accountId, ref, rotate, act),
   );
   context.emit({ name: 'endpoint.updated', accountId, endpointId: rotated.id });
   const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
@@ -228,12 +274,10 @@ export async function disableEndpoint(
 }
 
 export interface EnableEndpointContext extends EndpointRecords {
+  readonly verificationStore: Pick<VerificationStore, 'ask'>;
   readonly admissionStore: Pick<AdmissionStore, 'closeBreaker'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
 }
-
-// A change of an endpoint's record may take this long.
-const CHANGE_MS = 3_000;
 
 /**
  * Held deliveries flow at once, whatever the breaker's state was.
@@ -246,21 +290,21 @@ export async function enableEndpoint(
   ref: EndpointRef,
   act?: Act,
 ): Promise<Endpoint> {
-  const { admissionStore, heldDeliveries, clock, emit } = context;
-  const { id: endpointId, listener } = await readEndpoint(context, accountId, ref);
+  const { admissionStore, verificationStore, heldDeliveries, clock, emit } = context;
+  const endpoint = await readEndpoint(context, accountId, ref);
+  const { id: endpointId, listener } = endpoint;
   if (listener && listener.stream === undefined) throw nobodyListens();
+  const address = { accountId, endpointId };
   // Ask first: the wake-up comes even if this process ends right after the change.
-  await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
-  const enabled = await change(
-    context,
-    accountId,
-    endpointId,
-    (endpoint) => asEnabled(endpoint, clock()),
-    act,
-  );
+  await heldDeliveries.askForWakeUp(address, clock() + CHANGE_MS);
+  // None was made while it was disabled.
+  if (lacksProof(endpoint)) await verificationStore.ask(address, clock() + CHANGE_MS);
+  const enable = (each: Endpoint) => asEnabled(each, clock());
+  const enabled = await changeEndpoint(context, accountId, endpointId, enable, act);
+  if (lacksProof(enabled)) await verificationStore.ask(address, clock());
   await admissionStore.closeBreaker(endpointId);
-  await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
-  emit({ name: 'endpoint.enabled', accountId, endpointId });
+  await heldDeliveries.askForWakeUp(address, clock());
+  emit({ name: 'endpoint.enabled', ...address });
   return enabled;
 }
 
@@ -271,6 +315,7 @@ export interface RemoveEndpointContext {
   readonly transformationStore: Pick<TransformationStore, 'remove'>;
   readonly admissionStore: Pick<AdmissionStore, 'remove'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+  readonly verificationStore: Pick<VerificationStore, 'forget'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -290,6 +335,7 @@ export async function removeEndpoint(
     context.admissionStore.remove(id),
     context.healthStore.remove(id),
     context.transformationStore.remove(id),
+    context.verificationStore.forget({ accountId, endpointId: id }),
   ]);
   // Held deliveries are released, and end as cancelled.
   await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
@@ -323,7 +369,7 @@ async function changeOrder(
   for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
 }
 
-async function change(
+async function changeEndpoint(
   { endpointStore }: { readonly endpointStore: Pick<EndpointStore, 'idOf' | 'update'> },
   accountId: AccountId,
   ref: EndpointRef,
@@ -351,7 +397,7 @@ function mustExist(endpoint: Endpoint | undefined): Endpoint {
 
 function applyPatch(
   endpoint: Endpoint,
-  patch: EndpointPatch,
+  patch: Omit<EndpointPatch, 'verification'>,
   { mayMoveSecrets = false }: UpdateBounds,
   now: number,
 ): Endpoint {

@@ -16,6 +16,7 @@ import {
   OperationalEvents,
   operationalEventId,
   tellsOfFailing,
+  verificationEvents,
   webhookDisabledEvent,
 } from './operational-events';
 import { EndpointStore } from './redis-endpoint-store';
@@ -256,10 +257,18 @@ describe('events of attempt', () => {
     });
 
     it('tells what its catalogue entry says', () => {
+      const tried = { method: 'challenge', round: 1, tries: 3 } as const;
       const told = [
         ...eventsOfAttempt(build({ attempt: fourth, isExhausted: true, disabledAs: 'failing' })),
         ...eventsOfAttempt(build({ attempt: buildAcceptedAttempt(), recoveredFrom: NOW })),
         auditRecordedEvent({ ...buildAct(), targetId: 'wh_1' }),
+        ...verificationEvents(buildEndpoint({ verification: { ...tried, status: 'verified' } })),
+        ...verificationEvents(
+          buildEndpoint({ verification: { ...tried, status: 'failed', error: 'timeout' } }),
+        ),
+        ...verificationEvents(
+          buildEndpoint({ verification: { ...tried, status: 'pending', error: 'timeout' } }),
+        ),
       ];
       expect(told.map(({ type }) => type).toSorted()).toEqual(
         operationalTypes.map(({ name }) => name).toSorted(),

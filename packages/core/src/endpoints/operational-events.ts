@@ -167,6 +167,19 @@ export function auditRecordedEvent(entry: AuditEntry): OperationalEvent {
   };
 }
 
+/** The event for an endpoint whose verification has ended, well or not; none while tries are to come. */
+export function verificationEvents({ id, url, verification, updatedAt }: Endpoint): OperationalEvent[] {
+  if (verification?.status === 'verified') {
+    const { method, verifiedAt = updatedAt } = verification;
+    const data = { webhook_id: id, url, method, verified_at: formatTime(verifiedAt) };
+    return [{ type: 'webhook.verified', endpointId: id, data }];
+  }
+  const { method, status, error } = verification ?? {};
+  if (status !== 'failed' || method === undefined || error === undefined) return [];
+  const data = { webhook_id: id, url, method, error, failed_at: formatTime(updatedAt) };
+  return [{ type: 'webhook.verification_failed', endpointId: id, data }];
+}
+
 function failing({ event, endpoint, attempt }: AttemptAftermath): OperationalEvent | undefined {
   if (!tellsOfFailing(event.type, attempt)) return undefined;
   return {

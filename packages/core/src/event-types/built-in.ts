@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { attemptOutcomes } from '../domain/attempt';
 import { auditActorSchema, fieldChangeSchema } from '../domain/audit';
 import { disabledReasons } from '../domain/endpoint';
+import { verificationErrors, verificationMethods } from '../domain/verification';
 
 /** An event type: its name, and the form of its data. */
 export interface EventType<Name extends string = string, Data extends z.ZodType = z.ZodType> {
@@ -183,6 +184,44 @@ const auditRecorded = defineEventType({
   },
 });
 
+const webhookVerificationFailed = defineEventType({
+  name: 'webhook.verification_failed',
+  isOperational: true,
+  description: 'A webhook could not be verified, and is not tried again by itself.',
+  data: z.strictObject({
+    webhook_id: z.string().describe("The webhook's id."),
+    url: z.string().describe('Where it was to be verified.'),
+    method: z.enum(verificationMethods).describe('How.'),
+    error: z.enum(verificationErrors).describe('Why the last try failed.'),
+    failed_at: z.iso.datetime().describe('When.'),
+  }),
+  example: {
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    url: 'https://receiver.example.com/hooks',
+    method: 'challenge',
+    error: 'challenge_mismatch',
+    failed_at: '2026-11-21T12:35:02.454Z',
+  },
+});
+
+const webhookVerified = defineEventType({
+  name: 'webhook.verified',
+  isOperational: true,
+  description: 'A webhook was verified: its receiver has proved that it wants what is sent there.',
+  data: z.strictObject({
+    webhook_id: z.string().describe("The webhook's id."),
+    url: z.string().describe('Where it is delivered to.'),
+    method: z.enum(verificationMethods).describe('How.'),
+    verified_at: z.iso.datetime().describe('When.'),
+  }),
+  example: {
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    url: 'https://receiver.example.com/hooks',
+    method: 'challenge',
+    verified_at: '2026-11-21T12:24:02.454Z',
+  },
+});
+
 /**
  * The types that clients and producers publish. To add a type, write its file beside this one and name it
  * here.
@@ -194,6 +233,8 @@ export const operationalTypes = [
   webhookDisabled,
   webhookFailing,
   webhookRecovered,
+  webhookVerified,
+  webhookVerificationFailed,
   deliveryExhausted,
   auditRecorded,
 ] as const;

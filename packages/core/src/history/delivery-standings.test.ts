@@ -2,6 +2,7 @@ import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
 import { explainHold } from './delivery-standings';
@@ -16,7 +17,8 @@ afterAll(() => redis.close());
 
 async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
   const admissionStore = new AdmissionStore(redis.client);
-  const holdOf = await explainHold({ admissionStore, clock: () => NOW }, endpoint);
+  const context = { admissionStore, ...buildVerification(redis.client, 'required'), clock: () => NOW };
+  const holdOf = await explainHold(context, endpoint);
   return holdOf(eventId);
 }
 

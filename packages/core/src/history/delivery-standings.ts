@@ -8,6 +8,7 @@ import type { EventId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { isUnreadableSecret } from '../endpoints/seal';
+import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { DeliveryStore, ListedDelivery } from '../events/redis-delivery-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { Clock } from '../platform/clock';
@@ -234,6 +235,7 @@ export interface HoldExplanation {
 
 export interface ExplainHoldContext {
   readonly admissionStore: Pick<AdmissionStore, 'stand'>;
+  readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly clock: Clock;
 }
 
@@ -243,10 +245,11 @@ export interface ExplainHoldContext {
  * shown together.
  */
 export async function explainHold(
-  { admissionStore, clock }: ExplainHoldContext,
+  { admissionStore, verificationPolicy, clock }: ExplainHoldContext,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => HoldExplanation> {
   if (endpoint.status === 'disabled') return () => ({ reason: 'disabled', until: undefined });
+  if (await verificationPolicy.isWaiting(endpoint)) return () => ({ reason: 'unverified', until: undefined });
   const { breaker, rate, next, tokenPausedUntil } = await admissionStore.stand(
     endpoint.id,
     endpoint.rateLimit,

@@ -12,6 +12,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildVerification } from '../testing/build-verification';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -39,6 +40,7 @@ function openStores() {
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
+    ...buildVerification(redis.client),
     clock: systemClock,
   };
   return { ...stores, history: new WholeHistory(new Recent(stores)) };

@@ -20,6 +20,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
+import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -75,6 +76,7 @@ async function arrange() {
     healthStore: new HealthStore(redis.client, 60_000),
     transformationStore: new TransformationStore(redis.client),
     admissionStore: new AdmissionStore(redis.client),
+    ...buildVerification(redis.client, 'required'),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     eventTypeStore: new EventTypeStore(redis.client),
     newId: createNewId(clock),

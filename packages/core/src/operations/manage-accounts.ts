@@ -15,6 +15,7 @@ import {
 import type { Act } from '../domain/audit';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
 import { cloudEventsSourceSchema } from '../domain/setting-schemas';
+import { endpointVerificationSchema } from '../domain/verification';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -40,6 +41,7 @@ export async function createAccount(
 ): Promise<Account> {
   const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
   const { default_signing: defaultSigning, cloudevents_source: cloudEventsSource } = input;
+  const { endpoint_verification: endpointVerification } = input;
   const account: Account = {
     id: id ?? (creation as AccountId),
     creation,
@@ -49,6 +51,7 @@ export async function createAccount(
     ...(historyDays === undefined ? {} : { historyDays }),
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
     ...(cloudEventsSource === undefined ? {} : { cloudEventsSource }),
+    ...(endpointVerification === undefined ? {} : { endpointVerification }),
     createdAt: clock(),
   };
   if (await accountStore.create(account, act)) return account;
@@ -75,10 +78,18 @@ export async function updateAccount(
     history_retention: historyDays,
     default_signing: defaultSigning,
     cloudevents_source: cloudEventsSource,
+    endpoint_verification: endpointVerification,
   }: AccountPatch,
   act?: Act,
 ): Promise<Account> {
-  const change = { weight, quotaBytes, historyDays, defaultSigning, cloudEventsSource };
+  const change = {
+    weight,
+    quotaBytes,
+    historyDays,
+    defaultSigning,
+    cloudEventsSource,
+    endpointVerification,
+  };
   const isChanged = Object.values(change).some((value) => value !== undefined);
   const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
   if (!isThere(account)) throw accountNotFound();
@@ -113,6 +124,7 @@ export const newAccountSchema = z
     history_retention: accountHistoryRetentionSchema.optional(),
     default_signing: defaultSigningSchema.optional(),
     cloudevents_source: cloudEventsSourceSchema.optional(),
+    endpoint_verification: endpointVerificationSchema.optional(),
   })
   .meta({ id: 'NewAccount' });
 export type NewAccount = z.output<typeof newAccountSchema>;
@@ -128,6 +140,8 @@ export const accountPatchSchema = z
     default_signing: defaultSigningSchema.optional(),
     /** `null`: as for all accounts. */
     cloudevents_source: cloudEventsSourceSchema.nullish(),
+    /** `null`: as the service has it. */
+    endpoint_verification: endpointVerificationSchema.nullish(),
   })
   .meta({ id: 'AccountPatch' });
 export type AccountPatch = z.output<typeof accountPatchSchema>;
@@ -156,6 +170,9 @@ export const accountViewSchema = z
       .describe('How long its history is kept, if that was set for it.'),
     default_signing: defaultSigningSchema,
     cloudevents_source: z.string().optional(),
+    endpoint_verification: endpointVerificationSchema
+      .optional()
+      .describe('Whether its webhooks have to be verified, if that was set for it.'),
     status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being deleted.'),
     created_at: timeSchema.describe('When the account was made.'),
     erasure: erasureSchema.optional().meta({
@@ -178,6 +195,7 @@ export function presentAccount({
   historyDays,
   defaultSigning = 'hmac',
   cloudEventsSource,
+  endpointVerification,
   createdAt,
   erasingSince,
   remains,
@@ -190,6 +208,7 @@ export function presentAccount({
     ...(historyDays === undefined ? {} : { history_retention: formatHistoryRetention(historyDays) }),
     default_signing: defaultSigning,
     ...(cloudEventsSource === undefined ? {} : { cloudevents_source: cloudEventsSource }),
+    ...(endpointVerification === undefined ? {} : { endpoint_verification: endpointVerification }),
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
     ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),

@@ -201,6 +201,7 @@ export class RemainsStore {
     }
     await this.#heldCounts.recount({ accountId, endpointId });
     await this.redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
+    await this.redis.zrem(keys.verificationsDue, `${accountId}/${endpointId}`);
     await this.redis.zrem(keys.openBreakers, endpointId);
     await this.redis.zrem(keys.endpointIds(accountId), endpointId);
   }

@@ -136,6 +136,22 @@ export const commonSettings = {
     .describe(
       'the origin by which browsers and receivers reach the API, such as `https://hooks.example.com`: links to the portal begin with it',
     ),
+  ENDPOINT_VERIFICATION: z
+    .enum(['off', 'required'])
+    .default('off')
+    .describe(
+      'whether a new or changed webhook gets nothing before its receiver has [proved](endpoint-verification.md) that it wants it: `off` or `required`; an account may have a setting of its own',
+    ),
+  WEBHOOK_REQUEST_ORIGIN: z
+    .string()
+    .regex(
+      /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
+      'must be a name such as hooks.example.com',
+    )
+    .optional()
+    .describe(
+      'the name by which this service asks for permission as CloudEvents has it, `hooks.example.com`; unless set, no webhook can be verified in that way',
+    ),
   SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('to finish what is under way after SIGTERM'),
 };
 

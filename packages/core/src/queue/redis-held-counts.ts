@@ -56,6 +56,7 @@ export class HeldCounts {
     const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
     return {
       disabled: sumOf('disabled'),
+      unverified: sumOf('unverified'),
       breaker_open: sumOf('breaker_open'),
       busy: sumOf('busy'),
       rate_limited: sumOf('rate_limited'),

@@ -13,6 +13,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildVerification } from '../testing/build-verification';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -59,6 +60,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(client),
+    ...buildVerification(client),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     clock: () => NOW,
     emit: signals.listen,

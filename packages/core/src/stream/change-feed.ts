@@ -220,6 +220,8 @@ const toldNames = [
   'endpoint.deleted',
   'endpoint.enabled',
   'endpoint.disabled',
+  'endpoint.verified',
+  'endpoint.verification_failed',
   'breaker.opened',
   'breaker.closed',
   'replay.progressed',
@@ -255,6 +257,8 @@ export function changesOf(signal: ToldSignal, now: number): readonly Change[] | 
     case 'endpoint.created':
       return [webhook('created', signal)];
     case 'endpoint.updated':
+    case 'endpoint.verified':
+    case 'endpoint.verification_failed':
       return [webhook('updated', signal)];
     case 'endpoint.deleted':
       return [webhook('deleted', signal)];

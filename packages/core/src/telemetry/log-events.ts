@@ -63,6 +63,10 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'endpoint.deleted': { means: 'A webhook was deleted. Its pending deliveries are cancelled.' },
   'endpoint.enabled': { means: 'A webhook was enabled. Its held deliveries are sent.' },
   'endpoint.disabled': { means: 'A webhook was disabled; `reason` says why. Its deliveries are held.' },
+  'endpoint.verified': { means: 'The receiver of a webhook proved that it wants what is sent there.' },
+  'endpoint.verification_failed': {
+    means: 'A try to verify a webhook failed; `error` says why. With `is_last` there is no other one.',
+  },
   'change_stream.ended': { means: 'The API ended a stream of changes.' },
   'job.interrupted': { means: 'A job was interrupted. It runs again.' },
   'job.failed': {

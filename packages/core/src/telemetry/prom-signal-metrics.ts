@@ -19,6 +19,7 @@ import {
   tokenResults,
 } from '../domain/signal';
 import { doors } from '../domain/usage';
+import { verificationErrors, verificationMethods } from '../domain/verification';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
 
 /** Count signals. Gives the listener to pass them to. */
@@ -276,6 +277,16 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     help: 'Times that the circuit breaker of a webhook opened, or stayed open after a failed probe.',
   }),
   endpointsDisabled,
+  counterOf('endpoint.verified', {
+    name: 'webhooks_verifications_total',
+    help: 'Webhooks that were verified, by how.',
+    labels: { method: verificationMethods },
+  }),
+  counterOf('endpoint.verification_failed', {
+    name: 'webhooks_verification_failures_total',
+    help: 'Tries to verify a webhook that failed, by how and why.',
+    labels: { method: verificationMethods, error: verificationErrors },
+  }),
   deliveriesRequested,
   counterOf('replay.ended', {
     name: 'webhooks_replays_ended_total',

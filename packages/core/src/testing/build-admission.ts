@@ -16,6 +16,7 @@ import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
+import { buildVerification } from './build-verification';
 import { recordSignals } from './record-signals';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
@@ -63,6 +64,7 @@ export function buildAdmission({
     deliveryStore: new DeliveryStore(redis, testRetention),
     attemptStore: new AttemptStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),
+    ...buildVerification(redis, 'required'),
     inOrder: asOne(redis),
     openBreakers: new OpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),

@@ -67,7 +67,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
         <>
           <AccountUsage accountId={id} />
           <AccountSettings
-            key={`${account.weight} ${account.quota_bytes} ${account.history_retention} ${account.default_signing}`}
+            key={`${account.weight} ${account.quota_bytes} ${account.history_retention} ${account.default_signing} ${account.endpoint_verification}`}
             account={account}
           />
           <ApiKeys accountId={id} />

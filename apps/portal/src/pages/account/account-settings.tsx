@@ -29,6 +29,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
   const [retention, setRetention] = useState(account.history_retention ?? '');
   const [source, setSource] = useState(account.cloudevents_source ?? '');
   const [signing, setSigning] = useState(account.default_signing);
+  const [verification, setVerification] = useState(account.endpoint_verification);
   const { mutate, isPending, error } = useMutation({
     mutationFn: () =>
       ask(
@@ -40,6 +41,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
             history_retention: retention === '' ? null : retention,
             default_signing: signing,
             cloudevents_source: source === '' ? null : source,
+            endpoint_verification: verification ?? null,
           },
         }),
       ),
@@ -104,6 +106,16 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           value={source}
           onChange={({ target }) => setSource(target.value)}
         />
+        <SelectField
+          label="Verification of webhooks"
+          hint="Whether new and changed ones get nothing before their receivers have proved that they want it."
+          value={verification ?? ''}
+          onChange={({ target }) => setVerification(verificationOf(target.value))}
+        >
+          <option value="">As the service has it</option>
+          <option value="off">Off</option>
+          <option value="required">Required</option>
+        </SelectField>
         {error && <Problem error={error} />}
         <Button type="submit" isBusy={isPending}>
           Save
@@ -111,6 +123,10 @@ export function AccountSettings({ account }: AccountSettingsProps) {
       </form>
     </Section>
   );
+}
+
+function verificationOf(chosen: string): Account['endpoint_verification'] {
+  return chosen === '' ? undefined : (chosen as Account['endpoint_verification']);
 }
 
 function quotaHint(quota: string): string {

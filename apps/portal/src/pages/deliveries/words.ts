@@ -33,6 +33,8 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
 /** Why it waits, and for what. */
 export const holds: Readonly<Record<Hold['reason'], string>> = {
   disabled: 'its webhook is disabled: it is sent once somebody enables that',
+  unverified:
+    'its webhook is not verified yet: it is sent once its receiver has proved that it wants what is sent there',
   breaker_open:
     'its webhook keeps failing: it is sent once the webhook answers again, which is tried now and then',
   rate_limited: 'its webhook gets no more requests than its rate limit allows: it is sent in its turn',

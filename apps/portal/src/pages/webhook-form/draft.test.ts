@@ -18,6 +18,7 @@ const webhook = {
   filter: { position: { lte: 10 } },
   headers: { 'x-team': '***', 'x-token': '***' },
   metadata: { team: 'seo' },
+  verification: { status: 'verified', method: 'none' },
   created_at: '2030-01-31T12:00:00.000Z',
   updated_at: '2030-01-31T12:00:00.000Z',
 } as const;

@@ -9,6 +9,7 @@ import { useCan } from '../../session/session-context';
 import { WebhookState } from '../webhooks/webhook-state';
 import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
+import { VerificationPanel } from './verification-panel';
 import { WebhookActions } from './webhook-actions';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookFacts } from './webhook-facts';
@@ -54,6 +55,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
       {/* What is below would move when what is above it comes. */}
       {webhook && !areReplaysPending && (
         <>
+          {webhook.verification.method !== 'none' && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}

@@ -19,6 +19,11 @@ const SETTING_COLUMNS = partsOf(SETTINGS).map(
 export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   ...LIST_COLUMNS,
   ['filter', ({ filter }) => filter],
+  [
+    'verification',
+    ({ verification: { status, method, error } }) =>
+      [status, `(${method})`, ...(error === undefined ? [] : [error])].join(' '),
+  ],
   ['disabled because', ({ disabled_reason }) => disabled_reason],
   ...SETTING_COLUMNS,
   ['headers', ({ headers }) => headers],

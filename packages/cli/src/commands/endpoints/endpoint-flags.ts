@@ -12,6 +12,7 @@ import { UsageError } from '../../failures/usage-error';
 import { type Pairs, parseHeader, parseList, parseMember, parsePositive } from '../../input/parse-flags';
 import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
+import type { NewWebhook } from '../../resources';
 
 /** What can be said of a webhook, whether it is new or not; settings by their names in code. */
 export interface EndpointFlags {
@@ -20,6 +21,7 @@ export interface EndpointFlags {
   readonly auth?: string;
   readonly header?: Pairs;
   readonly metadata?: Pairs;
+  readonly verification?: string;
   readonly data?: string;
   readonly [setting: string]: unknown;
 }
@@ -27,6 +29,8 @@ export interface EndpointFlags {
 // As `--help` lists them: around the flags of headers and metadata.
 const FIRST = ['description', 'uid'] as const;
 const REST = [...settingsBut(...FIRST, 'ordering'), 'ordering'] as const;
+
+const METHODS = ['challenge', 'cloudevents'] satisfies NonNullable<NewWebhook['verification']>[];
 
 export function addEndpointFlags(command: Command): Command {
   command
@@ -45,6 +49,11 @@ export function addEndpointFlags(command: Command): Command {
       "how requests prove who sends them: OAuth2, Basic or Bearer, as the API takes it. JSON, @FILE or '-'; null removes",
     );
   for (const part of partsOf(REST)) command.addOption(flagOf(part));
+  command.addOption(
+    new Option('--verification <kind>', 'how its receiver proves that it wants what is sent').choices(
+      METHODS,
+    ),
+  );
   return command.option(
     '--data <json>',
     "members as the API takes them; other flags win over them. JSON, @FILE or '-'",
@@ -78,6 +87,7 @@ export async function membersOf(
     auth: await jsonOf(flags.auth, prompt, '--auth'),
     headers: flags.header,
     metadata: flags.metadata,
+    verification: flags.verification,
     ...settingsIn(flags, settingNames),
   };
   const said = Object.entries(members).filter(([, value]) => value !== undefined);

@@ -8,6 +8,7 @@ import { addShowEndpoint } from './show-endpoint';
 import { addSwitchEndpoint } from './switch-endpoint';
 import { addTestEndpoint } from './test-endpoint';
 import { addUpdateEndpoint } from './update-endpoint';
+import { addVerifyEndpoint } from './verify-endpoint';
 
 export function addEndpoints(program: Command, cli: Cli): void {
   const webhooks = program
@@ -21,4 +22,5 @@ export function addEndpoints(program: Command, cli: Cli): void {
   addDeleteEndpoint(webhooks, cli);
   addEndpointSecrets(webhooks, cli);
   addTestEndpoint(webhooks, cli);
+  addVerifyEndpoint(webhooks, cli);
 }

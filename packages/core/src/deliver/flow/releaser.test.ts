@@ -48,6 +48,7 @@ function arrange({
       endRateWait: unexpected,
       leaveOrder: unexpected,
     },
+    verificationPolicy: { isWaiting: async () => false },
     oldestEvents: { hasOlder: unexpected },
     deliveryStore: { readSummary: unexpected },
     deliveryQueue: { addAll: unexpected },

@@ -5,6 +5,7 @@ import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
@@ -181,6 +182,7 @@ export class Releaser {
 export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder'>;
+  readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly clock: Clock;
@@ -216,6 +218,8 @@ const DELETED_WAKE_UP_MS = 100;
 
 // Enabling asks for a wake-up. This is for a process that died before that.
 const DISABLED_WAKE_UP_MS = 600_000;
+// A proof asks for a wake-up. This is for those that need none any more, as their operator has changed that.
+const UNVERIFIED_WAKE_UP_MS = 60_000;
 
 /**
  * Release as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its
@@ -251,6 +255,9 @@ async function allowanceOf(
 ): Promise<Allowance> {
   if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_WAKE_UP_MS };
   if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_WAKE_UP_MS };
+  if (await context.verificationPolicy.isWaiting(endpoint)) {
+    return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
+  }
   const { breaker, rate, next } = await context.admissionStore.stand(endpoint.id, endpoint.rateLimit);
   const now = context.clock();
   const phase = phaseOf(breaker, now);

@@ -1,0 +1,73 @@
+import { useVerifyWebhook, type Webhook } from '../../api/webhook-queries';
+import { Badge, type Tone } from '../../components/badge';
+import { Button } from '../../components/button';
+import { Facts } from '../../components/facts';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Time } from '../../components/time';
+import { useCan } from '../../session/session-context';
+
+type Verification = Webhook['verification'];
+
+const STATES: Readonly<Record<Verification['status'], readonly [label: string, tone: Tone]>> = {
+  unverified: ['Not verified yet', 'warning'],
+  pending: ['Being verified', 'busy'],
+  verified: ['Verified', 'good'],
+  failed: ['Not verified', 'bad'],
+};
+
+const METHODS: Readonly<Record<Verification['method'], string>> = {
+  challenge: 'It answers a signed challenge',
+  cloudevents: 'It grants permission (CloudEvents)',
+  none: 'Nobody asked for a proof',
+};
+
+/** What to do about it, in the words of whoever runs the receiver. */
+const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
+  challenge_mismatch: 'It answered, but not with the challenge: {"challenge": "…"} as JSON',
+  not_allowed: 'It did not allow this service to send: see WebHook-Allowed-Origin',
+  http_error: 'It answered with an error or a redirect',
+  timeout: 'It took too long',
+  dns_error: 'Its name leads nowhere',
+  address_refused: 'It is at an address that nothing is sent to',
+  connect_error: 'No connection to it could be made',
+  tls_error: 'TLS failed: its certificate is not trusted, say',
+  protocol_error: 'What it answered is not HTTP',
+  token_error: 'The authorization server gave no access token for it',
+  origin_unset: 'This service is not set up to ask for permission',
+};
+
+export interface VerificationPanelProps {
+  readonly webhook: Pick<Webhook, 'id' | 'status' | 'verification'>;
+}
+
+/** Whether its receiver has proved that it wants what is sent there, and a way to ask once more. */
+export function VerificationPanel({ webhook: { id, status, verification } }: VerificationPanelProps) {
+  const mayChange = useCan('webhooks');
+  const verifying = useVerifyWebhook(id);
+  const { error, method, verified_at: verifiedAt } = verification;
+  const [label, tone] = STATES[verification.status];
+  const mayAsk = mayChange && status === 'enabled' && verification.status !== 'verified';
+  return (
+    <Section
+      title="Verification"
+      actions={
+        mayAsk && (
+          <Button isBusy={verifying.isPending} onClick={() => verifying.mutate()}>
+            Send again
+          </Button>
+        )
+      }
+    >
+      <Facts
+        facts={{
+          State: <Badge tone={tone}>{label}</Badge>,
+          How: METHODS[method],
+          'Last try': error && ERRORS[error],
+          Since: verifiedAt && <Time at={verifiedAt} />,
+        }}
+      />
+      {verifying.error && <Problem error={verifying.error} />}
+    </Section>
+  );
+}

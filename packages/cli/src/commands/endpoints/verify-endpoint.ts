@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
+import { addExample } from '../example';
+
+export function addVerifyEndpoint(webhooks: Command, cli: Cli): void {
+  const verify = webhooks
+    .command('verify')
+    .description('Ask its receiver once more for the proof that it wants what is sent there.')
+    .argument('<id>', 'its id or uid', parseId)
+    .action((id: string) => verifyEndpoint(id, cli));
+  addExample(verify, 'hookferry webhooks verify crm');
+}
+
+async function verifyEndpoint(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const asked = await client.POST('/v1/webhooks/{id}/verify', { params: { path: { id } } });
+  cli.output.result(asked, `The receiver of ${asked.id} is asked.`);
+  cli.output.note(`What came of it: hookferry webhooks show ${asked.id}`);
+}

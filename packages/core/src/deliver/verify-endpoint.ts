@@ -1,0 +1,248 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { TransportFailure } from '../domain/attempt';
+import type { Endpoint, EndpointAddress } from '../domain/endpoint';
+import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { DeliveryRequest, Permission, SentResult, Transport } from '../domain/transport';
+import { lacksProof, type Verification, type VerificationError } from '../domain/verification';
+import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
+import { CHANGE_MS } from '../endpoints/verification/request-verification';
+import { afterTry, type TryResult, type VerificationPolicy } from '../endpoints/verification/verify';
+import type { Clock } from '../platform/clock';
+import type { NewId } from '../platform/ids';
+import { parsedOrUndefined } from '../platform/json';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { type AuthorizeContext, authorize } from './authorize';
+import { NATIVE_HEADERS } from './cloudevents';
+import { prepareRequest, type RequestStyle, type SignWithKeyContext, signWithKey } from './send-attempt';
+
+export interface VerifyEndpointContext extends FindSignerContext, SignWithKeyContext, AuthorizeContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
+  readonly transport: Transport;
+  readonly requestStyle: RequestStyle;
+  readonly verificationPolicy: Pick<VerificationPolicy, 'requestOrigin'>;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** The type of the body that a challenge has. No event may have it. */
+export const CHALLENGE_TYPE = 'webhook.verification';
+/** A try takes no longer than this, from the DNS query to the end of the answer. */
+export const TRY_TIMEOUT_MS = 10_000;
+const CHALLENGE_BYTES = 32;
+// Much more than an answer needs: what is longer is none.
+const ANSWER_BYTES = 4_096;
+// The proxy for deliveries was out of order: that says nothing of the receiver.
+const UNSENT_DELAY_MS = 5_000;
+
+/**
+ * Make the next try to verify an endpoint, if one is due: load → challenge, or ask for permission → judge → record → announce.
+ * What was proved counts only for what the endpoint is at that moment.
+ *
+ * @param ownedUntil until when no other process makes one. Milliseconds since the Unix epoch.
+ * @returns when the next try is due; `undefined`: none is.
+ */
+export async function verifyEndpoint(
+  context: VerifyEndpointContext,
+  { accountId, endpointId }: EndpointAddress,
+  ownedUntil: number,
+  abortSignal: AbortSignal,
+): Promise<number | undefined> {
+  const { endpointStore, clock } = context;
+  const endpoint = await endpointStore.find(accountId, endpointId);
+  const due = endpoint && dueTryOf(endpoint);
+  if (!endpoint || !due) return undefined;
+  const { nextTryAt = 0 } = due;
+  if (nextTryAt > clock()) return nextTryAt;
+  const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
+  if (result === undefined) return clock() + UNSENT_DELAY_MS;
+  return await record(context, endpoint, due, result);
+}
+
+/** Nothing is sent to an endpoint that is disabled. Enabling it asks for the try. */
+function dueTryOf(endpoint: Endpoint): Verification | undefined {
+  const { verification, status } = endpoint;
+  const isDue = lacksProof(endpoint) && status === 'enabled' && verification?.nextTryAt !== undefined;
+  return isDue ? verification : undefined;
+}
+
+/** `undefined`: nothing was sent, through no fault of the receiver, or this process has to stop. */
+async function tryOnce(
+  context: VerifyEndpointContext,
+  endpoint: Endpoint,
+  { method }: Verification,
+  ownedUntil: number,
+  abortSignal: AbortSignal,
+): Promise<TryResult | undefined> {
+  const { requestOrigin } = context.verificationPolicy;
+  if (method === 'cloudevents' && requestOrigin === undefined) return failed('origin_unset');
+  const authorized = await authorize(context, { endpoint }, abortSignal);
+  if (authorized?.kind === 'failed') return failed('token_error');
+  if (authorized && authorized.kind !== 'authorized') return undefined;
+  const authorization = authorized?.header;
+  const challenge = randomBytes(CHALLENGE_BYTES).toString('base64url');
+  const request =
+    method === 'challenge'
+      ? await challengeRequest(context, endpoint, challenge, authorization)
+      : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
+  // After a long stop, this process sends nothing that another one may be sending by now.
+  if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return undefined;
+  const result = await context.transport(request, abortSignal);
+  if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return undefined;
+  const error = errorOf(result);
+  if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');
+  return method === 'challenge'
+    ? judgeAnswer(result.body, challenge)
+    : judgePermission(result.permission, requestOrigin);
+}
+
+async function challengeRequest(
+  context: VerifyEndpointContext,
+  endpoint: Endpoint,
+  challenge: string,
+  authorization: string | undefined,
+): Promise<DeliveryRequest> {
+  const { newId, clock, requestStyle } = context;
+  const event: AcceptedEvent = {
+    id: newId(EVENT_ID_PREFIX) as EventId,
+    accountId: endpoint.accountId,
+    type: CHALLENGE_TYPE,
+    body: JSON.stringify({ type: CHALLENGE_TYPE, data: { challenge } }),
+    acceptedAt: clock(),
+  };
+  const signer = endpoint.signing === 'hmac' ? undefined : await findSigner(context, endpoint.accountId);
+  const signed = signer && (await signWithKey(context, event, signer));
+  // Whatever its deliveries look like: every receiver finds the challenge at one place.
+  const content = { body: event.body, headers: NATIVE_HEADERS };
+  const now = signed?.at ?? clock();
+  const input = { event, endpoint, content, attempt: 1, isTest: false, now, signed, authorization };
+  return { ...prepareRequest(input, requestStyle), ...LIMITS };
+}
+
+const LIMITS = { timeoutMs: TRY_TIMEOUT_MS, responseBytes: ANSWER_BYTES } as const;
+
+/** Of CloudEvents' "HTTP 1.1 Web Hooks for Event Delivery", 4.1. It is not signed: there is no body to sign. */
+function permissionRequest(
+  { requestStyle: { userAgent } }: VerifyEndpointContext,
+  { url, tls }: Endpoint,
+  requestOrigin: string,
+  authorization: string | undefined,
+): DeliveryRequest {
+  return {
+    url,
+    method: 'OPTIONS',
+    headers: {
+      'user-agent': userAgent,
+      'webhook-request-origin': requestOrigin,
+      ...(authorization === undefined ? {} : { authorization }),
+    },
+    body: '',
+    ...LIMITS,
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+const ERRORS: Readonly<Record<TransportFailure, VerificationError>> = {
+  blocked_address: 'address_refused',
+  dns_error: 'dns_error',
+  connect_refused: 'connect_error',
+  connect_timeout: 'timeout',
+  connection_reset: 'connect_error',
+  tls_error: 'tls_error',
+  response_timeout: 'timeout',
+  protocol_error: 'protocol_error',
+  network_error: 'connect_error',
+  // A challenge is not transformed.
+  transform_error: 'protocol_error',
+};
+
+/** Nothing that the other side said gets further than this. */
+function errorOf(result: SentResult): VerificationError | undefined {
+  if (result.kind === 'failed') return ERRORS[result.reason];
+  return result.status >= 200 && result.status <= 299 ? undefined : 'http_error';
+}
+
+function failed(error: VerificationError): TryResult {
+  return { kind: 'failed', error };
+}
+
+/**
+ * Whether an answer is the challenge: JSON with `challenge` as its own member. A server that sends back what it gets has it
+ * one level below, in `data`, and has proved nothing.
+ */
+export function judgeAnswer(body: string, challenge: string): TryResult {
+  const answer = parsedOrUndefined(body);
+  const given = isObject(answer) && 'challenge' in answer ? answer.challenge : undefined;
+  return typeof given === 'string' && isSame(given, challenge)
+    ? { kind: 'verified' }
+    : failed('challenge_mismatch');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** In constant time for texts of one length. */
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const ANYBODY = '*';
+const RATE = /^[1-9]\d{0,8}$/;
+
+/** Whether a receiver permits this service to send, and how often. Names in DNS know no case. */
+export function judgePermission(
+  permission: Permission | undefined,
+  requestOrigin: string | undefined,
+): TryResult {
+  const origin = permission?.origin?.trim();
+  const rate = permission?.rate?.trim() ?? ANYBODY;
+  const isAllowed = origin === ANYBODY || origin?.toLowerCase() === requestOrigin?.toLowerCase();
+  if (origin === undefined || !isAllowed) return failed('not_allowed');
+  if (rate === ANYBODY) return { kind: 'verified' };
+  // One that can't be kept is none that was granted.
+  return RATE.test(rate) ? { kind: 'verified', allowedRate: Number(rate) } : failed('not_allowed');
+}
+
+async function record(
+  context: VerifyEndpointContext,
+  { accountId, id: endpointId }: Endpoint,
+  tried: Verification,
+  result: TryResult,
+): Promise<number | undefined> {
+  const { endpointStore, heldDeliveries, clock } = context;
+  const address = { accountId, endpointId };
+  // Ask first: the wake-up comes even if this process ends right after the record.
+  if (result.kind === 'verified') await heldDeliveries.askForWakeUp(address, clock() + CHANGE_MS);
+  let recorded: Endpoint | undefined;
+  const current = await endpointStore.update(accountId, endpointId, (endpoint) => {
+    recorded = afterTry(endpoint, tried, result, clock());
+    return recorded ?? endpoint;
+  });
+  if (recorded) await announce(context, recorded, result);
+  return current && dueTryOf(current)?.nextTryAt;
+}
+
+async function announce(
+  { heldDeliveries, operationalEvents, clock, emit }: VerifyEndpointContext,
+  endpoint: Endpoint,
+  result: TryResult,
+): Promise<void> {
+  const { accountId, id: endpointId, verification } = endpoint;
+  const address = { accountId, endpointId };
+  const method = verification?.method ?? 'challenge';
+  if (result.kind === 'verified') {
+    await heldDeliveries.askForWakeUp(address, clock());
+    emit({ name: 'endpoint.verified', ...address, method });
+  } else {
+    const isLast = verification?.status === 'failed';
+    emit({ name: 'endpoint.verification_failed', ...address, method, error: result.error, isLast });
+  }
+  operationalEvents.raise(accountId, verificationEvents(endpoint));
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+/**
+ * How a receiver proves that it wants the requests: it answers a signed challenge, or grants permission as CloudEvents'
+ * "HTTP 1.1 Web Hooks for Event Delivery" has it.
+ */
+export const verificationMethods = ['challenge', 'cloudevents'] as const;
+export const verificationMethodSchema = z
+  .enum(verificationMethods, `must be one of ${verificationMethods.join(', ')}`)
+  .meta({ id: 'VerificationMethod' });
+export type VerificationMethod = z.infer<typeof verificationMethodSchema>;
+
+/**
+ * - `unverified`: no try has ended yet.
+ * - `pending`: at least one has failed, or somebody asked for another one, and one is to come.
+ * - `failed`: none is to come by itself.
+ */
+export const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
+export const verificationStatusSchema = z.enum(verificationStatuses).meta({ id: 'VerificationStatus' });
+
+/** Why a try failed: a closed set, which never says what the other side said. */
+export const verificationErrors = [
+  'challenge_mismatch',
+  'not_allowed',
+  'http_error',
+  'timeout',
+  'dns_error',
+  'address_refused',
+  'connect_error',
+  'tls_error',
+  'protocol_error',
+  'token_error',
+  'origin_unset',
+] as const;
+export const verificationErrorSchema = z.enum(verificationErrors).meta({ id: 'VerificationError' });
+export type VerificationError = z.infer<typeof verificationErrorSchema>;
+
+/** The state of an endpoint's proof. An endpoint without one was never asked for it, and counts as verified. */
+export const verificationSchema = z.object({
+  method: z.enum(verificationMethods),
+  status: z.enum(verificationStatuses),
+  /** Grows whenever what is to be proved changes, so that a proof of before counts for nothing. */
+  round: z.number(),
+  /** How many tries of this round have ended. */
+  tries: z.number(),
+  /** When the next one is due; absent: none is. Milliseconds since the Unix epoch. */
+  nextTryAt: z.number().optional(),
+  /** Of the last try, if that failed. */
+  error: z.enum(verificationErrors).optional(),
+  /** Milliseconds since the Unix epoch. */
+  verifiedAt: z.number().optional(),
+  /** The requests a minute that its receiver permitted; absent: as many as we like. */
+  allowedRate: z.number().optional(),
+});
+export type Verification = Readonly<z.infer<typeof verificationSchema>>;
+
+/** Whether an endpoint was asked for a proof that it has not given. */
+export function lacksProof({ verification }: { readonly verification?: Verification | undefined }): boolean {
+  return verification !== undefined && verification.status !== 'verified';
+}
+
+/** What an operator demands of new and changed endpoints: of all accounts, or of one. */
+export const endpointVerificationSchema = z.enum(['off', 'required']);
+export type EndpointVerification = z.infer<typeof endpointVerificationSchema>;

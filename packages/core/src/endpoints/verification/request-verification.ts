@@ -1,0 +1,68 @@
+import type { AccountId } from '../../domain/account';
+import type { Act } from '../../domain/audit';
+import { type Endpoint, type EndpointRef, endpointNotFound, isAsleep } from '../../domain/endpoint';
+import type { Emit } from '../../domain/signal';
+import { hostOf } from '../../domain/target-url';
+import { AppError } from '../../platform/app-error';
+import type { Clock } from '../../platform/clock';
+import type { EndpointStore } from '../redis-endpoint-store';
+import { ASKED_AN_HOUR, type VerificationStore } from './redis-verification-store';
+import { withAnotherTry } from './verify';
+
+/** A change of an endpoint's record may take this long. */
+export const CHANGE_MS = 3_000;
+
+export interface RequestVerificationContext {
+  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find' | 'update'>;
+  readonly verificationStore: Pick<VerificationStore, 'ask' | 'takeFromHost'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/**
+ * Try once more to verify an endpoint, now. Of all endpoints at one host, whosever they are, only a few an hour: otherwise this
+ * would be a way to send requests to somebody who never asked for any.
+ *
+ * @throws AppError `not_found`, `conflict` when there is nothing to verify or it is disabled, `rate_limited`.
+ */
+export async function requestVerification(
+  context: RequestVerificationContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+  act?: Act,
+): Promise<Endpoint> {
+  const { endpointStore, verificationStore, clock, emit } = context;
+  const id = await endpointStore.idOf(accountId, ref);
+  const endpoint = mustExist(id && (await endpointStore.find(accountId, id)));
+  // Whatever can't be granted anyway must not count.
+  withAnotherTry(endpoint, clock());
+  const address = { accountId, endpointId: endpoint.id };
+  await takeFromHost(context, endpoint);
+  // Ask first: the try comes even if this process ends right after the change.
+  await verificationStore.ask(address, clock() + CHANGE_MS);
+  const tryAgain = (current: Endpoint) => withAnotherTry(mustExist(current), clock());
+  const asked = await endpointStore.update(accountId, endpoint.id, tryAgain, act);
+  await verificationStore.ask(address, clock());
+  emit({ name: 'endpoint.updated', ...address });
+  return mustExist(asked);
+}
+
+async function takeFromHost(
+  { verificationStore }: RequestVerificationContext,
+  { url }: Endpoint,
+): Promise<void> {
+  // A name with a dot at its end is the same host.
+  const host = hostOf(new URL(url)).replace(/\.$/, '');
+  const retryAfterMs = await verificationStore.takeFromHost(host);
+  if (retryAfterMs === 0) return;
+  throw new AppError(
+    'rate_limited',
+    `Webhooks at one host are verified at most ${ASKED_AN_HOUR} times an hour on request, those of all accounts together.`,
+    { retryAfterMs },
+  );
+}
+
+function mustExist(endpoint: Endpoint | '' | undefined): Endpoint {
+  if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
+  return endpoint;
+}

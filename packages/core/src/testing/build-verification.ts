@@ -1,0 +1,19 @@
+import { AccountStore } from '../accounts/redis-account-store';
+import type { EndpointVerification } from '../domain/verification';
+import { VerificationStore } from '../endpoints/verification/redis-verification-store';
+import { VerificationPolicy } from '../endpoints/verification/verify';
+import type { RedisClient } from '../platform/redis-connect';
+
+export const TEST_ORIGIN = 'hooks.example.com';
+
+/** What decides whether endpoints have to be verified, and when tries are due. */
+export function buildVerification(redis: RedisClient, byDefault: EndpointVerification = 'off') {
+  return {
+    verificationPolicy: new VerificationPolicy({
+      accountStore: new AccountStore(redis),
+      byDefault,
+      requestOrigin: TEST_ORIGIN,
+    }),
+    verificationStore: new VerificationStore(redis),
+  };
+}
