@@ -3,11 +3,12 @@ import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
 import { oneByOne } from '../platform/redis-script';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openPublishContext } from '../testing/open-publish-context';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueEndpointId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { fanOutEvents, routeEvent } from './fan-out-event';
 import {
   beginScheduled,
@@ -283,3 +284,28 @@ it('is brought to its home shard when the queues are split again, and keeps its 
   expect(await context.scheduledQueue.readStanding()).toMatchObject({ overdueMs: 0 });
   expect(await split.readStanding()).toEqual({ waiting: 1, overdueMs: 0 });
 });
+
+it('takes less memory than a pending delivery of the same event', async () => {
+  const { context, now } = arrange();
+  const accountId = uniqueAccountId();
+  const endpoint = buildEndpoint({ accountId });
+  const list = (build: typeof buildEvent) => Array.from({ length: 500 }, () => build({ accountId }));
+
+  const atFirst = await bytesOfKeys();
+  await scheduleEvents(context, list(buildScheduledEvent));
+  const withScheduled = await bytesOfKeys();
+  const published = list(buildEvent).map((event) => ({ event, receivers: [endpoint] }));
+  await fanOutEvents({ ...context, clock: () => now }, published);
+  const withBoth = await bytesOfKeys();
+
+  const each = { scheduled: (withScheduled - atFirst) / 500, pending: (withBoth - withScheduled) / 500 };
+  expect(each.scheduled).toBeGreaterThan(0);
+  expect(each.scheduled).toBeLessThan(each.pending);
+});
+
+/** Keys and values, all elements of them, and their places in the database's table. */
+async function bytesOfKeys(): Promise<number> {
+  const names = await redis.client.keys('*');
+  const sizes = await Promise.all(names.map((name) => redis.client.memory('USAGE', name, 'SAMPLES', 0)));
+  return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+}
