@@ -4,13 +4,14 @@ import type { ApiClient } from '../../support/api-client';
 import { Stack, type StackOptions } from '../../support/stack';
 import { PageFaults } from './page-faults';
 
-export type Capability = 'read' | 'webhooks' | 'resend' | 'secrets' | 'operate';
+export type Capability = 'read' | 'webhooks' | 'resend' | 'secrets' | 'audit' | 'operate';
 
 export interface SessionWish {
   readonly capabilities?: readonly Capability[];
   /** Another account's, for which the stack's key is an operator. */
   readonly account?: string;
   readonly expires_in?: number;
+  readonly label?: string;
   readonly return_url?: string;
   readonly theme?: Readonly<Record<string, string>>;
   /** Who asks for the session; default: the stack's operator. */

@@ -1,5 +1,6 @@
-import { QueryClient } from '@tanstack/react-query';
+import { MutationCache, QueryClient } from '@tanstack/react-query';
 import { ProblemError } from './problem';
+import { queryKeys } from './query-keys';
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -16,7 +17,11 @@ const STALE_AFTER_MS = 10_000;
 
 /** Reads are repeated when that may help; nothing that changes something ever is. */
 export function createQueryClient(): QueryClient {
-  return new QueryClient({
+  const queries: QueryClient = new QueryClient({
+    // Every change leaves an entry there.
+    mutationCache: new MutationCache({
+      onSettled: () => queries.invalidateQueries({ queryKey: queryKeys.auditLogs() }),
+    }),
     defaultOptions: {
       queries: {
         staleTime: STALE_AFTER_MS,
@@ -25,4 +30,5 @@ export function createQueryClient(): QueryClient {
       mutations: { retry: false },
     },
   });
+  return queries;
 }

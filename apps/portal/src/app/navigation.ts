@@ -1,6 +1,10 @@
+import type { Capability } from '../session/session';
+
 export interface NavigationEntry {
   readonly path: string;
   readonly label: string;
+  /** Who lacks it is not led there. */
+  readonly needs?: Capability;
 }
 
 export const customerEntries: readonly NavigationEntry[] = [
@@ -9,6 +13,7 @@ export const customerEntries: readonly NavigationEntry[] = [
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/events', label: 'Events' },
   { path: '/event-types', label: 'Event types' },
+  { path: '/audit-log', label: 'Audit log', needs: 'audit' },
 ];
 
 /** For sessions that may `operate`. */

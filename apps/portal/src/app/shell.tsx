@@ -66,7 +66,9 @@ interface EntriesProps {
 }
 
 function Entries({ entries, location }: EntriesProps) {
-  return entries.map(({ path, label }) => {
+  const { capabilities } = useSession();
+  const allowed = entries.filter(({ needs }) => needs === undefined || capabilities.includes(needs));
+  return allowed.map(({ path, label }) => {
     const isCurrent = location === path || location.startsWith(`${path}/`);
     return (
       <Link

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import { type Page, type PageProps, page } from './page';
 
-/** Webhooks, events and their types. */
+/** Webhooks, events and their types, and who changed them. */
 export const webhookPages: readonly Page[] = [
   page('/webhooks', async () => (await import('../pages/webhooks/webhooks-page')).WebhooksPage),
   formPage(
@@ -23,6 +23,7 @@ export const webhookPages: readonly Page[] = [
   page('/event-types/:name', async () => (await import('../pages/event-type/event-type-page')).EventTypePage),
   page('/events', async () => (await import('../pages/events/events-page')).EventsPage),
   page('/events/:id', async () => (await import('../pages/event/event-page')).EventPage),
+  page('/audit-log', async () => (await import('../pages/audit-log/audit-log-page')).AuditLogPage, 'audit'),
 ];
 
 /** A page that changes webhooks. It checks what is typed by schemas of the core, which are made while it is loaded. */

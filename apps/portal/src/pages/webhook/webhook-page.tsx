@@ -1,3 +1,4 @@
+import { useChanges } from '../../api/audit-queries';
 import { useReplays } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
@@ -11,6 +12,7 @@ import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
 import { VerificationPanel } from './verification-panel';
 import { WebhookActions } from './webhook-actions';
+import { WebhookChanges } from './webhook-changes';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookFacts } from './webhook-facts';
 import { WebhookHealth } from './webhook-health';
@@ -25,6 +27,7 @@ interface WebhookPageProps {
 export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
   const { data: replays, isPending: areReplaysPending } = useReplays(id);
+  const changes = useChanges(id, useCan('audit'));
   const mayChange = useCan('webhooks');
   const maySeeSecret = useCan('secrets');
   const parent = { href: '/webhooks', label: 'Webhooks' };
@@ -53,12 +56,13 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         {webhook && <WebhookHealth health={webhook.health} />}
       </div>
       {/* What is below would move when what is above it comes. */}
-      {webhook && !areReplaysPending && (
+      {webhook && !areReplaysPending && !changes.isLoading && (
         <>
           {webhook.verification.method !== 'none' && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
+          {changes.isFetched && <WebhookChanges webhookId={id} changes={changes} />}
           <WebhookDeliveries webhookId={id} />
         </>
       )}

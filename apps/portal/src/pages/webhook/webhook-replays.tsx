@@ -9,7 +9,7 @@ import styles from './webhook-page.module.css';
 export function WebhookReplays({ replays }: { readonly replays: readonly Replay[] }) {
   return (
     <Section title="Last replays">
-      <ul className={styles['replays']}>
+      <ul className={styles['lines']}>
         {replays.map((replay) => (
           <li key={replay.id}>
             <ReplayStatus replay={replay} />

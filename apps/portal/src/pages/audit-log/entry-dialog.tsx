@@ -1,0 +1,76 @@
+import { Link } from 'wouter';
+import type { AuditEntry } from '../../api/audit-queries';
+import { DetailsDialog } from '../../components/details-dialog';
+import { Facts } from '../../components/facts';
+import { Time } from '../../components/time';
+import styles from './audit-log.module.css';
+import { actionText, actorFilter, actorText, pageOfTarget } from './audit-texts';
+import { OutcomeBadge } from './outcome-badge';
+
+interface EntryDialogProps {
+  readonly entry: AuditEntry;
+  /** The address of the log, narrowed to a value of a filter. */
+  readonly logOf: (filter: 'actor' | 'target', value: string) => string;
+  readonly onClose: () => void;
+}
+
+/** All that an entry of the audit log says. */
+export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
+  const { account_id: account, actor, action, target, code, address, changes, request_id: request } = entry;
+  const page = pageOfTarget(entry);
+  return (
+    <DetailsDialog title={actionText(action)} onClose={onClose}>
+      <Facts
+        facts={{
+          When: <Time at={entry.at} />,
+          Who: (
+            <>
+              {actorText(actor)} <code>{actor.type}</code>{' '}
+              <Link href={logOf('actor', actorFilter(actor))} onClick={onClose}>
+                All by this actor
+              </Link>
+            </>
+          ),
+          What: <code>{action}</code>,
+          'On which': target ? (
+            <>
+              {page ? <Link href={page}>{target.id}</Link> : <code>{target.id}</code>}{' '}
+              <Link href={logOf('target', target.id)} onClick={onClose}>
+                All about it
+              </Link>
+            </>
+          ) : undefined,
+          Outcome: (
+            <>
+              <OutcomeBadge entry={entry} /> {code && <code>{code}</code>}
+            </>
+          ),
+          'From where': address ?? 'not known',
+          Account: account ?? 'none',
+          Request: request ? <code>{request}</code> : undefined,
+          Changed: changes.length > 0 ? <Changes changes={changes} /> : undefined,
+        }}
+      />
+    </DetailsDialog>
+  );
+}
+
+function Changes({ changes }: Pick<AuditEntry, 'changes'>) {
+  return (
+    <ul className={styles['changes']}>
+      {changes.map(({ field, from, to }) => (
+        <li key={field}>
+          <code>{field}</code>
+          {(from !== undefined || to !== undefined) && (
+            <>
+              : {valueText(from)} → {valueText(to)}
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Of what may be secret, an entry has neither side; so one that is absent was not set. */
+const valueText = (value: unknown) => (value === undefined ? 'not set' : JSON.stringify(value));
