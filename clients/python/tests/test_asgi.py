@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import unittest
 from typing import Any, Dict, List
@@ -55,6 +56,13 @@ class AsgiTest(unittest.TestCase):
             self.assertEqual([sent[0]["status"], sent[1]["body"]], [204, b""])
         self.assertIs(threads[0], threading.main_thread())
         self.assertIsNot(threads[1], threading.main_thread())
+
+    def test_a_challenge_is_answered_as_json(self) -> None:
+        self.router.on("*")(lambda event: self.handled.append(event.type))
+        start, end = self.request(*signed("webhook.verification", {"challenge": "a-_9"}))
+        types = [value for name, value in start["headers"] if name == b"content-type"]
+        self.assertEqual((start["status"], types, self.handled), (200, [b"application/json"], []))
+        self.assertEqual(json.loads(end["body"]), {"challenge": "a-_9"})
 
     def test_a_header_that_comes_twice_is_refused(self) -> None:
         self.router.on("*")(lambda event: self.handled.append(event.type))

@@ -20,6 +20,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.webhooks.delete("crm"), "DELETE", "/v1/webhooks/crm", None),
     (lambda c: c.webhooks.enable("crm"), "POST", "/v1/webhooks/crm/enable", None),
     (lambda c: c.webhooks.disable("crm"), "POST", "/v1/webhooks/crm/disable", None),
+    (lambda c: c.webhooks.verify("crm"), "POST", "/v1/webhooks/crm/verify", None),
     (lambda c: c.webhooks.get_secret("crm"), "GET", "/v1/webhooks/crm/secret", None),
     (lambda c: c.webhooks.rotate_secret("crm", overlap_seconds=0), "POST", "/v1/webhooks/crm/rotate-secret", {"overlap_seconds": 0}),
     (lambda c: c.webhooks.test("crm"), "POST", "/v1/webhooks/crm/test", {}),

@@ -42,6 +42,27 @@ class RouterTest(unittest.TestCase):
             with self.assertRaises(WebhookVerificationError):
                 Router(secret)
 
+    def test_answers_a_challenge_each_time_and_no_function_gets_it(self) -> None:
+        self.router.on("*")(self.note("x"))
+        proof = Answer(200, '{"challenge": "a-_9"}', content_type="application/json")
+        for _ in range(2):
+            self.assertEqual(self.router.receive(*signed("webhook.verification", {"challenge": "a-_9"})), proof)
+        self.assertEqual(self.handled, [])
+
+    def test_answers_no_challenge_whose_signature_is_wrong(self) -> None:
+        with self.assertLogs("hookferry", "WARNING"):
+            answer = self.router.receive(
+                *signed("webhook.verification", {"challenge": "a-_9"}, secret=OTHER_SECRET)
+            )
+        self.assertEqual(answer, Answer(401, "no_match"))
+
+    def test_what_is_called_a_challenge_and_has_none_is_an_event(self) -> None:
+        self.router.on("webhook.verification")(self.note("x"))
+        for number, data in enumerate((None, {}, {"challenge": 1}, ["challenge"], "challenge")):
+            answer = self.router.receive(*signed("webhook.verification", data, event_id=f"evt_{number}"))
+            self.assertEqual(answer, Answer(204))
+        self.assertEqual(self.handled, ["x"] * 5)
+
     def test_what_is_not_genuine_is_answered_with_401_and_not_handled(self) -> None:
         self.router.on("*")(self.note("x"))
         body, headers = signed(secret=OTHER_SECRET)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import json
 import socket
 import unittest
 from typing import Any, Dict, List, Optional, Tuple
@@ -47,6 +48,11 @@ class WsgiTest(unittest.TestCase):
         self.router.on("later")(lambda event: retry_after(7))
         status, _, headers = self.request(*signed("later"))
         self.assertEqual((status, headers["Retry-After"]), (503, "7"))
+
+    def test_a_challenge_is_answered_as_json(self) -> None:
+        status, body, headers = self.request(*signed("webhook.verification", {"challenge": "a-_9"}))
+        self.assertEqual((status, headers.get_all("Content-Type")), (200, ["application/json"]))
+        self.assertEqual((json.loads(body), self.events), ({"challenge": "a-_9"}, []))
 
     def test_only_post_is_taken(self) -> None:
         status, _, headers = self.request(b"", {}, "GET")

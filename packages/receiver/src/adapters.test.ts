@@ -136,6 +136,40 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     expect(await post({ body })).toMatchObject({ status: 204 });
   });
 
+  it('answers a challenge by itself, each time, and no handler gets it', async () => {
+    const handle = (event: unknown) => handled.push(event);
+    const on = { 'webhook.verification': handle };
+    const post = await start({ on, otherwise: handle, dedupe: memoryStore() });
+    const body = '{"type":"webhook.verification","data":{"challenge":"a-_9"}}';
+    for (let time = 0; time < 2; time++) {
+      const { status, headers, text } = await post({ body });
+      expect([status, headers['content-type'], JSON.parse(text)]).toEqual([
+        200,
+        expect.stringMatching(/^application\/json/),
+        { challenge: 'a-_9' },
+      ]);
+    }
+    expect(handled).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it('answers no challenge whose signature is wrong', async () => {
+    const post = await start();
+    const body = '{"type":"webhook.verification","data":{"challenge":"a-_9"}}';
+    const { status, text } = await post({ body, headers: signStandard({ body, secret: OTHER_SECRET }) });
+    expect([status, text]).toEqual([401, expect.not.stringContaining('a-_9')]);
+  });
+
+  it.each(['null', '{}', '{"challenge":1}', '"challenge"', '["challenge"]'])(
+    'gives its handler what is called a challenge, and has none: %s',
+    async (data) => {
+      const post = await start({ on: { 'webhook.verification': (event) => handled.push(event.data) } });
+      const body = `{"type":"webhook.verification","data":${data}}`;
+      expect(await post({ body })).toMatchObject({ status: 204 });
+      expect(handled).toEqual([JSON.parse(data)]);
+    },
+  );
+
   it('handles an event once, and tells a second delivery meanwhile to come back', async () => {
     const [begun, finished] = [createLatch(), createLatch()];
     const handle = async (event: unknown) => {

@@ -2,12 +2,12 @@
 export class Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Plain text for whoever looks at the delivery. */
+  /** For whoever looks at the delivery: plain text, unless `headers` say otherwise. */
   readonly text: string;
 
   constructor(status: number, headers: Readonly<Record<string, string>> = {}, text = '') {
     this.status = status;
-    this.headers = text === '' ? headers : { ...headers, 'content-type': 'text/plain; charset=utf-8' };
+    this.headers = text === '' ? headers : { 'content-type': 'text/plain; charset=utf-8', ...headers };
     this.text = text;
   }
 }

@@ -18,7 +18,7 @@ export interface IncomingWebhook {
   readonly readBody: (maxBytes: number) => RawBody | Promise<RawBody>;
 }
 
-/** Gives what answers a request: verifies it, has its handler called, and never throws. */
+/** Gives what answers a request: verifies it, answers a challenge, else has its handler called, and never throws. */
 export function createReceive<Events extends object>(
   options: ReceiverOptions<Events>,
 ): (webhook: IncomingWebhook) => Promise<Answer> {
@@ -26,12 +26,24 @@ export function createReceive<Events extends object>(
   return async ({ headers, readBody }) => {
     try {
       const event = await verify({ ...options, headers, body: await readBody(maxBytes) });
+      const challenge = challengeOf(event);
+      if (challenge !== undefined) return proof(challenge);
       return await handleOnce(event, () => callHandler(event, options), { ...options, onError });
     } catch (error) {
       onError(error);
       return answerTo(error);
     }
   };
+}
+
+/** What the service wants back before it sends events. Only it can ask: the signature was verified. */
+function challengeOf({ type, data }: WebhookEvent): string | undefined {
+  if (type !== 'webhook.verification' || typeof data !== 'object' || data === null) return undefined;
+  return 'challenge' in data && typeof data.challenge === 'string' ? data.challenge : undefined;
+}
+
+function proof(challenge: string): Answer {
+  return new Answer(200, { 'content-type': 'application/json' }, JSON.stringify({ challenge }));
 }
 
 async function callHandler<Events extends object>(

@@ -18,6 +18,7 @@ export type ReceiverOptions<Events extends object = Record<string, unknown>> = V
   HandlingOptions<Events>;
 
 export interface HandlingOptions<Events extends object> {
+  /** `webhook.verification` needs none: the service's challenge is answered once its signature was verified. */
   readonly on: Handlers<Events>;
   /** For types that `on` has no handler for. Default: they are answered with 204. */
   readonly otherwise?: Handler<WebhookEvent>;

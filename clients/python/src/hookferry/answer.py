@@ -8,11 +8,12 @@ from typing import Tuple
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: `status`, `headers` as pairs, and `body`, a short text in ASCII."""
+    """A response: `status`, `headers` as pairs, and `body`, a short text in ASCII of the type `content_type`."""
 
     status: int
     body: str = ""
     headers: Tuple[Tuple[str, str], ...] = ()
+    content_type: str = "text/plain; charset=utf-8"
 
     @property
     def is_accepted(self) -> bool:

@@ -72,7 +72,7 @@ async def _send_answer(send: Send, answer: Answer) -> None:
     body = answer.body.encode()
     headers = [(name.lower().encode(), value.encode()) for name, value in answer.headers]
     if answer.status != 204:
-        headers += [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body))]
+        headers += [(b"content-type", answer.content_type.encode()), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

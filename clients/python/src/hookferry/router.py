@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import Callable, Optional, Sequence, TypeVar, Union
 
@@ -67,10 +68,16 @@ class Router:
         return register
 
     def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
-        """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`."""
+        """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`.
+
+        The service's challenge (`webhook.verification`) is answered here, and no function gets it.
+        """
         event = self._verify(body, headers)
         if isinstance(event, Answer):
             return event
+        challenge = _challenge_of(event)
+        if challenge is not None:
+            return _proof(challenge)
         handler = self._handlers.find(event.type)
         return _unhandled(event) if handler is None else self._handling.handle(event, handler)
 
@@ -81,6 +88,9 @@ class Router:
         event = await asyncio.to_thread(self._verify, body, headers) if in_thread else self._verify(body, headers)
         if isinstance(event, Answer):
             return event
+        challenge = _challenge_of(event)
+        if challenge is not None:
+            return _proof(challenge)
         handler = self._handlers.find(event.type)
         if handler is None:
             return _unhandled(event)
@@ -109,6 +119,18 @@ class Router:
             _LOG.warning("A request is refused: it has no webhook-id, by which duplicates are known.")
             return Answer(401, "missing_header")
         return event
+
+
+def _challenge_of(event: Event) -> Optional[str]:
+    """What the service wants back before it sends events. Only it can ask: the signature was verified."""
+    if event.type != "webhook.verification" or not isinstance(event.data, dict):
+        return None
+    challenge = event.data.get("challenge")
+    return challenge if isinstance(challenge, str) else None
+
+
+def _proof(challenge: str) -> Answer:
+    return Answer(200, json.dumps({"challenge": challenge}), content_type="application/json")
 
 
 def _unhandled(event: Event) -> Answer:

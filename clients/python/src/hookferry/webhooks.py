@@ -22,7 +22,8 @@ class Webhooks:
 
         events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
         `ordering`, `rate_limit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`, `status`,
-        `description`, `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
+        `description`, `verification` (`challenge` or `cloudevents`),
+        `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
         "client_secret": …}`, or of the type `basic` or `bearer`; its secrets are never shown again).
         """
         if isinstance(events, str):
@@ -63,6 +64,13 @@ class Webhooks:
     def disable(self, webhook_id: str) -> JsonObject:
         """The webhook; from now on its deliveries are held."""
         return self._post(f"{_path_of(webhook_id)}/disable", None, None)
+
+    def verify(self, webhook_id: str) -> JsonObject:
+        """The webhook; its receiver is asked once more for a proof that it wants what is sent, within seconds.
+
+        ApiError `conflict`: it is verified, or disabled. `rate_limited`: at most five an hour for webhooks at one host.
+        """
+        return self._post(f"{_path_of(webhook_id)}/verify", None, None)
 
     def get_secret(self, webhook_id: str) -> str:
         """The secret that signs now."""

@@ -30,7 +30,7 @@ class WsgiApp:
         body = answer.body.encode()
         headers = [*answer.headers]
         if answer.status != 204:
-            headers += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
+            headers += [("Content-Type", answer.content_type), ("Content-Length", str(len(body)))]
         start_response(f"{answer.status} {_phrase_of(answer.status)}", headers)
         return [body]
 
