@@ -10,6 +10,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'webhook.disable': 'Webhook disabled',
   'webhook.rotate_secret': 'Secret rotated',
   'webhook.test': 'Test event sent',
+  'webhook.verify': 'Verification asked for',
   'webhook.put_transformation': 'Transformation changed',
   'webhook.restore_transformation': 'Transformation restored',
   'webhook.delete_transformation': 'Transformation deleted',
