@@ -49,7 +49,12 @@ function isHandingOver({ uses, run }: Job['steps'][number]): boolean {
 }
 
 it('are there, each with permissions of its own', () => {
-  expect(files.map(({ name }) => name).sort()).toEqual(['nightly.yml', 'release.yml', 'site.yml', 'test.yml']);
+  expect(files.map(({ name }) => name).sort()).toEqual([
+    'nightly.yml',
+    'release.yml',
+    'site.yml',
+    'test.yml',
+  ]);
   for (const { text } of files) expect(() => workflowSchema.parse(parse(text))).not.toThrow();
 });
 
