@@ -283,6 +283,10 @@ it('asks for permission as CloudEvents has it, and keeps to the rate that it is 
     const { id } = await register(refusing.url, { verification: 'cloudevents' });
     expect((await waitForError(id)).verification.error).toBe('not_allowed');
   }
+  const slow = { 'WebHook-Allowed-Origin': '*', 'WebHook-Allowed-Rate': '59' };
+  const tooSlow = await startReceiver(() => ({ status: 200, headers: slow }));
+  const refused = await register(tooSlow.url, { verification: 'cloudevents' });
+  expect((await waitForError(refused.id)).verification.error).toBe('rate_too_low');
   const open = await startReceiver(() => ({ status: 204, headers: { 'WebHook-Allowed-Origin': '*' } }));
   const { id } = await register(open.url, { verification: 'cloudevents' });
   expect((await waitForStatus(id, 'verified')).rate_limit).toBeUndefined();

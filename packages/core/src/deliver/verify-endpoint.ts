@@ -9,7 +9,12 @@ import { type OperationalEvents, verificationEvents } from '../endpoints/operati
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
 import { CHANGE_MS } from '../endpoints/verification/request-verification';
-import { afterTry, type TryResult, type VerificationPolicy } from '../endpoints/verification/verify';
+import {
+  afterTry,
+  MIN_ALLOWED_RATE,
+  type TryResult,
+  type VerificationPolicy,
+} from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
@@ -206,8 +211,10 @@ export function judgePermission(
   const isAllowed = origin === ANYBODY || origin?.toLowerCase() === requestOrigin?.toLowerCase();
   if (origin === undefined || !isAllowed) return failed('not_allowed');
   if (rate === ANYBODY) return { kind: 'verified' };
-  // One that can't be kept is none that was granted.
-  return RATE.test(rate) ? { kind: 'verified', allowedRate: Number(rate) } : failed('not_allowed');
+  if (!RATE.test(rate)) return failed('not_allowed');
+  const allowedRate = Number(rate);
+  // More than was granted is never sent.
+  return allowedRate < MIN_ALLOWED_RATE ? failed('rate_too_low') : { kind: 'verified', allowedRate };
 }
 
 async function record(

@@ -22,6 +22,7 @@ export const verificationStatusSchema = z.enum(verificationStatuses).meta({ id: 
 export const verificationErrors = [
   'challenge_mismatch',
   'not_allowed',
+  'rate_too_low',
   'http_error',
   'timeout',
   'dns_error',
@@ -49,7 +50,7 @@ export const verificationSchema = z.object({
   error: z.enum(verificationErrors).optional(),
   /** Milliseconds since the Unix epoch. */
   verifiedAt: z.number().optional(),
-  /** The requests a minute that its receiver permitted; absent: as many as we like. */
+  /** The requests a minute that its receiver permitted, at least 60; absent: as many as we like. */
   allowedRate: z.number().optional(),
 });
 export type Verification = Readonly<z.infer<typeof verificationSchema>>;

@@ -26,6 +26,7 @@ const METHODS: Readonly<Record<Verification['method'], string>> = {
 const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
   challenge_mismatch: 'It answered, but not with the challenge: {"challenge": "…"} as JSON',
   not_allowed: 'It did not allow this service to send: see WebHook-Allowed-Origin',
+  rate_too_low: 'It permits fewer requests than 60 a minute, which is too few to be kept',
   http_error: 'It answered with an error or a redirect',
   timeout: 'It took too long',
   dns_error: 'Its name leads nowhere',

@@ -157,11 +157,14 @@ export function withAnotherTry(endpoint: Endpoint, now: number): Endpoint {
 
 const SECONDS_A_MINUTE = 60;
 
+/** The lowest rate that can be kept, in requests a minute: a rate limit is at least one request a second. */
+export const MIN_ALLOWED_RATE = SECONDS_A_MINUTE;
+
 /** A rate limit that its receiver has set stays as it is unless a lower one is wanted. */
 export function withinAllowedRate(endpoint: Endpoint): Endpoint {
   const { allowedRate } = endpoint.verification ?? {};
   if (allowedRate === undefined) return endpoint;
-  const perSecond = Math.max(Math.floor(allowedRate / SECONDS_A_MINUTE), 1);
+  const perSecond = Math.floor(allowedRate / SECONDS_A_MINUTE);
   if (endpoint.rateLimit !== undefined && endpoint.rateLimit <= perSecond) return endpoint;
   return { ...endpoint, rateLimit: perSecond };
 }
