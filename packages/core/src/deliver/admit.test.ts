@@ -132,6 +132,25 @@ describe('admit', () => {
     expect(freePermits()).toBe(2);
   });
 
+  describe('an endpoint that has to prove that it wants the requests', () => {
+    const verification = { method: 'challenge', round: 1, tries: 0 } as const;
+
+    it.each(['unverified', 'pending', 'failed'] as const)('gets nothing while it is %s', async (status) => {
+      const endpoint = buildEndpoint({ verification: { ...verification, status } });
+      const { admit, freePermits } = await arrange({ endpoint });
+      expect(await admit()).toEqual({ kind: 'refused', reason: 'unverified', wakeUpAt: SOON });
+      expect(freePermits()).toBe(2);
+    });
+
+    it('is admitted from memory once it has', async () => {
+      const endpoint = buildEndpoint({ verification: { ...verification, status: 'verified' } });
+      const { admitted, verificationPolicy } = await arrange({ endpoint });
+      const asked = jest.spyOn(verificationPolicy, 'isWaiting');
+      expect(await admitted()).toMatchObject({ attemptKey: undefined });
+      expect(asked).not.toHaveBeenCalled();
+    });
+  });
+
   it('holds what finds no permit at its endpoint, and asks again soon', async () => {
     const { admit } = await arrange();
     await admit();
