@@ -33,7 +33,12 @@ afterEach(closeAll);
  * Once the key is known these look at nothing before they answer; a stream says on its way what is the
  * matter.
  */
-const NEEDS_KEY_ALONE = ['/v1/stream', '/v1/filters/try'];
+const NEEDS_KEY_ALONE = [
+  '/v1/stream',
+  '/v1/filters/try',
+  '/v1/transformations/try',
+  '/v1/transformations/templates',
+];
 
 /** What is in memory is told whether Redis is there or not. */
 const needsRedis = routeCases.filter(({ path }) => path !== '/v1/source-addresses');

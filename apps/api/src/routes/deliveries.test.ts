@@ -118,6 +118,8 @@ describe('reading', () => {
             duration_ms: 40,
             timings: { dns_ms: 3, connect_ms: 4, tls_ms: 9, first_byte_ms: 20, total_ms: 40 },
             outcome: 'http_5xx',
+            request_body: null,
+            transformation_version: null,
             request_headers: {
               'x-tenant': '***',
               'content-type': 'application/json',
@@ -139,6 +141,8 @@ describe('reading', () => {
             duration_ms: 5,
             timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 5 },
             outcome: 'connect_refused',
+            request_body: null,
+            transformation_version: null,
             request_headers: {
               'content-type': 'application/json',
               'webhook-id': eventId,

@@ -319,7 +319,7 @@ export const routeCases: readonly RouteCase[] = [
     path: '/v1/events/:id',
     scope: 'events:write',
     of: 'scheduledEvent',
-    body: { deliver_at: formatTime(Date.now() + 120_000) },
+    body: { deliver_at: formatTime(Date.now() + 3_600_000) },
     status: 200,
   },
   { method: 'delete', path: '/v1/events/:id', scope: 'events:write', of: 'scheduledEvent', status: 204 },

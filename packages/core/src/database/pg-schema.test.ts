@@ -140,7 +140,6 @@ describePostgres('the schema of the history', () => {
       expect((await partitions()).filter((name) => name.startsWith('webhook_events'))).toEqual([
         'webhook_events_k7_20261123',
         'webhook_events_k7_20261124',
-        'webhook_rollups_k7_20261124',
       ]);
     });
 
