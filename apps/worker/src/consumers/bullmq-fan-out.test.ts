@@ -13,6 +13,7 @@ import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { keepMovedId } from '@hookferry/core/testing/keep-moved-id';
 import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
+import { testRetention } from '@hookferry/core/testing/test-retention';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
@@ -162,6 +163,46 @@ describe('with a history', () => {
   ])('makes no delivery of an event again that %s', async (_where, arrange) => {
     const { fanOuts } = await takeOne(arrange);
     expect(fanOuts).toBe(0);
+  });
+});
+
+describe('a scheduled event without a record', () => {
+  /** Takes its job, and gives the dead letters that came of it. */
+  async function takeDue(dueAt: number) {
+    const queues = willClose(await openTestQueues());
+    const { url, client, context, signals } = queues;
+    await once(context.redis, 'ready');
+    const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
+    await progress.waitUntilReady();
+    const completed = once(progress, 'completed');
+    const { accountId, id: eventId } = buildEvent();
+    const consumer = openConsumer(queues, {
+      clock: Date.now,
+      openAccounts: { takesEvents: async () => true },
+      oldestEvents: new OldestEvents(context.redis, shards),
+      deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
+    });
+    const data = { account_id: accountId, id: eventId, due_at: dueAt, v: 2 };
+    await willClose(new Queue(EVENTS_QUEUE, { connection: client })).add('scheduled', data);
+    consumer.start();
+    await completed;
+    const { deadLetters } = await willClose(new DeadLetterStore(client, shards, Date.now)).list(
+      undefined,
+      10,
+    );
+    return { deadLetters, eventId, rejected: signals.named('event.rejected') };
+  }
+
+  it('is a dead letter when it lapsed before a worker took it, and says so', async () => {
+    const { deadLetters, eventId, rejected } = await takeDue(Date.now() - testRetention.ageMs);
+    const reason = expect.stringContaining(`The scheduled event "${eventId}" was not sent`);
+    expect(deadLetters).toMatchObject([{ reason }]);
+    expect(rejected).toMatchObject([{ code: 'not_found', reason }]);
+  });
+
+  it('is nothing to tell of when it was sent, and has moved to the history since', async () => {
+    const { deadLetters, rejected } = await takeDue(Date.now() - testRetention.ageMs / 2);
+    expect([deadLetters, rejected]).toEqual([[], []]);
   });
 });
 

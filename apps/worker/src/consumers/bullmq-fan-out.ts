@@ -1,5 +1,5 @@
 import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
-import type { AcceptedEvent } from '@hookferry/core/domain/event';
+import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import type { MovedIds } from '@hookferry/core/events/redis-moved-ids';
@@ -90,7 +90,7 @@ async function takeEvent(
   const job = { id, name, timestamp, delay: opts.delay, data };
   if (await isDropped(context, job)) return;
   const scheduled = scheduledEventSchema.safeParse(data).data;
-  if (scheduled) return await takeScheduled(context, scheduled);
+  if (scheduled) return await takeScheduled(context, job, scheduled);
   const read = await readOrError(context, job);
   await (read instanceof AppError ? reject(context, job, read) : fanOut(context, read));
 }
@@ -136,20 +136,29 @@ async function sendToAll(context: EventWorkerContext, event: AcceptedEvent): Pro
   await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
 }
 
-/** The job of an event whose time has come. */
+/** The job of an event whose time has come. One that lapsed before that is a dead letter. */
 async function takeScheduled(
   context: EventWorkerContext,
+  job: EventJob,
   { account_id: accountId, id: eventId, due_at: deliverAt }: z.output<typeof scheduledEventSchema>,
 ): Promise<void> {
   const event = await beginScheduled(context, { accountId, eventId, deliverAt });
-  if (event && !(await isSettled(context, event))) await sendToAll(context, event);
+  if (event === undefined || (await isSettled(context, { accountId, id: eventId }))) return;
+  await (event === 'lapsed' ? reject(context, job, lapsed(eventId)) : sendToAll(context, event));
+}
+
+function lapsed(id: EventId): AppError {
+  return new AppError(
+    'not_found',
+    `The scheduled event "${id}" was not sent: nothing took it for longer than RETENTION after it was due.`,
+  );
 }
 
 // A worker may have ended the fan-out and died before its job has ended, or a producer has pushed the event
 // once more. With a history the deliveries may have moved there since: then they must not be made again.
 async function isSettled(
   { movedIds, clock }: EventWorkerContext,
-  { accountId, id }: AcceptedEvent,
+  { accountId, id }: Pick<AcceptedEvent, 'accountId' | 'id'>,
 ): Promise<boolean> {
   if (!movedIds) return false;
   const { isListed, moved } = await movedIds.look(accountId, id, clock());

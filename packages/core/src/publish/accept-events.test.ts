@@ -67,15 +67,16 @@ describe('accept events', () => {
         },
       }),
     };
-    const accept = (...events: (PublishedEvent | AppError)[]) =>
+    const acceptAt = (receivedAt: number, ...events: (PublishedEvent | AppError)[]) =>
       acceptEvents(context, {
         accountId,
         requestId: 'req_1',
-        receivedAt: NOW,
+        receivedAt,
         newId: createNewId(() => NOW),
         events,
       });
-    return { accept, accountId, added, lookedUp, signals, eventStore };
+    const accept = (...events: (PublishedEvent | AppError)[]) => acceptAt(NOW, ...events);
+    return { accept, acceptAt, accountId, added, lookedUp, signals, eventStore };
   }
 
   const MISSING_ENDPOINT = uniqueEndpointId();
@@ -217,6 +218,21 @@ describe('accept events', () => {
       expect(added).toMatchObject([{ id: event.id, acceptedAt: NOW }]);
     });
 
+    it('is known under its id when it is published again long after it was due', async () => {
+      const { accept, acceptAt, signals } = build();
+      const event = published({ id: uniqueEventId(), deliverAt: NOW + 1_000 });
+      const [first] = await accept(event);
+      const hourLater = NOW + 3_600_000;
+      expect(await acceptAt(hourLater, event)).toEqual([
+        { event: (first as Acceptance).event, isNew: false },
+      ]);
+      const other = { ...event, dataText: JSON.stringify({ ...data, position: 99 }) };
+      expect(isNewOf(await acceptAt(hourLater, other))).toEqual(['event_id_conflict']);
+      const unknown = { ...event, id: uniqueEventId() };
+      expect(isNewOf(await acceptAt(hourLater, unknown))).toEqual(['deliver_at_in_past']);
+      expect(signals.named('event.accepted')).toHaveLength(1);
+    });
+
     it('is new once among several in one batch, and refused where it has other content', async () => {
       const { accept } = build();
       const event = published({ id: uniqueEventId() });
@@ -289,6 +305,8 @@ describe('accept events, with a history', () => {
     expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW - 500 });
     expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW - 500 });
     expect(await jobs()).toBe(0);
+    // Also when it was to be sent long ago.
+    expect(await accept({ deliverAt: NOW - 3_600_000 })).toEqual({ isNew: false, acceptedAt: NOW - 500 });
     // Nothing of it comes back to stay.
     expect(await client.exists(keys.eventClaim(accountId, event.id))).toBe(0);
   });

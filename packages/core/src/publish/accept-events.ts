@@ -8,6 +8,7 @@ import {
   EVENT_ID_PREFIX,
   type EventId,
   eventTypeNameSchema,
+  type Schedule,
 } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import {
@@ -29,7 +30,7 @@ import type { Step } from '../platform/redis-script';
 import { inWords } from '../platform/zod-words';
 import { type DispatchEventsContext, dispatchEvents, type EventsPremise } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
-import { type ScheduleEventsContext, scheduleEvents, scheduleOf } from './schedule-events';
+import { isPast, type ScheduleEventsContext, scheduleEvents, scheduleOf } from './schedule-events';
 
 export interface AcceptEventsContext
   extends DispatchEventsContext,
@@ -130,7 +131,7 @@ async function prepare(
 ): Promise<Candidate> {
   const { type, endpointRefs } = published;
   const { accountId, receivedAt, trace } = input;
-  const schedule = scheduleOf(published.deliverAt, receivedAt, context.scheduleMaxMs);
+  const schedule = await scheduleFor(context, published, input);
   const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
   const body = await validateEvent(context, published);
   const endpointIds = endpointRefs && resolve(endpointRefs);
@@ -145,6 +146,20 @@ async function prepare(
     ...(schedule === undefined ? {} : { schedule }),
   };
   return { event, hasOwnId: published.id !== undefined };
+}
+
+// The time was judged when the event was published. A request that is repeated later is not refused for it.
+async function scheduleFor(
+  { eventStore, movedIds, scheduleMaxMs }: AcceptEventsContext,
+  { id, deliverAt }: PublishedEvent,
+  { accountId, receivedAt }: AcceptEventsInput,
+): Promise<Schedule | undefined> {
+  if (id !== undefined && deliverAt !== undefined && isPast(deliverAt, receivedAt)) {
+    const head = await eventStore.findHead(accountId, id);
+    if (head?.schedule) return { state: 'waiting', publishedAt: receivedAt, deliverAt };
+    if (head || (await movedIds?.look(accountId, id, receivedAt))?.moved) return undefined;
+  }
+  return scheduleOf(deliverAt, receivedAt, scheduleMaxMs);
 }
 
 /** All ids that clients chose, in one step. */

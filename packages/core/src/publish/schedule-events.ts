@@ -53,12 +53,17 @@ export function scheduleOf(
   return deliverAt <= publishedAt ? undefined : { state: 'waiting', publishedAt, deliverAt };
 }
 
+/** Whether a time is too long ago for an event that is published now. */
+export function isPast(deliverAt: number, now: number): boolean {
+  return deliverAt < now - PAST_MS;
+}
+
 function requireWithin(deliverAt: number, now: number, maxMs: number): void {
   const refuse = (code: 'deliver_at_in_past' | 'deliver_at_too_far', detail: string) => {
     const validationErrors = [{ pointer: '/deliver_at', detail }];
     return new AppError(code, `The time to deliver it ${detail}.`, { validationErrors });
   };
-  if (deliverAt < now - PAST_MS) throw refuse('deliver_at_in_past', 'must not be more than a minute ago');
+  if (isPast(deliverAt, now)) throw refuse('deliver_at_in_past', 'must not be more than a minute ago');
   if (deliverAt > now + maxMs) {
     throw refuse('deliver_at_too_far', `must be at most ${formatDuration(maxMs)} ahead`);
   }
@@ -286,16 +291,18 @@ function leaveQueue(
  * Begin to send an event whose queue has brought it up. From here on it can't be moved or cancelled. Repeating it gives the
  * same event.
  *
- * @returns `undefined` when there is nothing to send now: it was moved or cancelled meanwhile, or is gone.
+ * @returns `undefined` when there is nothing to send now: it was moved or cancelled meanwhile, or
+ *   has moved to the history. `lapsed` when nothing took it until its record had expired.
  */
 export async function beginScheduled(
   context: CancelContext,
   { accountId, eventId, deliverAt }: ScheduledEntry,
-): Promise<AcceptedEvent | undefined> {
+): Promise<AcceptedEvent | 'lapsed' | undefined> {
   const begun = await context.scheduledEvents.begin(accountId, eventId, deliverAt);
   switch (begun.state) {
     case 'gone':
-      return undefined;
+      // One that is gone sooner was sent before.
+      return context.clock() >= deliverAt + context.retention.ageMs - PAST_MS ? 'lapsed' : undefined;
     case 'waiting':
       await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: begun.deliverAt }]);
       return undefined;
