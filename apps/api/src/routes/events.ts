@@ -1,6 +1,9 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import {
   EVENT_TYPE_NAME_FORM,
+  type EventId,
+  type EventStatus,
   eventIdSchema,
   eventStatuses,
   statusOfEvent,
@@ -9,12 +12,13 @@ import { catalogue } from '@hookferry/core/event-types/built-in';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
-import { type AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
+import { AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import { invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
 import * as scheduling from '@hookferry/core/publish/schedule-events';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import { EACH } from '../http/json-walk';
 import {
   dataQuery,
@@ -315,7 +319,12 @@ export const rescheduleEvent = defineRoute({
   problems: ['already_due', 'conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'history_unavailable'],
   async handle({ apiKey, act, params, body }, context) {
     const { accountId } = apiKey;
-    const before = await scheduling.rescheduleEvent(context, accountId, params.id, body.deliver_at);
+    const before = await scheduling
+      .rescheduleEvent(context, accountId, params.id, body.deliver_at)
+      .catch(async (error: unknown) => {
+        const status = await statusOfMoved(context, accountId, params.id, error);
+        throw status === 'cancelled' ? scheduling.alreadyCancelled() : scheduling.alreadyDue();
+      });
     const change = { field: 'deliver_at', from: formatTime(before), to: formatTime(body.deliver_at) };
     await context.auditLog.record({ act, accountId, targetId: params.id, changes: [change] });
     const event = await history.readEvent(context, apiKey.accountId, params.id);
@@ -335,13 +344,30 @@ export const cancelEvent = defineRoute({
   responses: {
     204: { description: 'It is cancelled: it is sent to nobody, and stays in the list of events.' },
   },
-  problems: ['already_due'],
+  problems: ['already_due', 'history_unavailable'],
   async handle({ apiKey, act, params }, context) {
-    await scheduling.cancelEvent(context, apiKey.accountId, params.id);
-    await context.auditLog.record({ act, accountId: apiKey.accountId, targetId: params.id });
+    const { accountId } = apiKey;
+    try {
+      await scheduling.cancelEvent(context, accountId, params.id);
+    } catch (error) {
+      const status = await statusOfMoved(context, accountId, params.id, error);
+      if (status !== 'cancelled') throw scheduling.alreadyDue();
+    }
+    await context.auditLog.record({ act, accountId, targetId: params.id });
     return { status: 204 };
   },
 });
+
+/** Of an event that waits no longer, and that the history has. @throws the error for any other event. */
+async function statusOfMoved(
+  context: ApiContext,
+  accountId: AccountId,
+  eventId: EventId,
+  error: unknown,
+): Promise<EventStatus> {
+  if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+  return statusOfEvent(await history.readEvent(context, accountId, eventId));
+}
 
 /** The event stays recorded without it. Repeating it changes nothing. */
 export const erasePayload = defineRoute({

@@ -214,10 +214,14 @@ async function countMoved(
 function requireWaiting({ state }: SeenScheduled): void {
   if (state === 'gone') throw eventNotFound();
   if (state === 'due') throw alreadyDue();
-  if (state === 'cancelled') throw new AppError('conflict', 'The event was cancelled: it can not be moved.');
+  if (state === 'cancelled') throw alreadyCancelled();
 }
 
-function alreadyDue(): AppError {
+export function alreadyCancelled(): AppError {
+  return new AppError('conflict', 'The event was cancelled: it can not be moved.');
+}
+
+export function alreadyDue(): AppError {
   return new AppError('already_due', 'The event is due: it is sent, or was sent already.');
 }
 
