@@ -48,6 +48,8 @@ describe('readWorkerConfig', () => {
       SIGNATURE_HEADER: 'X-Service-Signature',
       SIGNATURE_PREFIX: 'sha256=',
       TRANSFORM_TIMEOUT: 50,
+      ENDPOINT_VERIFICATION: 'off',
+      SCHEDULE_MAX: 30 * 86_400_000,
       TRANSFORM_MEMORY_MB: 16,
       AUDIT_COUNT: 10_000,
       AUDIT_RETENTION: 365 * 24 * HOUR,

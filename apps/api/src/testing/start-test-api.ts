@@ -66,6 +66,8 @@ export async function startApi(
     AUTH_FAILURE_LIMIT: 'off',
     // Nothing stands before it that would have to notice.
     DRAIN_DELAY: '0s',
+    // The times of examples are years ahead.
+    SCHEDULE_MAX: '3650d',
     ...environment,
   });
   const answers = checkAnswers();

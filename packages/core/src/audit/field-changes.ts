@@ -1,4 +1,5 @@
 import type { FieldChange } from '../domain/audit';
+import { parseUrl } from '../platform/parse-url';
 
 /** A field of an object. Without `shown` its value stays out of the record. */
 export interface Field {
@@ -36,7 +37,8 @@ export function hidden(value: unknown): Field {
 
 /** A URL without what may be a secret in it: user, password, query and fragment. */
 export function plainUrl(url: string): Field {
-  return { value: url, shown: URL.canParse(url) ? originAndPath(new URL(url)) : undefined };
+  const parsed = parseUrl(url);
+  return { value: url, shown: parsed && originAndPath(parsed) };
 }
 
 function originAndPath({ protocol, host, pathname }: URL): string {

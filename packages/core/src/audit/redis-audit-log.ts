@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import { type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
 import { keys } from '../domain/keys';
+import { chunksOf } from '../platform/batches';
 import { decodeTime } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
@@ -36,6 +37,8 @@ export interface IndexedEntry {
 const ID_LENGTH = 26;
 
 /** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
+const REMOVED_AT_ONCE = 1_000;
+
 export class AuditLog {
   constructor(private readonly redis: RedisClient) {}
 
@@ -90,6 +93,9 @@ export class AuditLog {
 
   /** Forget all of an account that is erased. */
   async remove(accountId: AccountId): Promise<void> {
+    const members = await this.redis.zrange(keys.auditLog(accountId), 0, '-1');
+    const indexed = members.map((member) => `${member.slice(0, ID_LENGTH)} ${accountId}`);
+    for (const some of chunksOf(indexed, REMOVED_AT_ONCE)) await this.redis.zrem(keys.auditIndex, ...some);
     await this.redis.unlink(keys.auditLog(accountId));
     await this.redis.unlink(keys.auditRefusals(accountId));
     await REMOVE_REFUSALS(this.redis, [keys.allAuditRefusals], [accountId]);

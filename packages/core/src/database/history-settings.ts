@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { historyRetentionSchema } from '../domain/history-retention';
 import { durationSchema } from '../platform/duration';
+import { parseUrl } from '../platform/parse-url';
 
 /** The setting of every program that has to do with the history. */
 export const historySettings = {
@@ -28,5 +29,5 @@ export const moverSettings = {
 };
 
 function isDatabaseUrl(text: string): boolean {
-  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+  return /^postgres(ql)?:$/.test(parseUrl(text)?.protocol ?? '');
 }

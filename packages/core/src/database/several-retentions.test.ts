@@ -227,7 +227,7 @@ describePostgres('a history that is kept for several times', () => {
       expect((await retentions()).toSorted()).toEqual([11, 12, 13].slice(i));
       await dropDays(test.database, isOverAt);
       expect(await count('webhook_events', accountId)).toBe(2 - i);
-      expect(await count('webhook_rollups', accountId)).toBe((2 - i) * 12);
+      expect(await count('webhook_rollups', accountId)).toBe((2 - i) * 16);
       expect(await bytesOf(accountId)).toBe((whole / 3) * (2 - i));
     }
     expect(await retentions()).toEqual([]);

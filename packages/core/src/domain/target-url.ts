@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseUrl } from '../platform/parse-url';
 import type { RefusalReason } from './address-ranges';
 
 const MAX_LENGTH = 2_048;
@@ -30,16 +31,17 @@ export function targetUrlSchema(rules: TargetUrlRules) {
     .max(MAX_LENGTH, `must have at most ${MAX_LENGTH} characters`)
     .meta({ format: 'uri', example: 'https://example.com/webhooks' })
     .transform((text, context) => {
-      const fault = faultOf(text, rules);
-      if (fault === undefined) return new URL(text).href;
-      context.addIssue({ code: 'custom', message: fault });
+      const url = parseUrl(text);
+      const fault = url ? faultOf(text, url, rules) : NO_URL;
+      if (url && fault === undefined) return url.href;
+      context.addIssue({ code: 'custom', message: fault ?? NO_URL });
       return z.NEVER;
     });
 }
 
-function faultOf(text: string, rules: TargetUrlRules): string | undefined {
-  if (!URL.canParse(text)) return 'must be an absolute URL such as https://example.com/webhooks';
-  const url = new URL(text);
+const NO_URL = 'must be an absolute URL such as https://example.com/webhooks';
+
+function faultOf(text: string, url: URL, rules: TargetUrlRules): string | undefined {
   return faultOfForm(text, url, rules) ?? faultOfPort(url) ?? faultOfHost(url, rules);
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isNetwork, parseKnownRange, parseRange } from '../domain/address-ranges';
 import { hostOf } from '../domain/target-url';
+import { parseUrl } from '../platform/parse-url';
 
 const cidrSchema = z.string().refine((text) => parseRange(text) !== undefined, {
   error: ({ input }) =>
@@ -95,8 +96,8 @@ export const proxyUrlSchema = z.string().transform((text, context): EgressProxy 
 });
 
 function parseProxyUrl(text: string): EgressProxy | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (!url) return undefined;
   const { protocol, port, username, password, pathname, search, hash } = url;
   if (protocol !== 'http:' && protocol !== 'https:') return undefined;
   if (pathname !== '/' || search !== '' || hash !== '') return undefined;

@@ -3,6 +3,7 @@ import type { FuncKeywordDefinition, RegExpEngine } from 'ajv/dist/types';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
 import { AppError, jsonPointer, shorten, type ValidationError } from '../platform/app-error';
+import { parseUrl } from '../platform/parse-url';
 import { schemaFaultOf, UnusableRegExp } from './schema-fault';
 
 /** Give the validation errors of an event's `data`. */
@@ -164,7 +165,7 @@ const SCHEME = /^(?:https?|ftp):\/\//i;
  * networks, which this accepts.
  */
 function isUrl(text: string): boolean {
-  return SCHEME.test(text) && !/\s/.test(text) && URL.canParse(text);
+  return SCHEME.test(text) && !/\s/.test(text) && parseUrl(text) !== undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isRedisUrl } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
+import { parseUrl } from './parse-url';
 import { sealingKeysSchema } from './sealing-key';
 import { inWords } from './zod-words';
 
@@ -73,8 +74,9 @@ export const originSchema = z
 // Not `null`, a browser's name for a page without an origin, nor anything that a policy would read as several
 // origins.
 function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, origin, pathname, search, hash, username } = new URL(text);
+  const url = parseUrl(text);
+  if (!url) return false;
+  const { protocol, origin, pathname, search, hash, username } = url;
   const isWhole = pathname === '/' && search === '' && hash === '' && username === '';
   return /^https?:$/.test(protocol) && isWhole && /^[a-z]+:\/\/[\w.:[\]-]+$/.test(origin);
 }

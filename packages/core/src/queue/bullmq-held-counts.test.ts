@@ -11,7 +11,15 @@ import { createJobKeys } from './bullmq-layout';
 import { HeldCounts } from './redis-held-counts';
 
 const NOW = 1_700_000_000_000;
-const NONE = { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 };
+const NONE = {
+  disabled: 0,
+  breaker_open: 0,
+  busy: 0,
+  rate_limited: 0,
+  out_of_turn: 0,
+  no_token: 0,
+  unverified: 0,
+};
 
 const keys = queueKeysOf(QUEUE_PREFIX);
 const shards = shardsOf(createQueueLayout(1, QUEUE_PREFIX));
