@@ -63,7 +63,7 @@ const RUNTIMES: readonly Runtime[] = [
     snippet: 'WebhookSignature.java',
     checker: 'Check.java',
     commands: [
-      ['javac', 'WebhookSignature.java', 'Check.java'],
+      ['javac', '-encoding', 'UTF-8', 'WebhookSignature.java', 'Check.java'],
       ['java', 'Check'],
     ],
   },
