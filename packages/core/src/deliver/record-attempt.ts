@@ -137,8 +137,8 @@ function stepsToHistory(
  * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
  * that was not tried yet has no log either, but a job.
  */
-async function hasMoved(
-  { overList, deliveryQueue }: RecordAttemptContext,
+export async function hasMoved(
+  { overList, deliveryQueue }: Pick<RecordAttemptContext, 'overList' | 'deliveryQueue'>,
   delivery: DeliveryParts,
 ): Promise<boolean> {
   return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';

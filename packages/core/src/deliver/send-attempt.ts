@@ -93,7 +93,9 @@ async function send(
 ): Promise<SendOutcome> {
   const askedAt = context.clock();
   const authorized = ready.endpoint.auth && (await authorize(context, ready, abortSignal));
-  if (authorized?.kind === 'failed') return withoutToken(context, ready, askedAt, authorized.failure);
+  if (authorized?.kind === 'failed') {
+    return attemptWithoutRequest(context, ready, askedAt, toTokenError(authorized.failure));
+  }
   if (authorized && authorized.kind !== 'authorized') return authorized;
   const content = contentOf(ready, context.requestStyle.cloudEvents);
   const message = { id: ready.event.id, body: content.body };
@@ -128,24 +130,30 @@ function isUnauthorized(result: SentResult): boolean {
 }
 
 /** An attempt that failed before there was a request to the receiver. */
-function withoutToken(
-  { clock, workerId }: SendAttemptContext,
+export function attemptWithoutRequest(
+  { clock, workerId }: Pick<SendAttemptContext, 'clock' | 'workerId'>,
   { attemptNumber: number, trigger }: ReadyDelivery,
   startedAt: number,
-  failure: TokenFailure,
+  failure: Pick<Attempt, 'outcome' | 'error' | 'tokenError'>,
 ): SentAttempt {
-  const { status, code } = failure;
   const attempt: Attempt = {
     number,
     trigger: trigger === 'schedule' ? undefined : trigger,
     startedAt,
     durationMs: clock() - startedAt,
-    outcome: 'token_error',
-    error: describeTokenFailure(failure),
-    tokenError: { status, code },
+    ...failure,
     worker: workerId,
   };
   return { kind: 'sent', attempt, wish: NOTHING, retryAfter: undefined, span: undefined };
+}
+
+function toTokenError(failure: TokenFailure) {
+  const { status, code } = failure;
+  return {
+    outcome: 'token_error',
+    error: describeTokenFailure(failure),
+    tokenError: { status, code },
+  } as const;
 }
 
 /** A signature by the account's key. */

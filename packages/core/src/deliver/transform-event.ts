@@ -1,5 +1,5 @@
 import { announceEnd } from '../domain/announce-end';
-import type { Attempt, Transformed } from '../domain/attempt';
+import type { Transformed } from '../domain/attempt';
 import type { Emit } from '../domain/signal';
 import type { NoteUsage } from '../domain/usage';
 import type { TransformationStore } from '../endpoints/redis-transformation-store';
@@ -14,7 +14,8 @@ import {
   type TransformResult,
 } from '../transform/run-transformation';
 import { type LeaveOrderContext, leaveOrder, type ReadyDelivery } from './load-delivery';
-import type { SendOutcome, SentAttempt } from './send-attempt';
+import { hasMoved } from './record-attempt';
+import { attemptWithoutRequest, type SendOutcome, type SentAttempt } from './send-attempt';
 
 export interface TransformContext extends LeaveOrderContext, RunTransformationContext {
   readonly transformationStore: Pick<TransformationStore, 'find'>;
@@ -59,7 +60,10 @@ export async function transformEvent(
     case 'cancelled':
       return await cancel(context, ready);
     case 'failed':
-      return failedAttempt(context, ready, startedAt, describeFault(result.fault));
+      return attemptWithoutRequest(context, ready, startedAt, {
+        outcome: 'transform_error',
+        error: describeFault(result.fault),
+      });
   }
 }
 
@@ -104,9 +108,9 @@ async function keep(
   return { ...ready, transformed, transformWith: undefined, logLength: length };
 }
 
-// The process that fanned it out may have died before it was listed. One that has moved to the history has no job.
-async function isNew({ overList, deliveryQueue }: TransformContext, { run, logLength }: ReadyDelivery) {
-  return logLength === 0 && overList !== undefined && (await deliveryQueue.requestOf(run)) !== 'no_job';
+// The process that fanned it out may have died before it was listed.
+async function isNew(context: TransformContext, { run, logLength }: ReadyDelivery): Promise<boolean> {
+  return logLength === 0 && context.overList !== undefined && !(await hasMoved(context, run));
 }
 
 async function cancel(
@@ -119,29 +123,4 @@ async function cancel(
   await leaveOrder(context, endpoint, run.eventId);
   announceEnd(context, run, 'cancelled', event.acceptedAt, event.trace);
   return { kind: 'over' };
-}
-
-/** An attempt that failed before there was a request to the receiver. */
-function failedAttempt(
-  { clock, workerId }: TransformContext,
-  { attemptNumber: number, trigger }: ReadyDelivery,
-  startedAt: number,
-  error: string,
-): SentAttempt {
-  const attempt: Attempt = {
-    number,
-    trigger: trigger === 'schedule' ? undefined : trigger,
-    startedAt,
-    durationMs: clock() - startedAt,
-    outcome: 'transform_error',
-    error,
-    worker: workerId,
-  };
-  return {
-    kind: 'sent',
-    attempt,
-    wish: { aborts: false, disabledBy: undefined },
-    retryAfter: undefined,
-    span: undefined,
-  };
 }
