@@ -36,9 +36,10 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Ends a process at a step: all later ones fail as well. */
+/** Ends a process at a step: all later ones fail as well. Those that were on their way take effect. */
 class Killer {
   steps = 0;
+  readonly #underWay = new Set<Promise<unknown>>();
   #isDead = false;
 
   constructor(
@@ -61,10 +62,25 @@ class Killer {
   async step<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isDead) throw new Error('dead');
     this.steps += 1;
-    if (this.steps !== this.killAt) return await work();
+    if (this.steps !== this.killAt) return await this.#run(work);
     this.#isDead = true;
-    if (this.when === 'after') await work();
+    if (this.when === 'after') await this.#run(work);
     throw new Error('killed');
+  }
+
+  async #run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const running = work();
+    this.#underWay.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#underWay.delete(running);
+    }
+  }
+
+  /** Wait for the steps that other parts of the process had begun when it ended. */
+  async allLanded(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
   }
 
   get hasKilled(): boolean {
@@ -82,6 +98,7 @@ const servers = {
     overList: killer.watch(scene.overList),
     movedStore: killer.watch(scene.movedStore),
     movedIds: killer.watch(scene.movedIds),
+    recalledStore: killer.watch(scene.context.recalledStore),
     deliveryQueue: killer.watch(scene.context.deliveryQueue),
     inOrder: oneByOne(scene.redis.client),
     forEach: rowsOneByOne(scene.redis.client),
@@ -263,6 +280,7 @@ function suite(openParts: () => Parts) {
       await scene.moveAfter(MOVE_AFTER_MS, build(killer, parts)).catch((error: unknown) => {
         if (!killer.hasKilled) throw error;
       });
+      await killer.allLanded();
       await expectAllThere(parts.pgHistory, arranged);
       await moveAll(parts);
       await expectMoved(parts.pgHistory, arranged);
@@ -285,6 +303,7 @@ function suite(openParts: () => Parts) {
       await recall(build(killer, parts), accountId, wanted).catch((error: unknown) => {
         if (!killer.hasKilled) throw error;
       });
+      await killer.allLanded();
       await expectAllThere(parts.pgHistory, arranged);
       // Nobody adds a job. Pins lapse.
       const pins = await scene.redis.client.keys('pinned:*');
