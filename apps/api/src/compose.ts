@@ -21,7 +21,11 @@ import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
+import {
+  createPromRegistry,
+  processGauges,
+  readEventLoopLagMs,
+} from '@hookferry/core/telemetry/prom-registry';
 import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { createApp, messageClassesOf } from './app';
 import type { ApiConfig } from './config';
@@ -110,7 +114,7 @@ export async function composeApi(
   registerPromGauges(registry, processGauges, {
     standings: () => context.quota.standings(),
     ping: () => redis.ping(),
-    eventLoopLagMs: watchEventLoop(),
+    eventLoopLagMs: () => readEventLoopLagMs(registry),
     clock: steadyClock,
   });
   const app = createApp(context);

@@ -18,7 +18,11 @@ import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import { createPromRegistry, processGauges, watchEventLoop } from '@hookferry/core/telemetry/prom-registry';
+import {
+  createPromRegistry,
+  processGauges,
+  readEventLoopLagMs,
+} from '@hookferry/core/telemetry/prom-registry';
 import {
   ReadingsStore,
   readRedisLoads,
@@ -171,7 +175,7 @@ function showGauges(registry: Registry, context: WorkerContext, shares: AccountS
   registerPromGauges(registry, processGauges, {
     standings: () => quota.standings(),
     ping: () => redis.ping(),
-    eventLoopLagMs: watchEventLoop(),
+    eventLoopLagMs: () => readEventLoopLagMs(registry),
     clock: steadyClock,
   });
   registerPromGauges(registry, workerGauges, { slots, concurrency, shares });

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import type { createBullBoard } from '@bull-board/api';
 import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { requireOperator } from '@hookferry/core/accounts/resolve-account';
 import type { InspectedQueue, InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
@@ -38,23 +37,34 @@ export function mountQueueInspector(
   queues: InspectedQueues,
   context: AuthenticateClientContext,
 ): void {
+  let opened: ReturnType<typeof openBoard> | undefined;
+  const showCurrent: RequestHandler = async (request, response, next) => {
+    opened ??= openBoard();
+    const { router, show } = await opened;
+    // They may be split again at any time.
+    show(queues.list());
+    router(request, response, next);
+  };
+  app.use(PATH, requireOperatorOf(context), pageSecurity, showCurrent);
+}
+
+// On first use: it takes six megabytes, and most processes never show it.
+async function openBoard() {
+  const { createBullBoard } = await import('@bull-board/api');
+  const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
   const board = new ReadOnlyBoard();
   const { replaceQueues } = createBullBoard({
     queues: [],
     serverAdapter: board,
     options: { uiConfig: { boardTitle: 'Queues' } },
   });
-  // The queues may be split again at any time.
-  const showCurrent: RequestHandler = (_request, _response, next) => {
-    replaceQueues(queues.list().map(adapterOf));
-    next();
+  // A queue outside the first shard is named after the prefix of its keys.
+  const adapterOf = ({ shard, isFirstShard, queue }: InspectedQueue) =>
+    new BullMQAdapter(queue, { readOnlyMode: true, prefix: isFirstShard ? '' : `${shard.prefix}:` });
+  return {
+    router: board.router,
+    show: (current: readonly InspectedQueue[]) => replaceQueues(current.map(adapterOf)),
   };
-  app.use(PATH, requireOperatorOf(context), pageSecurity, showCurrent, board.router);
-}
-
-// A queue outside the first shard is named after the prefix of its keys.
-function adapterOf({ shard, isFirstShard, queue }: InspectedQueue): BullMQAdapter {
-  return new BullMQAdapter(queue, { readOnlyMode: true, prefix: isFirstShard ? '' : `${shard.prefix}:` });
 }
 
 // Browsers ask for a name and a password, and send them with each request from then on: the key is the

@@ -1,5 +1,4 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { TransportFailure } from '../domain/attempt';
 import type { Endpoint } from '../domain/endpoint';
@@ -116,6 +115,8 @@ async function addAssertion(
   pem: string,
 ): Promise<void> {
   const issuedAt = Math.floor(clock() / 1_000);
+  // On first use: few endpoints need it.
+  const { SignJWT } = await import('jose');
   const assertion = await new SignJWT()
     .setProtectedHeader({ alg: algorithm, typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) })
     .setIssuer(clientId)

@@ -1,4 +1,4 @@
-import { LONG_TURN_MS, measureTurn, SLOW_AFTER_MS, Slots } from './slots';
+import { LONG_TURN_MS, measureTurn, SLOW_AFTER_MS, type Slot, Slots } from './slots';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -77,13 +77,24 @@ it('has no timer left when nothing is under way', () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
+it('checks seldom while few attempts are under way, and soon when more begin', () => {
+  const setTimer = jest.spyOn(globalThis, 'setTimeout');
+  const { slots } = arrange({ quick: 32 });
+  slots.take('quick');
+  slots.take('quick');
+  expect(setTimer.mock.calls.map(([, ms]) => ms)).toEqual([SLOW_AFTER_MS]);
+  slots.take('quick');
+  slots.take('quick');
+  expect(setTimer.mock.calls.map(([, ms]) => ms)).toEqual([SLOW_AFTER_MS, 50]);
+});
+
 describe('a process that is late', () => {
   it('takes fewer at once, down to a sixteenth, and more again when it keeps up', () => {
     const { slots, capacities, beBusy } = arrange({ quick: 256, slow: 0 });
-    let slot = slots.take('quick');
+    let taken: Slot[] = [];
     const takeTurn = (ms: number) => {
-      slots.leave(slot);
-      slot = slots.take('quick');
+      for (const slot of taken) slots.leave(slot);
+      taken = Array.from({ length: 17 }, () => slots.take('quick'));
       beBusy(ms);
     };
     takeTurn(30);

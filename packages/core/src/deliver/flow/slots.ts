@@ -53,6 +53,8 @@ export class Slots {
   /** Quick ones that wait, and use no processor. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** As the timer was set. */
+  #isCalm = true;
 
   constructor(private readonly options: SlotsOptions) {}
 
@@ -118,8 +120,13 @@ export class Slots {
 
   #keepChecking(): void {
     const isAtRest = this.#quick.size === 0 && this.#pace === 1;
-    if (isAtRest || this.#timer !== undefined) return;
-    this.#timer = setTimeout(this.#onTimer, CHECK_EVERY_MS);
+    if (isAtRest) return;
+    // So few don't make a process late, and leave room for others. Each check wakes it.
+    const isCalm = this.#quick.size <= this.options.quick * LEAST_PACE && this.#pace === 1;
+    if (this.#timer !== undefined && (isCalm || !this.#isCalm)) return;
+    clearTimeout(this.#timer);
+    this.#isCalm = isCalm;
+    this.#timer = setTimeout(this.#onTimer, isCalm ? SLOW_AFTER_MS : CHECK_EVERY_MS);
   }
 
   readonly #keepPace = (turnMs: number): void => {
