@@ -41,7 +41,7 @@ const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--watch] [--sk
   --watch       compiles what is changed, and starts the worker and the API anew with it (npm run dev)
   --skip-setup  takes it as given that everything is installed and compiled
 
-Every setting of the API and the worker can be given as a variable: see docs/operations.md.`;
+Every setting of the API and the worker can be given as a variable: see docs/configuration.md.`;
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();

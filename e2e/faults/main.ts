@@ -1,6 +1,6 @@
 /**
  * The fault suite: `npm run faults` for everything, `npm run faults -- worker-kill` for one fault, `-- quick` for most of
- * them in a few minutes. What it promises to find is in docs/faults.md.
+ * them in a few minutes. What it promises to find is in docs/reliability.md.
  */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

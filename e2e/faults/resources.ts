@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 const MEMORY_ALLOWANCE = 180 * MIB;
 // Connections to receivers and of publishers that are kept alive for a minute.
 const DESCRIPTOR_ALLOWANCE = 600;
-// What is kept by intention: records of deliveries and events, as docs/operations.md has it; and allocation's own loss.
+// What is kept by intention: records of deliveries and events, as docs/finding.md has it; and allocation's own loss.
 const BYTES_PER_RECORD = 900;
 const BYTES_PER_EVENT = 1_600;
 const REDIS_ALLOWANCE = 24 * MIB;

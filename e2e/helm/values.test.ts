@@ -12,7 +12,7 @@ const values: unknown = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
 
 const namesOfApi = Object.keys(apiSettings.shape);
 const namesOfWorker = Object.keys(workerSettings.shape);
-/** By Node.js and by the exporter of traces: docs/operations.md, docs/tracing.md. */
+/** By Node.js and by the exporter of traces: docs/performance.md, docs/tracing.md. */
 const READ_BY_LIBRARIES = [
   'NODE_EXTRA_CA_CERTS',
   'NODE_OPTIONS',

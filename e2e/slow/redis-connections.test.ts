@@ -14,7 +14,7 @@ import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 
 const SENTINEL_NAME = 'hooks';
-// As docs/operations.md has it.
+// As docs/performance.md has it.
 const RIGHTS = 'on >s3cr3t ~* &* +@all -@dangerous +info';
 const USER = 'hookferry:s3cr3t';
 

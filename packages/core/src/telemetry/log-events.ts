@@ -123,7 +123,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
   'redis.unsafe': {
     means: 'A setting of Redis can lose events.',
-    act: 'Set what `detail` says: see [Redis](operations.md#redis).',
+    act: 'Set what `detail` says: see [Redis](redis.md#settings).',
   },
   'secrets.unprotected': {
     means: 'Secrets are stored as plain text.',

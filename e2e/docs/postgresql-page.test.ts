@@ -11,10 +11,10 @@ import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testin
 import { Client } from 'pg';
 import { blocksOf, readPage } from './read-page';
 
-if (!hasPostgres) console.warn(`SKIPPED: the roles of the page about operations, because ${NO_POSTGRES}.`);
+if (!hasPostgres) console.warn(`SKIPPED: the roles of the page about PostgreSQL, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
 
-describePostgres('the page about operations', () => {
+describePostgres('the page about PostgreSQL', () => {
   let server: PostgresServer;
   const opened: PgDatabase[] = [];
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describePostgres('the page about operations', () => {
   }
 
   it('gives the workers and the API the rights that they need, and the API no more', async () => {
-    const [roles = '', before = '', after = '', ...rest] = blocksOf(await readPage('operations.md'), 'sql');
+    const [roles = '', before = '', after = '', ...rest] = blocksOf(await readPage('postgresql.md'), 'sql');
     expect(rest).toEqual([]);
     // A database can't be made along with something else.
     for (const statement of roles.split(';').filter((text) => text.trim() !== ''))
