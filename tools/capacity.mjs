@@ -33,6 +33,19 @@ const PORTS = 28_232;
  *   history: number, chosen: number }} Assumptions
  */
 
+/** What is assumed where nothing else is said. @type {Assumptions} */
+export const USUAL = {
+  fanout: 1,
+  peak: 3,
+  busy: 0.6,
+  attempts: 1.05,
+  answer: 100,
+  kept: 14,
+  lag: 70,
+  history: 90,
+  chosen: 0,
+};
+
 /** @param {number} perDay @param {Costs} costs @param {Assumptions} assumed */
 function capacityOf(perDay, { event, delivery }, assumed) {
   const deliveries = (perDay / SECONDS_A_DAY) * assumed.peak;
@@ -78,6 +91,23 @@ function historyOf(perDay, { delivery }, move, assumed) {
   };
 }
 
+/**
+ * What many deliveries a day need by these costs, as a table in Markdown.
+ *
+ * @param {Costs} costs
+ * @param {Assumptions} assumed
+ */
+export function drawCapacity(costs, assumed) {
+  const head =
+    '| Deliveries a day | attempts/s at the peak | APIs (cores) | workers (cores) | Redis masters and shards | Redis memory, GiB | connections to receivers | ports of one address |\n' +
+    '| ---------------: | ---------------------: | -----------: | --------------: | -----------------------: | ----------------: | -----------------------: | -------------------: |\n';
+  const rows = PER_DAY.map((perDay) => capacityOf(perDay, costs, assumed)).map(
+    ({ perDay, perSecond, apis, workers, redis, memoryGib, sockets, portsShare }) =>
+      `| ${perDay.toLocaleString('en')} | ${Math.round(perSecond)} | ${apis} | ${workers} | ${redis} | ${memoryGib.toFixed(1)} | ${sockets} | ${(100 * portsShare).toFixed(1)} % |\n`,
+  );
+  return head + rows.join('');
+}
+
 /** @param {string} name @param {string} text */
 function numberOf(name, text) {
   const value = Number(text);
@@ -110,15 +140,12 @@ async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      fanout: { type: 'string', default: '1' },
-      peak: { type: 'string', default: '3' },
-      busy: { type: 'string', default: '0.6' },
-      attempts: { type: 'string', default: '1.05' },
-      answer: { type: 'string', default: '100' },
-      kept: { type: 'string', default: '14' },
-      lag: { type: 'string', default: '70' },
-      history: { type: 'string', default: '90' },
-      chosen: { type: 'string', default: '0' },
+      ...Object.fromEntries(
+        Object.entries(USUAL).map(([name, value]) => [
+          name,
+          { type: /** @type {const} */ ('string'), default: String(value) },
+        ]),
+      ),
     },
   });
   const [path, scale, history] = positionals;
@@ -134,17 +161,7 @@ async function main() {
   const assumed = /** @type {Assumptions} */ (
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name, numberOf(name, text)]))
   );
-  const rows = PER_DAY.map((perDay) => capacityOf(perDay, { event, delivery }, assumed));
-  process.stdout.write(
-    '| Deliveries a day | attempts/s at the peak | APIs (cores) | workers (cores) | Redis masters and shards | Redis memory, GiB | connections to receivers | ports of one address |\n' +
-      '| ---------------: | ---------------------: | -----------: | --------------: | -----------------------: | ----------------: | -----------------------: | -------------------: |\n' +
-      rows
-        .map(
-          ({ perDay, perSecond, apis, workers, redis, memoryGib, sockets, portsShare }) =>
-            `| ${perDay.toLocaleString('en')} | ${Math.round(perSecond)} | ${apis} | ${workers} | ${redis} | ${memoryGib.toFixed(1)} | ${sockets} | ${(100 * portsShare).toFixed(1)} % |\n`,
-        )
-        .join(''),
-  );
+  process.stdout.write(drawCapacity({ event, delivery }, assumed));
   if (history === undefined) return;
   const move = /** @type {MoveCosts | undefined} */ ((await readFigures(history)).history);
   if (!move)
