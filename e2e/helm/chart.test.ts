@@ -29,14 +29,20 @@ describeChart('the Helm chart', ({ helm }) => {
     }
   });
 
-  it('lets nothing but /v1, public keys and the portal through to the outside', () => {
+  it('lets nothing but /v1, public keys, the page for receivers and the portal through to the outside', () => {
     const pathsOf = (rendered: typeof all) =>
       valueAt(findObject(rendered, 'Ingress', 'hooks-hookferry-api'), 'spec.rules.0.http.paths');
     const path = (name: string) => ({ path: name, pathType: 'Prefix' });
-    expect(pathsOf(all)).toMatchObject([path('/v1'), path('/.well-known/webhooks'), path('/portal')]);
+    expect(pathsOf(all)).toMatchObject([
+      path('/v1'),
+      path('/.well-known/webhooks'),
+      path('/receive'),
+      path('/portal'),
+    ]);
     expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([
       path('/v1'),
       path('/.well-known/webhooks'),
+      path('/receive'),
     ]);
   });
 

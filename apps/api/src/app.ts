@@ -9,6 +9,7 @@ import { mountPortal, PORTAL_FOLDER } from './http/portal';
 import { mountProbes } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
+import { DOCS_FOLDER, mountReceivePage } from './http/receive-page';
 import { beginRequests } from './http/request-state';
 import { describeApi } from './openapi/document';
 import { routes } from './routes/index';
@@ -31,6 +32,15 @@ export function createApp(context: ApiContext): Express {
   if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });
+  }
+  if (config.RECEIVE_PAGE) {
+    mountReceivePage(app, {
+      folder: DOCS_FOLDER,
+      operator: config.OPERATOR_NAME,
+      addresses: config.SOURCE_ADDRESSES,
+      timeoutMs: config.DELIVERY_TIMEOUT,
+      retryDelaysMs: config.RETRY_SCHEDULE,
+    });
   }
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context);
   app.use(refuseUnknownRoute);

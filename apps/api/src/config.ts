@@ -12,6 +12,7 @@ import {
 } from '@hookferry/core/platform/duration';
 import {
   commonSettings,
+  deliverySettings,
   type Environment,
   flagSchema,
   isProtected,
@@ -44,6 +45,18 @@ export const portalSettings = {
   PORTAL_FRAME_ANCESTORS: originListSchema
     .prefault('')
     .describe('origins whose pages may show the portal in a frame, separated by commas; none: no page may'),
+};
+
+/** Of the page that tells customers how to receive webhooks. */
+const receiveSettings = {
+  RECEIVE_PAGE: flagSchema
+    .default(true)
+    .describe('whether [Receive our webhooks](receive.md), the page for customers, is served at `/receive`'),
+  OPERATOR_NAME: z
+    .string()
+    .regex(/^[^\p{C}]{1,100}$/u, 'must be 1 to 100 characters without control characters')
+    .optional()
+    .describe('whose webhooks they are, as that page says it, such as `Acme`; “our webhooks” unless set'),
 };
 
 /** With their descriptions in docs/configuration.md. */
@@ -105,6 +118,8 @@ export const apiSettings = z
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
     ...portalSettings,
+    ...receiveSettings,
+    ...deliverySettings,
     QUEUE_INSPECTOR_ENABLED: flagSchema
       .default(false)
       .describe('whether operators may look into the queues at `/internal/queues`'),

@@ -6,13 +6,13 @@ import { disableSettings } from '@hookferry/core/endpoints/disable';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
 import {
   commonSettings,
+  deliverySettings,
   type Environment,
   flagSchema,
   isProtected,
   maxEventBytesSchema,
   portSchema,
   readConfig,
-  retryScheduleSchema,
   secretsSettings,
   tracingSettings,
   UNPROTECTED,
@@ -60,12 +60,7 @@ const settings = z.object({
     .describe(
       'attempts at the same time that take long, beside those; four times `WORKER_CONCURRENCY` unless set',
     ),
-  RETRY_SCHEDULE: retryScheduleSchema
-    .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
-    .describe('waits between attempts; there is one attempt more than waits'),
-  DELIVERY_TIMEOUT: positiveDurationSchema
-    .prefault('15s')
-    .describe('for a whole attempt, from the DNS query to the end of the answer'),
+  ...deliverySettings,
   DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema
     .prefault('5s')
     .describe('for DNS, TCP and TLS together, within that'),

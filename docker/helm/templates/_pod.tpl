@@ -129,10 +129,10 @@ spec:
 {{- merge (deepCopy .Values.settings) $settings | toJson }}
 {{- end }}
 
-{{/* What the API is told of the portal: a JSON object. */}}
+{{/* What the API is told of the portal, and for its page for receivers: a JSON object. */}}
 {{- define "hookferry.portalSettings" -}}
 {{- $api := .Values.api }}
-{{- $settings := dict "PORTAL" (toString $api.portal.enabled) }}
+{{- $settings := dict "PORTAL" (toString $api.portal.enabled) "DELIVERY_TIMEOUT" (printf "%ds" (int .Values.worker.deliveryTimeoutSeconds)) }}
 {{- with $api.portal.frameAncestors }}
 {{- $_ := set $settings "PORTAL_FRAME_ANCESTORS" (join "," .) }}
 {{- end }}

@@ -172,6 +172,18 @@ export const flagSchema = z.enum(['true', 'false']).transform((text) => text ===
 
 export const retryScheduleSchema = durationListSchema;
 
+/** By which workers deliver, and of which the API tells receivers. */
+export const deliverySettings = {
+  RETRY_SCHEDULE: retryScheduleSchema
+    .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
+    .describe('waits between attempts; there is one attempt more than waits. The API tells it at `/receive`'),
+  DELIVERY_TIMEOUT: positiveDurationSchema
+    .prefault('15s')
+    .describe(
+      'for a whole attempt, from the DNS query to the end of the answer. The API tells it at `/receive`',
+    ),
+};
+
 /** How the API and the workers protect secrets in the store. */
 export const secretsSettings = {
   SECRETS_ENCRYPTION_KEY: sealingKeysSchema
