@@ -30,8 +30,9 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
   worker: ['apps/worker'],
 };
 
-/** What browsers load: pages, styles, scripts and the mark, each as it is and compressed twice. */
-const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css|svg)|index\.html)(\.br|\.gz)?$/;
+/** What browsers load: pages, styles, scripts and the mark, each as it is and compressed twice; and what /receive is made of. */
+const SERVED =
+  /^app\/(apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css|svg)|index\.html)(\.br|\.gz)?|docs\/(receive|verifying-signatures)\.md|docs\/images\/mark\.svg)$/;
 
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
