@@ -22,7 +22,7 @@ const MOST_BYTES = 150_000;
 
 const ROUNDS = 12;
 const LOOK_EVERY_MS = 200;
-const CAPABILITIES = ['read', 'webhooks', 'resend', 'secrets', 'audit', 'operate'];
+const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
 
 const VIEWPORT = { width: 1280, height: 800 };
 const THEMES = /** @type {const} */ (['light', 'dark']);

@@ -11,8 +11,8 @@ import {
 } from '@hookferry/core/accounts/resolve-account';
 import {
   type AccountId,
+  type Capability,
   idOfKey,
-  maySeeSecrets,
   type Principal,
   type Scope,
 } from '@hookferry/core/domain/account';
@@ -29,7 +29,7 @@ interface AdmitContext extends SpendContext, ResolveAccountContext, Authenticate
   readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
 }
 
-type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'stores'>;
+type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'capability' | 'stores'>;
 
 /** Let only requests pass whose API key, or portal session, may use the route, and note the account. */
 export async function admit(
@@ -94,7 +94,7 @@ function isShort({ headers }: Request): boolean {
 /** Count the request, and let it pass if its key, or session, may use the route. */
 export async function letIn(
   context: SpendContext & ResolveAccountContext,
-  { scope, operatorOnly, handlesSecret }: GuardedRoute,
+  { scope, operatorOnly, handlesSecret, capability }: GuardedRoute,
   request: Request,
   response: Response,
   apiKey: Principal,
@@ -103,8 +103,9 @@ export async function letIn(
   // Only now: a client that knows the id of a key, but not the key, must not use up its requests.
   state.spender = apiKey;
   await spend(context, response, 1);
-  if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
-  if (handlesSecret) requireSecrets(apiKey);
+  if (capability && apiKey.capabilities) requireCapability(apiKey.capabilities, capability);
+  else if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
+  if (handlesSecret && apiKey.capabilities) requireCapability(apiKey.capabilities, 'secrets');
   if (operatorOnly) requireOperator(apiKey);
   state.apiKey = await resolveAccount(context, apiKey, request.get('x-account-id'));
 }
@@ -179,7 +180,7 @@ export function requireScope({ scopes, capabilities }: Principal, scope: Scope):
   throw new AppError('insufficient_scope', `This ${who} lacks the scope "${scope}".`);
 }
 
-function requireSecrets(principal: Principal): void {
-  if (maySeeSecrets(principal)) return;
-  throw new AppError('insufficient_scope', 'This portal session lacks the capability "secrets".');
+function requireCapability(capabilities: readonly Capability[], needed: Capability): void {
+  if (capabilities.includes(needed)) return;
+  throw new AppError('insufficient_scope', `This portal session lacks the capability "${needed}".`);
 }

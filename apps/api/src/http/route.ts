@@ -1,4 +1,4 @@
-import type { Principal, Scope } from '@hookferry/core/domain/account';
+import type { Capability, Principal, Scope } from '@hookferry/core/domain/account';
 import type { Act, AuditAction } from '@hookferry/core/domain/audit';
 import type { TraceContext } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
@@ -156,6 +156,8 @@ interface RouteFacts<Shape extends RequestShape> {
    * It shows or changes an existing secret: a portal session needs the capability `secrets` beside the scope.
    */
   readonly handlesSecret?: true;
+  /** What a portal session needs in place of the scope. */
+  readonly capability?: Capability;
   readonly request: Shape;
   /** It makes an object, so clients may send an Idempotency-Key; the object's ids come from `newId`. */
   readonly creates?: true;

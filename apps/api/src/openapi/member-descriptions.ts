@@ -23,7 +23,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   ca: 'Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM.',
   cancelled: 'Those that ended because their webhook, or what was to be sent, was gone.',
   capabilities:
-    'What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `webhooks`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do.',
+    'What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `webhooks`: to make and change webhooks; `resend`: to send again; `schedule`: to move and cancel scheduled events; `secrets`: to see and rotate secrets; `audit`: to see the audit log; `operate`: what operators do.',
   client_certificate: 'What the service shows to the receiver. PEM, with its chain.',
   client_key: 'The private key of `client_certificate`. PEM. No answer shows it.',
   client_id: 'What the authorization server knows the service by.',

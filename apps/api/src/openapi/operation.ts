@@ -44,10 +44,11 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
   return path.split('/')[2] ?? '';
 }
 
-function permissionOf({ scope, operatorOnly, handlesSecret }: Route): string {
+function permissionOf({ scope, operatorOnly, handlesSecret, capability }: Route): string {
   return [
     needsOf(scope),
     ...(operatorOnly ? ["Only for keys of the operator's account."] : []),
+    ...(capability ? [`Of a portal session the capability \`${capability}\` instead.`] : []),
     ...(handlesSecret ? ['Of a portal session also the capability `secrets`.'] : []),
   ].join(' ');
 }

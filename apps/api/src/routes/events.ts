@@ -306,6 +306,7 @@ export const rescheduleEvent = defineRoute({
   audit: 'event.reschedule',
   path: '/v1/events/:id',
   scope: 'events:write',
+  capability: 'schedule',
   request: {
     params: eventParams,
     body: z
@@ -340,6 +341,7 @@ export const cancelEvent = defineRoute({
   audit: 'event.cancel',
   path: '/v1/events/:id',
   scope: 'events:write',
+  capability: 'schedule',
   request: { params: eventParams },
   responses: {
     204: { description: 'It is cancelled: it is sent to nobody, and stays in the list of events.' },

@@ -345,6 +345,7 @@ describe('what a session may do', () => {
     'rotateWebhookSecret',
     'rotateSigningKey',
   ];
+  const SCHEDULING = ['rescheduleEvent', 'cancelEvent'];
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('webhooks');
   const sets = Array.from({ length: 2 ** optional.length }, (_, bits) =>
@@ -356,6 +357,7 @@ describe('what a session may do', () => {
     if (scope === 'none') return true;
     if (operatorOnly && !set.includes('operate')) return false;
     if (SECRETIVE.includes(operationId) && !set.includes('secrets')) return false;
+    if (SCHEDULING.includes(operationId)) return set.includes('schedule');
     if (scope === 'any') return true;
     const needed = NEEDED[scope];
     return needed === 'read' || (needed !== undefined && set.includes(needed));

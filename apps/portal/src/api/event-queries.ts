@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import { queryKeys } from './query-keys';
@@ -7,6 +8,8 @@ import { usePages } from './use-pages';
 export type ListedEvent = components['schemas']['ListedEvent'];
 
 export interface EventFilters {
+  /** Those that wait for their time, the next one first; `since` and `until` are about that. */
+  readonly status?: 'scheduled';
   readonly type?: string;
   /** A JSON object that the data contain. */
   readonly data?: string;
@@ -17,11 +20,33 @@ export interface EventFilters {
 
 const PAGE_SIZE = 50;
 
-/** What was published, the newest first, as far as it was paged to. */
+/** What was published, the newest first, or what is scheduled, as far as it was paged to. */
 export function useEvents(filters: EventFilters) {
   const api = useApi();
   return usePages(queryKeys.events(filters), (paging, signal) => {
     const query = { ...filters, limit: PAGE_SIZE, ...paging };
     return ask(api.GET('/v1/events', { params: { query }, signal }));
+  });
+}
+
+export type ScheduleChange =
+  /** RFC 3339 */
+  { readonly kind: 'move'; readonly to: string } | { readonly kind: 'cancel' };
+
+/** Moves or cancels an event that waits for its time. What is shown of it is read anew, also when it was too late. */
+export function useChangeSchedule(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const params = { path: { id } };
+  return useMutation({
+    mutationFn: async (change: ScheduleChange) => {
+      if (change.kind === 'cancel') return await ask(api.DELETE('/v1/events/{id}', { params }));
+      return await ask(api.PATCH('/v1/events/{id}', { params, body: { deliver_at: change.to } }));
+    },
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: queryKeys.event(id) }),
+        queries.invalidateQueries({ queryKey: ['events'] }),
+      ]),
   });
 }

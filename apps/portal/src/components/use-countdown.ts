@@ -12,8 +12,12 @@ export function useCountdown(until: string): number {
   return Math.max(0, Math.ceil((new Date(until).getTime() - now.getTime()) / SECOND_MS));
 }
 
-/** `1:02:03`, `2:03`: hours only where there are any. */
+const DAY_SECONDS = 86_400;
+
+/** `3 d 4 h`, `1:02:03`, `2:03`: days and hours only where there are any. */
 export function formatCountdown(seconds: number): string {
+  const days = Math.floor(seconds / DAY_SECONDS);
+  if (days > 0) return `${days} d ${Math.floor((seconds % DAY_SECONDS) / 3_600)} h`;
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);
   const parts = hours > 0 ? [hours, padded(minutes)] : [minutes];

@@ -13,7 +13,7 @@ export interface SignIn {
   byKey(key: string): Promise<Session>;
 }
 
-const OPERATOR: Capability[] = ['read', 'webhooks', 'resend', 'secrets', 'audit', 'operate'];
+const OPERATOR: Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
 
 /** @param api one that says nothing of who asks: a code or a key says it */
 export function createSignIn(api: Api): SignIn {

@@ -1,6 +1,8 @@
 import type { components } from '@hookferry/client';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useEventText } from '../../api/delivery-queries';
+import { Badge } from '../../components/badge';
 import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
@@ -8,7 +10,10 @@ import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
+import { useCan } from '../../session/session-context';
 import { memberText } from '../delivery/raw-body';
+import { Countdown, useReadWhenDue } from '../events/countdown';
+import { ScheduleActions } from '../events/schedule-actions';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
 
@@ -22,19 +27,43 @@ interface EventPageProps {
 export function EventPage({ params: { id = '' } }: EventPageProps) {
   const { data: text, error, refetch } = useEventText(id);
   const event = text === undefined ? undefined : (JSON.parse(text) as Event);
+  const mayChange = useCan('schedule');
+  useReadWhenDue(event?.status === 'scheduled' ? event.deliver_at : null, () => void refetch());
   return (
     <>
-      <PageHeader title={event?.type ?? 'Event'} parent={{ href: '/events', label: 'Events' }} />
+      <PageHeader
+        title={event?.type ?? 'Event'}
+        parent={{ href: '/events', label: 'Events' }}
+        state={event && STATES[event.status]}
+      >
+        {event?.status === 'scheduled' && mayChange && event.deliver_at && (
+          <ScheduleActions id={event.id} type={event.type} at={event.deliver_at} />
+        )}
+      </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!event && !error && <Skeleton lines={10} />}
       {event && <EventFacts event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}
-      <EventDeliveries eventId={id} />
+      <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
     </>
   );
 }
 
-function EventFacts({ event: { id, type, created_at: at, deliveries } }: { readonly event: Event }) {
+const STATES: Readonly<Record<Event['status'], ReactNode>> = {
+  accepted: undefined,
+  scheduled: <Badge tone="busy">Scheduled</Badge>,
+  cancelled: <Badge tone="neutral">Cancelled</Badge>,
+};
+
+/** Why it went nowhere. */
+const HINTS: Readonly<Record<Event['status'], string>> = {
+  accepted: 'No webhook asked for it when it was published, or due.',
+  scheduled: 'It goes to the webhooks that ask for it when it is due.',
+  cancelled: 'It was cancelled before it was due.',
+};
+
+function EventFacts({ event }: { readonly event: Event }) {
+  const { id, type, created_at: at, deliveries } = event;
   const went = Object.entries(deliveries).filter(([name, count]) => name !== 'total' && count > 0);
   return (
     <Facts
@@ -46,10 +75,25 @@ function EventFacts({ event: { id, type, created_at: at, deliveries } }: { reado
         ),
         Type: <Link href={`/event-types/${type}`}>{type}</Link>,
         Published: <Time at={at} />,
+        ...dueOf(event),
         Deliveries: `${deliveries.total}${went.map(([name, count]) => `, ${count} ${name}`).join('')}`,
       }}
     />
   );
+}
+
+/** When it is sent, was sent, or would have been; nothing of one that was sent at once. */
+function dueOf({ status, deliver_at: at }: Event): Readonly<Record<string, ReactNode>> {
+  if (at === null) return {};
+  if (status === 'cancelled') return { 'Would be due': <Time at={at} /> };
+  if (status !== 'scheduled') return { 'Was due': <Time at={at} /> };
+  return {
+    Due: (
+      <>
+        <Time at={at} />, in <Countdown until={at} />
+      </>
+    ),
+  };
 }
 
 interface PayloadProps {

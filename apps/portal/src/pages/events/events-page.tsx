@@ -12,16 +12,22 @@ import { faultOfSearched } from '../../components/searched-data';
 import { Time } from '../../components/time';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
+import { SCHEDULED, ScheduledEvents } from './scheduled-events';
 
 const columns: readonly Column<ListedEvent>[] = [
   { id: 'type', header: 'Type', cell: ({ id, type }) => <Link href={`/events/${id}`}>{type}</Link> },
   { id: 'id', header: 'Event', from: 'medium', cell: ({ id }) => <code>{id}</code> },
   {
-    id: 'erased',
+    id: 'state',
     header: '',
     width: '8rem',
     from: 'wide',
-    cell: ({ payload_erased_at: erasedAt }) => erasedAt && <Badge tone="neutral">Erased</Badge>,
+    cell: ({ payload_erased_at: erasedAt, status }) => (
+      <>
+        {erasedAt && <Badge tone="neutral">Erased</Badge>}
+        {status === 'cancelled' && <Badge tone="neutral">Cancelled</Badge>}
+      </>
+    ),
   },
   {
     id: 'time',
@@ -33,6 +39,18 @@ const columns: readonly Column<ListedEvent>[] = [
 
 /** What was published. The filters are in the address, so that a view can be kept and shown to others. */
 export function EventsPage() {
+  const [search] = useSearchParams();
+  const isScheduled = search.get('status') === SCHEDULED;
+  return (
+    <>
+      <PageHeader title="Events" />
+      <Filters isScheduled={isScheduled} />
+      {isScheduled ? <ScheduledEvents /> : <PublishedEvents />}
+    </>
+  );
+}
+
+function PublishedEvents() {
   const [, go] = useLocation();
   const [search] = useSearchParams();
   const [type, since, until] = ['type', 'since', 'until'].map((name) => search.get(name) ?? '');
@@ -44,27 +62,24 @@ export function EventsPage() {
     ...(until && { until }),
   });
   return (
-    <>
-      <PageHeader title="Events" />
-      <Filters />
-      <PagedTable
-        label="Events"
-        columns={columns}
-        pages={pages}
-        rowId={({ id }) => id}
-        onOpen={({ id }) => go(`/events/${id}`)}
-        empty={
-          <Empty title="No such events">
-            <p>None was published that is like this, or they are kept no longer.</p>
-            {data !== '' && <p>Texts have to be the same, letter by letter. What was erased is not found.</p>}
-          </Empty>
-        }
-      />
-    </>
+    <PagedTable
+      label="Events"
+      columns={columns}
+      pages={pages}
+      rowId={({ id }) => id}
+      onOpen={({ id }) => go(`/events/${id}`)}
+      empty={
+        <Empty title="No such events">
+          <p>None was published that is like this, or they are kept no longer.</p>
+          {data !== '' && <p>Texts have to be the same, letter by letter. What was erased is not found.</p>}
+        </Empty>
+      }
+    />
   );
 }
 
-function Filters() {
+/** @param isScheduled those are found by their time alone */
+function Filters({ isScheduled }: { readonly isScheduled: boolean }) {
   const [search, setSearch] = useSearchParams();
   const { data: types = [] } = useEventTypes();
   const set = (name: string, value: string | undefined) =>
@@ -83,26 +98,36 @@ function Filters() {
   };
   return (
     <>
-      <DataSearch value={search.get('data') ?? ''} onSearch={(text) => set('data', text)} />
+      {!isScheduled && <DataSearch value={search.get('data') ?? ''} onSearch={(text) => set('data', text)} />}
       <div className={styles['filters']}>
         <SelectField
-          label="Type"
-          value={search.get('type') ?? ''}
-          onChange={(event) => set('type', event.target.value)}
+          label="Which"
+          value={isScheduled ? SCHEDULED : ''}
+          onChange={({ target }) => setSearch(target.value === SCHEDULED ? { status: SCHEDULED } : {})}
         >
-          <option value="">all types</option>
-          {types.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
+          <option value="">published</option>
+          <option value={SCHEDULED}>scheduled, not sent yet</option>
         </SelectField>
+        {!isScheduled && (
+          <SelectField
+            label="Type"
+            value={search.get('type') ?? ''}
+            onChange={(event) => set('type', event.target.value)}
+          >
+            <option value="">all types</option>
+            {types.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </SelectField>
+        )}
         <TextField
-          label="From"
+          label={isScheduled ? 'Due from' : 'From'}
           type="datetime-local"
           value={timeOf('since')}
           onChange={(event) => set('since', fromLocalInput(event.target.value))}
         />
         <TextField
-          label="Until"
+          label={isScheduled ? 'Due until' : 'Until'}
           type="datetime-local"
           value={timeOf('until')}
           onChange={(event) => set('until', fromLocalInput(event.target.value))}

@@ -1,0 +1,34 @@
+import { useEffect } from 'react';
+import { formatCountdown, useCountdown } from '../../components/use-countdown';
+import styles from './events-page.module.css';
+
+/** How long it is until then, by the second. */
+export function Countdown({ until }: { readonly until: string }) {
+  const seconds = useCountdown(until);
+  return <span className={styles['countdown']}>{seconds > 0 ? formatCountdown(seconds) : 'due'}</span>;
+}
+
+// By then a worker has taken it, mostly; if none has, the next look is as far off.
+const LOOK_AFTER_MS = 2_000;
+// The largest that a timer takes.
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** No stream tells that an event was begun: what shows it is read anew when it is due. */
+export function useReadWhenDue(dueAt: string | null | undefined, read: () => void): void {
+  useEffect(() => {
+    if (dueAt == null) return undefined;
+    const look = () => {
+      const waitMs = Math.max(0, Date.parse(dueAt) - new Date().getTime()) + LOOK_AFTER_MS;
+      timer = setTimeout(
+        () => {
+          read();
+          look();
+        },
+        Math.min(waitMs, LONGEST_MS),
+      );
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    look();
+    return () => clearTimeout(timer);
+  }, [dueAt, read]);
+}

@@ -1,0 +1,112 @@
+import { useState } from 'react';
+import { type ScheduleChange, useChangeSchedule } from '../../api/event-queries';
+import { ProblemError } from '../../api/problem';
+import { Button, type ButtonProps } from '../../components/button';
+import { ConfirmDialog } from '../../components/confirm-dialog';
+import { TextField } from '../../components/field';
+import { FormDialog } from '../../components/form-dialog';
+import { Time } from '../../components/time';
+import { useToasts } from '../../components/toasts';
+import { fromLocalInput, toLocalInput } from '../replay/range';
+import styles from './events-page.module.css';
+
+export interface ScheduleActionsProps extends Pick<ButtonProps, 'size'> {
+  readonly id: string;
+  readonly type: string;
+  /** When it is due: RFC 3339. */
+  readonly at: string;
+}
+
+/** Moves an event that waits for its time to another one, or cancels it. */
+export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActionsProps) {
+  const [asked, setAsked] = useState<ScheduleChange['kind']>();
+  const toasts = useToasts();
+  const { mutate, isPending, error, reset } = useChangeSchedule(id);
+  const close = () => {
+    setAsked(undefined);
+    reset();
+  };
+  const change = (wanted: ScheduleChange) =>
+    mutate(wanted, {
+      onSuccess: () => {
+        toasts.tell(wanted.kind === 'move' ? 'It was moved.' : 'It was cancelled: it is sent to nobody.');
+        close();
+      },
+      // What is shown is read anew, and this goes with it: the dialog could not say so.
+      onError: (problem) => {
+        if (!(problem instanceof ProblemError) || problem.code !== 'already_due') return;
+        toasts.fail('It is due already: it is being sent, or was sent. Nothing was changed.');
+        close();
+      },
+    });
+  return (
+    <span className={styles['actions']}>
+      <Button size={size} aria-label={`Move ${type}, ${id}`} onClick={() => setAsked('move')}>
+        Move
+      </Button>
+      <Button size={size} aria-label={`Cancel ${type}, ${id}`} onClick={() => setAsked('cancel')}>
+        Cancel
+      </Button>
+      {asked === 'move' && (
+        <MoveDialog
+          at={at}
+          isBusy={isPending}
+          error={error}
+          onMove={(to) => change({ kind: 'move', to })}
+          onClose={close}
+        />
+      )}
+      <ConfirmDialog
+        isOpen={asked === 'cancel'}
+        isDangerous
+        title="Cancel this event?"
+        confirmLabel="Cancel the event"
+        isBusy={isPending}
+        error={error}
+        onConfirm={() => change({ kind: 'cancel' })}
+        onClose={close}
+      >
+        <p>
+          {type} is due <Time at={at} form="short" />. It stays on record and is sent to nobody. This can not
+          be taken back.
+        </p>
+      </ConfirmDialog>
+    </span>
+  );
+}
+
+interface MoveDialogProps {
+  readonly at: string;
+  readonly isBusy: boolean;
+  readonly error: Error | null;
+  readonly onMove: (to: string) => void;
+  readonly onClose: () => void;
+}
+
+function MoveDialog({ at, isBusy, error, onMove, onClose }: MoveDialogProps) {
+  const [text, setText] = useState(() => toSeconds(new Date(at)));
+  const to = fromLocalInput(text);
+  return (
+    <FormDialog
+      title="Move to another time"
+      submitLabel="Move"
+      isBusy={isBusy}
+      error={error}
+      onSubmit={() => to !== undefined && onMove(to)}
+      onClose={onClose}
+    >
+      <TextField
+        label="Send it at"
+        hint="In your time zone. A time that is just over is now."
+        type="datetime-local"
+        step={1}
+        required
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </FormDialog>
+  );
+}
+
+/** As the field has it, to the second. */
+const toSeconds = (time: Date) => `${toLocalInput(time)}:${String(time.getSeconds()).padStart(2, '0')}`;
