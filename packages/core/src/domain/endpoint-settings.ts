@@ -204,7 +204,7 @@ interface TextForm {
 interface GroupSetting {
   readonly kind: 'group';
   readonly description: string;
-  readonly members: Readonly<Record<string, Extract<PlainSetting, { kind: 'text' }>>>;
+  readonly members: Readonly<Record<string, Extract<PlainSetting, { kind: 'text' | 'number' }>>>;
 }
 
 export type Setting = PlainSetting | GroupSetting;

@@ -70,21 +70,30 @@ function ofChoice<const Choices extends readonly string[]>(choices: Choices) {
   return { sent: choice, stored, shown: choice };
 }
 
-type TextMembers = Extract<Setting, { kind: 'group' }>['members'];
-type Named<Members extends TextMembers, Schema> = { readonly [Name in keyof Members]: Schema };
+type GroupMembers = Extract<Setting, { kind: 'group' }>['members'];
+type MemberSchemas<Member> = Member extends { readonly kind: infer Kind extends 'number' | 'text' }
+  ? ReturnType<(typeof ofKind)[Kind]>
+  : never;
+type Optional<Members extends GroupMembers, As extends Form> = {
+  readonly [Name in keyof Members]: z.ZodOptional<MemberSchemas<Members[Name]>[As]>;
+};
+type Nullish<Members extends GroupMembers> = {
+  readonly [Name in keyof Members]: z.ZodOptional<z.ZodNullable<MemberSchemas<Members[Name]>['sent']>>;
+};
 
-// The members keep their names in the record: nothing but their texts is in it.
-function ofGroup<Members extends TextMembers>(members: Members) {
-  const as = <Schema extends z.ZodType>(schemaOf: (member: TextMembers[string]) => Schema) =>
-    Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(member)])) as Named<
-      Members,
-      Schema
-    >;
+// The members keep their names in the record.
+function ofGroup<Members extends GroupMembers>(members: Members) {
+  const as = (schemaOf: (member: GroupMembers[string]) => z.ZodType): unknown =>
+    Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(member)]));
+  const optional = <As extends Form>(form: As) =>
+    as((member) => described(member, schemasOf(member)[form].optional())) as Optional<Members, As>;
   return {
-    sent: z.strictObject(as((member) => described(member, ofKind.text(member).sent.optional()))),
-    patched: z.strictObject(as((member) => described(member, ofKind.text(member).sent.nullish()))),
-    stored: z.object(as(() => z.string().optional())).optional(),
-    shown: z.object(as((member) => described(member, z.string().optional()))).optional(),
+    sent: z.strictObject(optional('sent')),
+    patched: z.strictObject(
+      as((member) => described(member, schemasOf(member).sent.nullish())) as Nullish<Members>,
+    ),
+    stored: z.object(optional('stored')).optional(),
+    shown: z.object(optional('shown')).optional(),
   };
 }
 
@@ -92,7 +101,7 @@ function described<Schema extends z.ZodType>({ description = '' }: PlainSetting,
   return schema.describe(description);
 }
 
-function schemasOf(setting: Setting) {
+function schemasOf(setting: Setting): Schemas {
   switch (setting.kind) {
     case 'number':
       return ofKind.number(setting);
@@ -108,9 +117,13 @@ function schemasOf(setting: Setting) {
   }
 }
 
+interface Schemas extends Record<Form, z.ZodType> {
+  readonly patched?: z.ZodType;
+}
+
 type SchemasOf<Of> = Of extends { readonly choices: infer Choices extends readonly string[] }
   ? ReturnType<typeof ofChoice<Choices>>
-  : Of extends { readonly members: infer Members extends TextMembers }
+  : Of extends { readonly members: infer Members extends GroupMembers }
     ? ReturnType<typeof ofGroup<Members>>
     : Of extends { readonly kind: infer Kind extends keyof typeof ofKind }
       ? ReturnType<(typeof ofKind)[Kind]>
@@ -118,9 +131,9 @@ type SchemasOf<Of> = Of extends { readonly choices: infer Choices extends readon
 
 type Form = 'sent' | 'stored' | 'shown';
 type SchemaOf<Name extends SettingName, As extends Form> = SchemasOf<EndpointSettings[Name]>[As];
-type PatchedOf<Schemas> = Schemas extends { readonly patched: infer Patched }
+type PatchedOf<Of> = Of extends { readonly patched: infer Patched }
   ? Patched
-  : Schemas extends { readonly sent: infer Sent }
+  : Of extends { readonly sent: infer Sent }
     ? Sent
     : never;
 
