@@ -1,5 +1,6 @@
 import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
+import { runCli } from '../support/run-cli';
 import { QUICK_WIN } from '../support/samples';
 import { openAccount } from '../support/shared-stack';
 import { Stack } from '../support/stack';
@@ -37,6 +38,30 @@ it('disables an endpoint whose receiver answers 410, and holds the delivery unti
   const delivery = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivery.attempts.map(({ outcome }) => outcome)).toEqual(['http_4xx', 'delivered']);
   await receiver.stop();
+});
+
+it('holds what a paused account publishes, and delivers it once it goes on', async () => {
+  const stack = await Stack.start();
+  client = stack.client;
+  const receiver = await Receiver.start();
+  const webhook = await client.register(receiver.url);
+  const other = await client.register(`${receiver.url}/other`, ['brief.created']);
+  await client.expect(200, 'POST', `/v1/webhooks/${other.id}/disable`);
+
+  const paused = await runCli(stack.redis.url, 'accounts', 'pause', 'default');
+  expect(paused).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Disabled 1 webhooks') });
+  const { body } = await client.expect(200, 'GET', `/v1/webhooks/${webhook.id}`);
+  expect(body).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
+  const eventIds = await publish(5);
+  await waitForStatuses(webhook.id, eventIds, 'held');
+  expect(receiver.requests).toHaveLength(0);
+
+  const resumed = await runCli(stack.redis.url, 'accounts', 'resume', 'default');
+  expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Enabled 1 webhooks') });
+  await waitForStatuses(webhook.id, eventIds, 'delivered');
+  const left = await client.expect(200, 'GET', `/v1/webhooks/${other.id}`);
+  expect(left.body).toMatchObject({ status: 'disabled', disabled_reason: 'client' });
+  await Promise.all([receiver.stop(), stack.stop()]);
 });
 
 it('goes on delivering to those that answer while many receivers hang', async () => {

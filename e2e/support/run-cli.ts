@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 
 const PROGRAM = join(__dirname, '..', '..', 'apps/admin/bin/hookferry-admin.js');
 
@@ -12,7 +13,11 @@ export interface CliResult {
 /** Runs the command line as a process of its own. */
 export function runCli(redisUrl: string, ...args: readonly string[]): Promise<CliResult> {
   return new Promise((resolve) => {
-    const environment = { PATH: process.env.PATH ?? '', REDIS_URL: redisUrl };
+    const environment = {
+      PATH: process.env.PATH ?? '',
+      REDIS_URL: redisUrl,
+      SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+    };
     execFile(process.execPath, [PROGRAM, ...args], { env: environment }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
     });

@@ -8,6 +8,7 @@ import {
   readAccount,
   readRemains,
 } from '@hookferry/core/operations/manage-accounts';
+import { pauseAccount, resumeAccount } from '@hookferry/core/operations/pause-account';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -92,6 +93,41 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
         const done = flags.wait ? `Erased the account ${id}.\n` : `The account ${id} is being erased.\n`;
         const status = flags.wait ? 'erased' : 'erasing';
         output.out(flags.json ? formatJson({ ...presentAccount(account), status }) : done);
+      });
+    });
+}
+
+const HOW_TO_OPEN = 'Give the SECRETS_ENCRYPTION_KEY that API and workers have.';
+
+export function addPauseAccount(accounts: Command, { output, withContext }: Cli): void {
+  accounts
+    .command('pause')
+    .description('Disable all webhooks of an account. Its events are accepted, and its deliveries held.')
+    .argument('<id>', "the account's id")
+    .action(async (givenId: unknown) => {
+      const id = parseId(givenId);
+      await withContext(async (context) => {
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, id));
+        const actOf = () => context.actOf('accounts pause', 'webhook.disable');
+        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, pauseAccount(context, id, actOf));
+        output.out(
+          `Disabled ${count} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
+        );
+      });
+    });
+}
+
+export function addResumeAccount(accounts: Command, { output, withContext }: Cli): void {
+  accounts
+    .command('resume')
+    .description('Enable the webhooks that a pause has disabled, and send what was held.')
+    .argument('<id>', "the account's id")
+    .action(async (givenId: unknown) => {
+      const id = parseId(givenId);
+      await withContext(async (context) => {
+        const actOf = () => context.actOf('accounts resume', 'webhook.enable');
+        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, resumeAccount(context, id, actOf));
+        output.out(`Enabled ${count} webhooks of the account ${id}.\n`);
       });
     });
 }

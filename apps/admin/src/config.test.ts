@@ -37,3 +37,13 @@ it('takes the one that it is given all the same', async () => {
 it('takes the usual one where none is running', () => {
   expect(urlOf({})).toBe('redis://127.0.0.1:6379');
 });
+
+it('takes the key that seals there, too', async () => {
+  await noteUrl();
+  const key = Buffer.alloc(32, 7).toString('base64');
+  await writeFile(join(folder, '.data', 'secrets-encryption-key'), `${key}\n`);
+  expect(readCliConfig({}, folder).SECRETS_ENCRYPTION_KEY).toHaveLength(1);
+  const other = Buffer.alloc(32, 8).toString('base64');
+  const two = readCliConfig({ SECRETS_ENCRYPTION_KEY: `${other},${key}` }, folder);
+  expect(two.SECRETS_ENCRYPTION_KEY).toHaveLength(2);
+});

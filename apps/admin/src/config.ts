@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { auditSettings } from '@hookferry/core/audit/audit-settings';
 import { historySettings } from '@hookferry/core/database/history-settings';
 import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/egress/egress-settings';
-import { commonSettings, type Environment, readConfig } from '@hookferry/core/platform/settings';
+import {
+  commonSettings,
+  type Environment,
+  readConfig,
+  secretsSettings,
+} from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;
@@ -14,6 +19,8 @@ const schema = z.object({
   RETENTION_COUNT,
   ...historySettings,
   ...auditSettings,
+  // What changes webhooks opens their records.
+  SECRETS_ENCRYPTION_KEY: secretsSettings.SECRETS_ENCRYPTION_KEY,
   SOURCE_ADDRESSES,
   DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
 });
@@ -21,14 +28,20 @@ const schema = z.object({
 export type CliConfig = z.infer<typeof schema>;
 
 /**
- * Without `REDIS_URL` it is the Redis that `npm start` runs in this folder, while it does.
+ * Without `REDIS_URL` it is the Redis that `npm start` runs in this folder, while it does, with the key that seals there.
  *
  * @param folder where the command line is used.
  * @throws ConfigError with one line for each wrong variable.
  */
 export function readCliConfig(environment: Environment, folder = process.cwd()): CliConfig {
   const isGiven = Boolean(environment.REDIS_URL ?? environment.REDIS_URL_FILE);
-  const noted = join(folder, environment.DATA_DIR ?? '.data', 'redis-url');
-  const known = isGiven || !existsSync(noted) ? environment : { ...environment, REDIS_URL_FILE: noted };
-  return readConfig(schema, known);
+  const noteOf = (name: string) => join(folder, environment.DATA_DIR ?? '.data', name);
+  if (isGiven || !existsSync(noteOf('redis-url'))) return readConfig(schema, environment);
+  const { SECRETS_ENCRYPTION_KEY: given, ...others } = environment;
+  const keyFile = noteOf('secrets-encryption-key');
+  const key =
+    given || !existsSync(keyFile)
+      ? { SECRETS_ENCRYPTION_KEY: given }
+      : { SECRETS_ENCRYPTION_KEY_FILE: keyFile };
+  return readConfig(schema, { ...others, ...key, REDIS_URL_FILE: noteOf('redis-url') });
 }

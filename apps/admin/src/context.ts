@@ -10,6 +10,7 @@ import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/cor
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { Sealer } from '@hookferry/core/endpoints/seal';
+import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { OverList } from '@hookferry/core/events/redis-over-list';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
@@ -66,8 +67,8 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     accountStore,
     apiKeyStore: new ApiKeyStore(redis),
     remainsStore: new RemainsStore(redis, shards),
-    // It opens no record.
-    endpointStore: new EndpointStore(redis, new Sealer([])),
+    endpointStore: new EndpointStore(redis, new Sealer(config.SECRETS_ENCRYPTION_KEY)),
+    verificationStore: new VerificationStore(redis),
     deliveryStore: new DeliveryStore(redis, retention),
     overList: config.HISTORY_DATABASE_URL === undefined ? undefined : new OverList(redis),
     admissionStore: new AdmissionStore(redis),

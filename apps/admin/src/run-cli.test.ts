@@ -6,18 +6,21 @@ import { authenticate as authenticateBy } from '@hookferry/core/accounts/authent
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
-import type { Account, AccountId } from '@hookferry/core/domain/account';
+import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { OverList } from '@hookferry/core/events/redis-over-list';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
 import { noSessions } from '@hookferry/core/testing/no-sessions';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { TEST_ENCRYPTION_KEY, testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { runCli } from './run-cli';
 
@@ -547,6 +550,56 @@ describe('queues', () => {
     expect({ exitCode, error }).toMatchObject({
       exitCode: 2,
       error: expect.stringContaining('events, deliveries'),
+    });
+  });
+});
+
+describe('accounts pause', () => {
+  const environment = () => ({ REDIS_URL: redis.url, SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY });
+  const store = () => new EndpointStore(redis.client, testSealer);
+
+  it('disables what is enabled, and resume enables that and nothing else; both may be repeated', async () => {
+    await run('accounts create --id acme');
+    const accountId = accountIdSchema.parse('acme');
+    const mine = buildEndpoint({ accountId });
+    const disabled = buildEndpoint({ accountId, status: 'disabled', disabledReason: 'client' });
+    for (const each of [mine, disabled]) await store().create(each);
+    const reasons = async () => {
+      const { endpoints } = await store().list(accountId, 10);
+      return new Map(endpoints.map(({ id, disabledReason }) => [id, disabledReason]));
+    };
+    expect((await run('accounts pause acme', environment())).out).toContain('Disabled 1 webhooks');
+    expect((await run('accounts pause acme', environment())).out).toContain('Disabled 0 webhooks');
+    expect(await reasons()).toEqual(
+      new Map([
+        [mine.id, 'operator'],
+        [disabled.id, 'client'],
+      ]),
+    );
+    expect((await run('accounts resume acme', environment())).out).toContain('Enabled 1 webhooks');
+    expect((await run('accounts resume acme', environment())).out).toContain('Enabled 0 webhooks');
+    expect(await reasons()).toEqual(
+      new Map([
+        [mine.id, undefined],
+        [disabled.id, 'client'],
+      ]),
+    );
+    const { entries } = await new AuditLog(redis.client).listAllDone({}, 10);
+    expect(entries.map(({ action, targetId }) => [action, targetId]).slice(0, 2)).toEqual([
+      ['webhook.enable', mine.id],
+      ['webhook.disable', mine.id],
+    ]);
+  });
+
+  it('says what it lacks: the account, or the key that opens its webhooks', async () => {
+    expect(await run('accounts pause acme')).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('hookferry-admin accounts list'),
+    });
+    await store().create(buildEndpoint({ accountId: accountIdSchema.parse('default') }));
+    expect(await run('accounts pause default')).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('SECRETS_ENCRYPTION_KEY'),
     });
   });
 });

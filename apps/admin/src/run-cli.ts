@@ -2,7 +2,13 @@ import { AppError } from '@hookferry/core/platform/app-error';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
 import { VERSION } from '@hookferry/core/platform/version';
 import { Command, CommanderError } from 'commander';
-import { addCreateAccount, addDeleteAccount, addListAccounts } from './accounts';
+import {
+  addCreateAccount,
+  addDeleteAccount,
+  addListAccounts,
+  addPauseAccount,
+  addResumeAccount,
+} from './accounts';
 import { type Cli, Failure, type Output, UsageError } from './cli';
 import { type CliConfig, readCliConfig } from './config';
 import { withContext } from './context';
@@ -66,6 +72,8 @@ function createProgram(cli: Cli): Command {
   addCreateAccount(accounts, cli);
   addListAccounts(accounts, cli);
   addDeleteAccount(accounts, cli);
+  addPauseAccount(accounts, cli);
+  addResumeAccount(accounts, cli);
 
   const deadLetters = program
     .command('dead-letters')

@@ -41,7 +41,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   deprecated: 'Events of it are still taken, but nobody should begin to use it.',
   detail: 'What is wrong, for people.',
   disabled_reason:
-    'Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.',
+    'Why it is disabled: by request, because its receiver answered 410, because it failed for too long, or because the operator paused the account.',
   dns_ms: 'For looking up the name; null if it was not looked up.',
   dry_run: 'Whether it only counts, and sends nothing.',
   duration_ms: 'From its beginning to its end.',

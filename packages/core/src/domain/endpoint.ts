@@ -55,10 +55,10 @@ const MAX_AIMED_AT = 100;
 export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIMED_AT).readonly();
 
 /**
- * Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, because it failed for too long, or, of a
- * listener, because nobody is connected.
+ * Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, because it failed for too long, of a listener
+ * because nobody is connected, or because the operator has paused its account.
  */
-export const disabledReasons = ['client', 'gone', 'receiver', 'failing', 'disconnected'] as const;
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing', 'disconnected', 'operator'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const endpointStatusSchema = z.enum(['enabled', 'disabled']);

@@ -15,6 +15,7 @@ const DISABLED: Readonly<Record<NonNullable<Webhook['disabled_reason']>, string>
   receiver: 'Disabled by its receiver',
   failing: 'Disabled: failed too long',
   disconnected: 'Nobody is connected',
+  operator: 'Paused by the operator',
 };
 
 const BREAKERS: Readonly<Record<Breaker, readonly [Tone, string]>> = {
