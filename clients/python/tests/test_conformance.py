@@ -8,9 +8,13 @@ import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from hookferry import Client, Event, WebhookVerificationError, verify, verify_signature
+from hookferry import Answer, Client, Event, Router, WebhookVerificationError, verify, verify_signature
+from hookferry.deduplication import DEFAULT_TTL_SECONDS
+from hookferry.event_handling import DEFAULT_LEASE_SECONDS
+from hookferry.request_body import DEFAULT_MAX_BODY_BYTES
 
 from .local_server import LocalServer, answer
+from .signed_request import SECRET, signed
 
 CONFORMANCE = Path(__file__).resolve().parents[3] / "conformance"
 STRANGE = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -19,6 +23,31 @@ STRANGE = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 def read_cases(name: str) -> List[Dict[str, Any]]:
     cases: List[Dict[str, Any]] = json.loads((CONFORMANCE / name).read_text("utf-8"))["cases"]
     return cases
+
+
+class BusyStore:
+    def claim(self, event_id: str, lease_seconds: float) -> Any:
+        return "busy"
+
+    def commit(self, event_id: str) -> None:
+        raise AssertionError
+
+    release = commit
+
+
+class ReceiversTest(unittest.TestCase):
+    def test_has_the_limits_of_all_receivers(self) -> None:
+        limits = json.loads((CONFORMANCE / "receivers.json").read_text("utf-8"))
+        self.assertEqual(
+            (DEFAULT_MAX_BODY_BYTES, DEFAULT_LEASE_SECONDS, DEFAULT_TTL_SECONDS),
+            (limits["max_body_bytes"], limits["lease_seconds"], limits["remembered_seconds"]),
+        )
+        busy = limits["busy"]
+        router = Router(SECRET, deduplicate=BusyStore())
+        router.on("*")(lambda event: None)
+        answer: Answer = router.receive(*signed())
+        self.assertEqual(answer.status, busy["status"])
+        self.assertEqual(answer.headers, (("Retry-After", str(busy["retry_after_seconds"])),))
 
 
 class SignaturesTest(unittest.TestCase):

@@ -124,7 +124,7 @@ class RouterTest(unittest.TestCase):
         second = self.router.receive(*signed())
         go_on.set()
         thread.join()
-        self.assertEqual((first, second), ([Answer(204)], retry_after(5)))
+        self.assertEqual((first, second), ([Answer(204)], Answer(409, "busy", (("Retry-After", "10"),))))
 
     def test_a_function_can_choose_the_answer(self) -> None:
         answers = [abort(), disable(), retry_after(60)]

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEFAULT_REMEMBERED_MS } from './dedupe-store';
+import { DEFAULT_LEASE_MS, handleOnce } from './handle-once';
 import { type VerifyInput, verify, verifySignature } from './index';
+import { DEFAULT_MAX_BYTES } from './receive';
 
 interface Case {
   readonly name: string;
@@ -52,4 +55,18 @@ describe('the signatures that all languages agree on', () => {
     const whole = code === 'ok' ? { code: payload } : expected;
     expect(await endingOf(verify(inputOf(one)))).toMatchObject(whole);
   });
+});
+
+it('has the limits of all receivers', async () => {
+  const file = join(__dirname, '../../../conformance/receivers.json');
+  const limits = JSON.parse(readFileSync(file, 'utf8'));
+  const refuse = () => Promise.reject(new Error('not for who is busy'));
+  const dedupe = { claim: async () => 'busy' as const, commit: refuse, release: refuse };
+  const busy = await handleOnce({ id: 'evt_1' }, refuse, { dedupe, onError: refuse });
+  expect({
+    max_body_bytes: DEFAULT_MAX_BYTES,
+    lease_seconds: DEFAULT_LEASE_MS / 1_000,
+    remembered_seconds: DEFAULT_REMEMBERED_MS / 1_000,
+    busy: { status: busy.status, retry_after_seconds: Number(busy.headers['retry-after']) },
+  }).toEqual(limits);
 });

@@ -1,3 +1,6 @@
+/** How long stores remember a handled event: 14 days, as long as the service keeps events unless it is told otherwise. */
+export const DEFAULT_REMEMBERED_MS = 1_209_600_000;
+
 /**
  * Remembers which events were handled, by their `webhook-id`. An id goes from claimed to committed, or back by release;
  * a claim that is neither is free again when its lease ends.

@@ -2,7 +2,8 @@ import { Answer } from './answers';
 import type { DedupeStore } from './dedupe-store';
 import type { SignedHeaders } from './event';
 
-const DEFAULT_LEASE_MS = 60_000;
+// Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
+export const DEFAULT_LEASE_MS = 120_000;
 // Soon enough for somebody who waits, and most handlers have come to their end by then.
 const BUSY_RETRY_SECONDS = 10;
 

@@ -1,4 +1,4 @@
-import type { DedupeStore } from './dedupe-store';
+import { DEFAULT_REMEMBERED_MS, type DedupeStore } from './dedupe-store';
 
 export interface MemoryStoreOptions {
   /** How many handled events are remembered; the oldest is forgotten for a new one. Default 10,000. */
@@ -8,7 +8,10 @@ export interface MemoryStoreOptions {
 }
 
 /** Remembers in this process: enough for one process that may forget when it is started again. */
-export function memoryStore({ max = 10_000, ttlMs = 1_209_600_000 }: MemoryStoreOptions = {}): DedupeStore {
+export function memoryStore({
+  max = 10_000,
+  ttlMs = DEFAULT_REMEMBERED_MS,
+}: MemoryStoreOptions = {}): DedupeStore {
   const leases = new Map<string, number>();
   const handled = new Map<string, number>();
   return {

@@ -26,7 +26,7 @@ export interface HandlingOptions<Events extends object> {
   readonly dedupe?: DedupeStore;
   /**
    * How long a handler may take before another delivery of its event may be handled, in milliseconds: longer than any
-   * does. Default 60,000. Means nothing without `dedupe`.
+   * does. Default 120,000. Means nothing without `dedupe`.
    */
   readonly leaseMs?: number;
   /** The longest body that is taken, in bytes; a longer one is answered with 413. Default 1.25 MiB: more is needed only

@@ -1,4 +1,4 @@
-import type { DedupeStore } from './dedupe-store';
+import { DEFAULT_REMEMBERED_MS, type DedupeStore } from './dedupe-store';
 
 /** A client such as that of ioredis. For node-redis: `{ call: (...command) => client.sendCommand(command) }`. */
 export interface RedisClient {
@@ -24,7 +24,7 @@ const RELEASE =
  */
 export function redisStore(
   client: RedisClient,
-  { prefix = 'webhook:', ttlMs = 1_209_600_000 }: RedisStoreOptions = {},
+  { prefix = 'webhook:', ttlMs = DEFAULT_REMEMBERED_MS }: RedisStoreOptions = {},
 ): DedupeStore {
   return {
     async claim(id, leaseMs) {

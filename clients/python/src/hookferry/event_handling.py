@@ -7,7 +7,7 @@ import inspect
 import logging
 from typing import Optional
 
-from .answer import Answer, accept, retry_after
+from .answer import Answer, accept
 from .deduplication import DeduplicationStore
 from .event import Event
 from .event_handlers import Handler
@@ -16,7 +16,7 @@ _LOG = logging.getLogger("hookferry")
 
 # Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
 DEFAULT_LEASE_SECONDS = 120.0
-_BUSY_RETRY_SECONDS = 5
+_BUSY_RETRY_SECONDS = 10
 
 
 class EventHandling:
@@ -68,7 +68,7 @@ class EventHandling:
             return Answer(500, "store_failed")
         if claim == "claimed":
             return None
-        return accept() if claim == "done" else retry_after(_BUSY_RETRY_SECONDS)
+        return accept() if claim == "done" else Answer(409, "busy", (("Retry-After", str(_BUSY_RETRY_SECONDS)),))
 
     def _settle(self, event: Event, answer: Answer) -> Answer:
         if not answer.is_accepted:

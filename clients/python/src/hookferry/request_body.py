@@ -7,7 +7,7 @@ from typing import Optional
 from .answer import Answer
 
 # Events have 256 KiB at most unless the operator allows more.
-DEFAULT_MAX_BODY_BYTES = 1_048_576
+DEFAULT_MAX_BODY_BYTES = 1_310_720
 
 
 def refuse_request(method: str, content_length: Optional[str], max_body_bytes: int) -> Optional[Answer]:
