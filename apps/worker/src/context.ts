@@ -3,6 +3,9 @@ import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-qu
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
+import { AuditSettler } from '@hookferry/core/audit/audit-settler';
+import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
@@ -11,6 +14,7 @@ import { Releaser } from '@hookferry/core/deliver/flow/releaser';
 import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
 import { Verifier } from '@hookferry/core/deliver/flow/verifier';
 import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
+import type { AuditEntry } from '@hookferry/core/domain/audit';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import type { NoteUsage } from '@hookferry/core/domain/usage';
@@ -18,7 +22,7 @@ import { disablePolicyOf } from '@hookferry/core/endpoints/disable';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
+import { auditRecordedEvent, OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
@@ -126,6 +130,11 @@ export function openContext(process: ProcessContext) {
     standings,
     healthStore,
     operationalEvents,
+    auditLog: new AuditLog(redis),
+    auditBounds: auditBoundsOf(config),
+    onRecorded: (entry: AuditEntry) => {
+      if (entry.accountId) operationalEvents.raise(entry.accountId, [auditRecordedEvent(entry)]);
+    },
     eventTypeStore: new EventTypeStore(redis),
     transformationStore: new TransformationStore(redis),
     transformPool,
@@ -212,6 +221,7 @@ export function openContext(process: ProcessContext) {
     context,
     servedShards,
     verifier: new Verifier(context),
+    auditSettler: new AuditSettler(context),
     historyUpkeep: historyParts && openUpkeep({ ...context, ...historyParts }),
     recorders,
     connections,
@@ -221,6 +231,7 @@ export function openContext(process: ProcessContext) {
 function openUpkeep(
   context: ProcessContext &
     HistoryParts &
+    ConstructorParameters<typeof AuditMover>[0] &
     ConstructorParameters<typeof Mover>[0] &
     ConstructorParameters<typeof OverSweep>[0],
 ): HistoryUpkeep {

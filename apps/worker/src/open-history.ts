@@ -1,5 +1,3 @@
-import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
-import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import {
@@ -32,8 +30,6 @@ export function openHistory(context: OpenHistoryContext) {
   const { config, redis, clock } = context;
   return {
     ...parts,
-    auditLog: new AuditLog(redis),
-    auditBounds: auditBoundsOf(config),
     historyWriter: new HistoryWriter(parts.historyDatabase, clock),
     forEach: createForEach(redis),
     moveAfterMs: config.HISTORY_MOVE_AFTER,

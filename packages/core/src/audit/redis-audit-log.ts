@@ -1,12 +1,13 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
+import { type AuditBounds, type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import { decodeTime } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
-import { oldestId, type Recorded, recordAct } from './redis-recorded-change';
+import { oldestId, type Recorded, recordAct, settleEntry } from './redis-recorded-change';
 
 /** Newest first. */
 export interface AuditWindow {
@@ -36,11 +37,16 @@ export interface IndexedEntry {
 
 const ID_LENGTH = 26;
 
-/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
 const REMOVED_AT_ONCE = 1_000;
 
+/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
 export class AuditLog {
-  constructor(private readonly redis: RedisClient) {}
+  /** Whether an entry may be on another node than its change. */
+  readonly isSpread: boolean;
+
+  constructor(private readonly redis: RedisClient) {
+    this.isSpread = redis instanceof Cluster;
+  }
 
   /** Record an act that changes nothing, or whose steps come after its record. */
   async record(recorded: Recorded): Promise<void> {
@@ -75,6 +81,23 @@ export class AuditLog {
     const from = after === undefined ? '-' : `(${after}`;
     const members = await this.redis.zrangebylex(keys.auditIndex, from, '+', 'LIMIT', 0, limit);
     return await Promise.all(members.map((member) => this.#findIndexed(member)));
+  }
+
+  /** Those begun before a time (milliseconds since the Unix epoch) that may not be in their logs, the oldest first. */
+  async listUnsettled(until: number, limit: number, after?: string): Promise<readonly IndexedEntry[]> {
+    const range = [after === undefined ? '-' : `(${after}`, `(${oldestId(until)}`] as const;
+    const members = await this.redis.zrangebylex(keys.unsettledAudits, ...range, 'LIMIT', 0, limit);
+    return await Promise.all(members.map((member) => this.#findUnsettled(member)));
+  }
+
+  /** Put an entry into its log. */
+  async settle(member: string, entry: AuditEntry, bounds: AuditBounds): Promise<void> {
+    await settleEntry(this.redis, entry, bounds, slotOf(member));
+  }
+
+  /** Look no more for entries of changes that were not made, or that are in their logs already. */
+  async forgetUnsettled(members: readonly string[]): Promise<void> {
+    if (members.length > 0) await this.redis.zrem(keys.unsettledAudits, ...members);
   }
 
   /** Remove entries that are kept elsewhere now: from their logs, then from the index that leads there. */
@@ -113,6 +136,12 @@ export class AuditLog {
     return { member, at: timeOfId(id), entry: found.flat()[0] };
   }
 
+  async #findUnsettled(member: string): Promise<IndexedEntry> {
+    const id = member.slice(0, ID_LENGTH);
+    const [entry] = await this.#findIn(keys.unsettledAudit(slotOf(member)), id);
+    return { member, at: timeOfId(id), entry };
+  }
+
   async #findIn(key: string, id: string): Promise<readonly AuditEntry[]> {
     const members = await this.redis.zrangebylex(key, `[${id}`, `[${id}~`, 'LIMIT', 0, 1);
     return members.flatMap(parseMember);
@@ -138,6 +167,10 @@ function placesOf(member: string): readonly string[] {
   const [, accountId = '', slot] = member.split(' ');
   const log = keys.auditLog(accountId as AccountId);
   return slot === undefined ? [log] : [log, keys.unsettledAudit(slot)];
+}
+
+function slotOf(member: string): string {
+  return member.split(' ')[2] ?? '';
 }
 
 function partOf(entries: readonly AuditEntry[], members: readonly string[], limit: number): AuditPart {

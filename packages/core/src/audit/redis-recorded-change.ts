@@ -65,7 +65,7 @@ export function defineChange(made: string, body: string, ...libraries: readonly 
     const record = recordOf(entry, recorded.act.bounds);
     const reply = (await script(redis, [...changedKeys, place.key], [...args, ...record])) as ChangeReply;
     if (reply[0] === 0) return replyOf(reply);
-    if (place.slot !== undefined) await settleEntry(redis, entry, recorded.act.bounds, place.key);
+    if (place.slot !== undefined) await settleEntry(redis, entry, recorded.act.bounds, place.slot);
     recorded.act.onRecorded?.(entry);
     return replyOf(reply);
   };
@@ -134,7 +134,8 @@ interface Place {
 const TAG = /\{([^}]+)\}/;
 
 // In a Cluster a script reaches one node. There the entry of a change on another one is put beside the change, and then
-// into its log. The index leads to it in both places.
+// into its log. The index leads to it in both places. Should the process end between the two, a worker finds it: see
+// AuditSettler.
 function placeOf(redis: RedisClient, changedKey: string, accountId: AccountId): Place {
   const log = keys.auditLog(accountId);
   const slot = TAG.exec(changedKey)?.[1] ?? '';
@@ -142,24 +143,30 @@ function placeOf(redis: RedisClient, changedKey: string, accountId: AccountId): 
   return { key: keys.unsettledAudit(slot), slot };
 }
 
-// KEYS: audit-index. ARGV: the member, the most of them ('': any number), before which they are too old.
+// KEYS: audit-index, unsettled-audits. ARGV: the member, the most of them ('': any number), before which they are too old,
+// and where it waits ('': in its log at once).
 const INDEX = defineScript(`
   redis.call('ZADD', KEYS[1], 0, ARGV[1])
   redis.call('ZREMRANGEBYLEX', KEYS[1], '-', '(' .. ARGV[3])
-  if ARGV[2] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[2]) - 1) end`);
+  if ARGV[2] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[2]) - 1) end
+  if ARGV[4] ~= '' then redis.call('ZADD', KEYS[2], 0, ARGV[1]) end`);
 
 const MAX_INDEXED = 100_000;
 
 // Before the change: what is in a log must be in the index. A member without an entry does no harm.
 async function indexEntry(
   redis: RedisClient,
-  { id, at, accountId }: AuditEntry,
+  entry: AuditEntry,
   { count, ageMs }: AuditBounds,
   { slot }: Place,
 ): Promise<void> {
-  const member = [id, accountId ?? '', ...(slot === undefined ? [] : [slot])].join(' ');
   const most = Number.isFinite(count) ? MAX_INDEXED : '';
-  await INDEX(redis, [keys.auditIndex], [member, most, oldestId(at - ageMs)]);
+  const args = [indexMember(entry, slot), most, oldestId(entry.at - ageMs), slot ?? ''];
+  await INDEX(redis, [keys.auditIndex, keys.unsettledAudits], args);
+}
+
+function indexMember({ id, accountId }: AuditEntry, slot: string | undefined): string {
+  return [id, accountId ?? '', ...(slot === undefined ? [] : [slot])].join(' ');
 }
 
 /** Put an entry into its log, where it was put beside its change first. */
@@ -167,11 +174,12 @@ export async function settleEntry(
   redis: RedisClient,
   entry: AuditEntry,
   bounds: AuditBounds,
-  unsettled: string,
+  slot: string,
 ): Promise<void> {
   const log = keys.auditLog(entry.accountId as AccountId);
   await SETTLE(redis, [log], recordOf(entry, bounds));
-  await redis.zremrangebylex(unsettled, `[${entry.id}`, `[${entry.id}~`);
+  await redis.zremrangebylex(keys.unsettledAudit(slot), `[${entry.id}`, `[${entry.id}~`);
+  await redis.zrem(keys.unsettledAudits, indexMember(entry, slot));
 }
 
 // KEYS: audit-log. ARGV: id, entry, the most of them, before which they are too old, for how long.

@@ -33,6 +33,7 @@ import type { EventId } from './event';
  * | `audit-log:{account}` | sorted set | what was changed and done in the account, each entry behind its id, which begins with its time | AUDIT_RETENTION, AUDIT_COUNT; with a history, until it has moved there |
  * | `audit-index:{all}` | sorted set | entry's id, account (and where it waits, if not in its log) of all logs together | as above, the newest 100,000 |
  * | `unsettled-audit:{slot}` | sorted set | in a Cluster: entries of changes on another node than their log's | until they are there |
+ * | `unsettled-audits:{all}` | sorted set | in a Cluster: which changes may have such an entry, as in the index | until it is in its log, or five minutes |
  * | `audit-refusals:{account}` | sorted set | what was refused, in the same form | AUDIT_RETENTION, the newest 1,000 |
  * | `all-audit-refusals:{all}` | sorted set | the same of all accounts, and of those who have none | AUDIT_RETENTION, the newest 10,000 |
  * | `{event-types}` | hash | name → an event type that an operator added | until removed |
@@ -128,6 +129,7 @@ export const keys = {
   auditLog: (account: AccountId) => `audit-log:{${account}}`,
   auditIndex: 'audit-index:{all}',
   unsettledAudit: (slot: string) => `unsettled-audit:{${slot}}`,
+  unsettledAudits: 'unsettled-audits:{all}',
   auditRefusals: (account: AccountId) => `audit-refusals:{${account}}`,
   allAuditRefusals: 'all-audit-refusals:{all}',
   eventTypes: '{event-types}',

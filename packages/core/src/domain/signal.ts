@@ -252,6 +252,7 @@ interface Signals {
       | 'release events'
       | 'raise operational event'
       | 'record a refusal'
+      | 'settle audit log'
       | 'look at endpoint'
       | 'verify endpoint'
       | 'look at shards'
