@@ -16,6 +16,7 @@ const pageOf = new Map(
     'README.md': 'hookferry.md',
     'CONTRIBUTING.md': 'contributing.md',
     'SECURITY.md': 'reporting.md',
+    'CODE_OF_CONDUCT.md': 'code-of-conduct.md',
     'CHANGELOG.md': 'changelog.md',
     'packages/receiver/README.md': 'packages/receiver.md',
     'packages/client/README.md': 'packages/client.md',
@@ -46,6 +47,8 @@ function withLinks(source, text) {
   const codes = text.match(CODE) ?? [];
   const linked = text
     .replace(CODE, MARK)
+    // Badges are about the repository.
+    .replace(/^<p>\n(?: +<a [^\n]*<img [^\n]*\n)+<\/p>$/gm, '')
     .replace(/(src|srcset)="(?:docs\/)?images\//g, '$1="/images/')
     .replace(LINK, (_, image, label, path, anchor = '') => {
       const target = path === '' ? source : normalize(join(dirname(source), path));

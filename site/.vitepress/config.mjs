@@ -119,6 +119,8 @@ export default defineConfig({
         text: 'Project',
         items: [
           page('Contributing', '/contributing'),
+          page('Good first issues', '/good-first-issues'),
+          page('Code of conduct', '/code-of-conduct'),
           page('Architecture', '/architecture'),
           page('Decisions', '/decisions/'),
           page('Benchmarks', '/benchmarks'),

@@ -66,7 +66,9 @@ it('no page tells processor time that is not among the figures', async () => {
   const told = await Promise.all(
     others.map(async (page) => {
       const text = await readFile(join(root, page), 'utf8');
-      return [...text.matchAll(/(.{20}\b)[\d,.]*\d µs/g)].filter(([, before = '']) => !before.endsWith('-->'));
+      return [...text.matchAll(/(.{20}\b)[\d,.]*\d µs/g)].filter(
+        ([, before = '']) => !before.endsWith('-->'),
+      );
     }),
   );
   expect(told.flat().map(([text]) => text)).toEqual([]);

@@ -38,6 +38,7 @@ async function pages(): Promise<string[]> {
     'README.md',
     'SECURITY.md',
     'CONTRIBUTING.md',
+    'CODE_OF_CONDUCT.md',
     ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
   ];
 }
@@ -64,3 +65,12 @@ function anchorsOf(text: string): string[] {
 function withoutCode(text: string): string {
   return text.replace(CODE, '``');
 }
+
+it('has badges that say what the packages say', async () => {
+  const { version, license } = JSON.parse(await read('package.json')) as {
+    readonly version: string;
+    readonly license: string;
+  };
+  expect(await read('docs/images/badges/version.svg')).toContain(`>${version}, not published<`);
+  expect(await read('docs/images/badges/licence.svg')).toContain(`>${license}<`);
+});
