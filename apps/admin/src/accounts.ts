@@ -1,5 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
+import {
+  type Account,
+  type AccountId,
+  accountIdSchema,
+  DEFAULT_ACCOUNT,
+} from '@hookferry/core/domain/account';
 import { eraseAccount } from '@hookferry/core/operations/erase-account';
 import {
   createAccount,
@@ -33,7 +38,15 @@ export function addCreateAccount(accounts: Command, { output, withContext }: Cli
         const account = await withAdvice(
           'conflict',
           advice,
-          createAccount(context, input, undefined, context.actOf('accounts create', 'account.create')),
+          createAccount(
+            context,
+            input,
+            undefined,
+            context.actOf('accounts create', 'account.create', {
+              accountId: DEFAULT_ACCOUNT,
+              ...(input.id === undefined ? {} : { targetId: input.id }),
+            }),
+          ),
         );
         output.out(json ? formatJson(presentAccount(account)) : accountTable([account]));
       });
@@ -86,7 +99,11 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
           withAdvice(
             'not_found',
             advice,
-            eraseAccount(context, id, context.actOf('accounts delete', 'account.erase')),
+            eraseAccount(
+              context,
+              id,
+              context.actOf('accounts delete', 'account.erase', { accountId: DEFAULT_ACCOUNT, targetId: id }),
+            ),
           ),
         );
         if (flags.wait) await untilErased(context, id, output);
@@ -108,7 +125,7 @@ export function addPauseAccount(accounts: Command, { output, withContext }: Cli)
       const id = parseId(givenId);
       await withContext(async (context) => {
         await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, id));
-        const actOf = () => context.actOf('accounts pause', 'webhook.disable');
+        const actOf = () => context.actOf('accounts pause', 'webhook.disable', { accountId: id });
         const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, pauseAccount(context, id, actOf));
         output.out(
           `Disabled ${count} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
@@ -125,7 +142,7 @@ export function addResumeAccount(accounts: Command, { output, withContext }: Cli
     .action(async (givenId: unknown) => {
       const id = parseId(givenId);
       await withContext(async (context) => {
-        const actOf = () => context.actOf('accounts resume', 'webhook.enable');
+        const actOf = () => context.actOf('accounts resume', 'webhook.enable', { accountId: id });
         const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, resumeAccount(context, id, actOf));
         output.out(`Enabled ${count} webhooks of the account ${id}.\n`);
       });

@@ -5,7 +5,8 @@ import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
-import { type Act, AUDIT_ID_PREFIX, type AuditAction } from '@hookferry/core/domain/audit';
+import { RefusalStore } from '@hookferry/core/audit/refusals';
+import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
@@ -14,6 +15,7 @@ import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { OverList } from '@hookferry/core/events/redis-over-list';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import {
@@ -48,10 +50,24 @@ export async function withContext(
     const context = await openStores(redis, config);
     try {
       await action(context);
+    } catch (error) {
+      await noteRefusal(context, error);
+      throw error;
     } finally {
       await Promise.all([context.deadLetterStore.close(), context.erasureQueue.close()]);
     }
   });
+}
+
+/** Record that what the command was doing last was refused, or could not be done after all. */
+async function noteRefusal({ refusalStore, acting, newId, clock, config }: AdminContext, error: unknown) {
+  const refusal = error instanceof AppError ? error : error instanceof Error ? error.cause : undefined;
+  if (acting.last === undefined || !(refusal instanceof AppError)) return;
+  const { code } = refusal;
+  // There is nothing to write it to.
+  if (code === 'storage_unavailable') return;
+  const entry = { ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code };
+  await refusalStore.add(entry, auditBoundsOf(config).ageMs);
 }
 
 async function openStores(redis: RedisClient, config: CliConfig) {
@@ -61,6 +77,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   await ensureDefaultAccount(accountStore, clock);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
     config,
     redis,
@@ -79,13 +96,14 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     pausedQueues: new PausedQueues(redis, shards),
     newId,
     auditLog: new AuditLog(redis),
-    actOf: (command: string, action: AuditAction): Act => ({
-      id: newId(AUDIT_ID_PREFIX),
-      at: clock(),
-      actor: { type: 'admin_command', command, system_user: systemUser() },
-      action,
-      bounds: auditBoundsOf(config),
-    }),
+    refusalStore: new RefusalStore(redis),
+    acting,
+    /** @param on whose log it belongs to, and what it is about, should it be refused. */
+    actOf: (command: string, action: AuditAction, on: Pick<AuditEntry, 'accountId' | 'targetId'>): Act => {
+      const actor = { type: 'admin_command', command, system_user: systemUser() } as const;
+      acting.last = { actor, action, ...on };
+      return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: auditBoundsOf(config) };
+    },
     clock,
     emit,
   };

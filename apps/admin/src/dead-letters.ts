@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import {
   type DeadLetterId,
   type DeadLetterQueue,
@@ -98,7 +99,12 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
     name: 'drop',
     description: 'Drop dead letters for good. A delivery or a replay whose job it was is cancelled.',
     done: ['Dropped', 'dropped'],
-    act: (context, id) => dropDeadLetter(context, id, context.actOf('dead-letters drop', 'dead_letter.drop')),
+    act: (context, id) =>
+      dropDeadLetter(
+        context,
+        id,
+        context.actOf('dead-letters drop', 'dead_letter.drop', { accountId: DEFAULT_ACCOUNT, targetId: id }),
+      ),
   });
 }
 
@@ -108,7 +114,14 @@ export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
     description: 'Put dead letters back onto their queues. What fails again is a dead letter again.',
     done: ['Put back', 'redriven'],
     act: (context, id) =>
-      redriveDeadLetter(context, id, context.actOf('dead-letters redrive', 'dead_letter.redrive')),
+      redriveDeadLetter(
+        context,
+        id,
+        context.actOf('dead-letters redrive', 'dead_letter.redrive', {
+          accountId: DEFAULT_ACCOUNT,
+          targetId: id,
+        }),
+      ),
   });
 }
 

@@ -61,7 +61,7 @@ export function addCreateKey(keys: Command, { output, withContext }: Cli): void 
           account,
           input,
           { key: newApiKey(context.newId), createdAt },
-          context.actOf('keys create', 'api_key.create'),
+          context.actOf('keys create', 'api_key.create', { accountId: account }),
         );
         const { key, apiKey } = await withAdvice('not_found', 'It is being erased.', issued);
         const shown = presentApiKey(apiKey);
@@ -121,7 +121,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
       await withContext(async (context) => {
         const revoked = revokeApiKey(context, account, id, {
           mayBeLast: last,
-          act: context.actOf('keys revoke', 'api_key.revoke'),
+          act: context.actOf('keys revoke', 'api_key.revoke', { accountId: account, targetId: id }),
         });
         const listed = withAdvice(
           'not_found',

@@ -54,11 +54,8 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
     .action(async (given: unknown) => {
       const name = parseName(given);
       await withContext(async ({ pausedQueues, auditLog, actOf }) => {
-        await auditLog.record({
-          act: actOf('queues pause', 'queue.pause'),
-          accountId: DEFAULT_ACCOUNT,
-          targetId: name,
-        });
+        const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
+        await auditLog.record({ act: actOf('queues pause', 'queue.pause', on), ...on });
         await pausedQueues.pause(name);
         output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
       });
@@ -73,11 +70,8 @@ export function addResumeQueue(queues: Command, { output, withContext }: Cli): v
     .action(async (given: unknown) => {
       const name = parseName(given);
       await withContext(async ({ pausedQueues, auditLog, actOf }) => {
-        await auditLog.record({
-          act: actOf('queues resume', 'queue.resume'),
-          accountId: DEFAULT_ACCOUNT,
-          targetId: name,
-        });
+        const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
+        await auditLog.record({ act: actOf('queues resume', 'queue.resume', on), ...on });
         await pausedQueues.resume(name);
         output.out(`Resumed ${name}.\n`);
       });

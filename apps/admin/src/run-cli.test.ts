@@ -176,6 +176,20 @@ describe('what a command does', () => {
       system_user: process.env.SUDO_USER ?? userInfo().username,
     });
   });
+
+  it('is in it as refused, with what was asked for and why not', async () => {
+    await run('accounts create --id acme');
+    expect((await run('accounts create --id acme')).exitCode).toBe(1);
+    expect((await run('keys revoke 0123456789abcdef --account acme')).exitCode).toBe(1);
+    const { entries } = await new AuditLog(redis.client).listRefused('everybody', {}, 100);
+    expect(
+      entries.map(({ action, targetId, accountId, code }) => [action, targetId, accountId, code]),
+    ).toEqual([
+      ['api_key.revoke', '0123456789abcdef', 'acme', 'not_found'],
+      ['account.create', 'acme', 'default', 'conflict'],
+    ]);
+    expect(entries[0]?.actor).toMatchObject({ type: 'admin_command', command: 'keys revoke' });
+  });
 });
 
 describe('keys revoke', () => {

@@ -320,14 +320,12 @@ export const rescheduleEvent = defineRoute({
   problems: ['already_due', 'conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'history_unavailable'],
   async handle({ apiKey, act, params, body }, context) {
     const { accountId } = apiKey;
-    const before = await scheduling
-      .rescheduleEvent(context, accountId, params.id, body.deliver_at)
+    await scheduling
+      .rescheduleEvent(context, accountId, params.id, body.deliver_at, act)
       .catch(async (error: unknown) => {
         const status = await statusOfMoved(context, accountId, params.id, error);
         throw status === 'cancelled' ? scheduling.alreadyCancelled() : scheduling.alreadyDue();
       });
-    const change = { field: 'deliver_at', from: formatTime(before), to: formatTime(body.deliver_at) };
-    await context.auditLog.record({ act, accountId, targetId: params.id, changes: [change] });
     const event = await history.readEvent(context, apiKey.accountId, params.id);
     return { status: 200, bodyText: presentEvent(event) };
   },
@@ -350,12 +348,11 @@ export const cancelEvent = defineRoute({
   async handle({ apiKey, act, params }, context) {
     const { accountId } = apiKey;
     try {
-      await scheduling.cancelEvent(context, accountId, params.id);
+      await scheduling.cancelEvent(context, accountId, params.id, act);
     } catch (error) {
       const status = await statusOfMoved(context, accountId, params.id, error);
       if (status !== 'cancelled') throw scheduling.alreadyDue();
     }
-    await context.auditLog.record({ act, accountId, targetId: params.id });
     return { status: 204 };
   },
 });

@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import { type AuditQuery, type MovedAuditLog, namesOf } from '../audit/read-audit-log';
 import type { AuditPart } from '../audit/redis-audit-log';
 import { oldestId } from '../audit/redis-recorded-change';
@@ -22,6 +23,19 @@ CREATE INDEX ON webhook_audit (account_id, target_id, id);
 const INSERT = `
   INSERT INTO webhook_audit SELECT * FROM json_populate_recordset(null::webhook_audit, $1)
   ON CONFLICT DO NOTHING`;
+
+/** In the transaction of what they record, if there is one. */
+export async function addAuditEntries(client: PoolClient, entries: readonly AuditEntry[]): Promise<void> {
+  const rows = entries.map((entry) => ({
+    account_id: entry.accountId ?? '',
+    id: entry.id,
+    action: entry.action,
+    target_id: entry.targetId ?? null,
+    actor: namesOf(entry.actor),
+    entry: JSON.stringify(entry).replaceAll(String.raw`\u0000`, ''),
+  }));
+  await client.query(INSERT, [JSON.stringify(rows)]);
+}
 
 // One statement for all: a parameter that is null asks for nothing.
 const listText = (condition: string) => `
@@ -51,15 +65,7 @@ export class PgAuditLog implements MovedAuditLog {
 
   /** Add entries, those that are there already without effect. */
   async add(entries: readonly AuditEntry[]): Promise<void> {
-    const rows = entries.map((entry) => ({
-      account_id: entry.accountId ?? '',
-      id: entry.id,
-      action: entry.action,
-      target_id: entry.targetId ?? null,
-      actor: namesOf(entry.actor),
-      entry: JSON.stringify(entry).replaceAll(String.raw`\u0000`, ''),
-    }));
-    await this.database.transact((client) => client.query(INSERT, [JSON.stringify(rows)]));
+    await this.database.transact((client) => addAuditEntries(client, entries));
   }
 
   /** @throws AppError `history_unavailable`. */

@@ -1,7 +1,9 @@
 import type { AccountId } from '../domain/account';
+import type { AuditEntry } from '../domain/audit';
 import { ERASED_LOG_START } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { type AttemptColumns, BEFORE_ALL } from './history-rows';
+import { addAuditEntries } from './pg-audit-log';
 import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
 import { queryOf, timeOf } from './pg-rows';
@@ -38,6 +40,7 @@ const ERASE_ATTEMPTS = `
  * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent.
  *
  * @param erasedAt milliseconds since the Unix epoch.
+ * @param entry what the audit log is to say of it, if there is such an event.
  * @returns whether the history has such an event.
  * @throws AppError `history_unavailable`.
  */
@@ -46,6 +49,7 @@ export async function erasePayload(
   accountId: AccountId,
   eventId: EventId,
   erasedAt: number,
+  entry?: AuditEntry,
 ): Promise<boolean> {
   return await orUnavailable(() =>
     database.transact(async (client) => {
@@ -61,7 +65,9 @@ export async function erasePayload(
       for (const row of answers.rows) usage.add(row, -answerBytesOf(row));
       await client.query(ERASE_ATTEMPTS, deliveries);
       await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
-      return events.rowCount !== 0;
+      const isThere = events.rowCount !== 0;
+      if (isThere && entry) await addAuditEntries(client, [entry]);
+      return isThere;
     }),
   );
 }

@@ -1,8 +1,8 @@
-import type { AuditLog } from '../audit/redis-audit-log';
+import { entryOf } from '../audit/redis-recorded-change';
 import type { PgDatabase } from '../database/pg-database';
 import { erasePayload as eraseInHistory } from '../database/pg-erase';
 import type { AccountId } from '../domain/account';
-import type { Act } from '../domain/audit';
+import type { Act, AuditEntry } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -19,7 +19,6 @@ export interface ErasePayloadContext extends CancelContext {
   /** Absent: there is no history that events move to. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
-  readonly auditLog?: Pick<AuditLog, 'record'>;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
@@ -55,10 +54,11 @@ export async function erasePayload(
   // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
   const isRecent = await eraseRecent(context, accountId, id, erasedAt, queued, act);
-  const hasMoved = await eraseMoved(context, accountId, id, erasedAt);
+  // What is in the history alone has its entry there: it has no part in a script of Redis.
+  const entry = act && !isRecent ? entryOf({ act, accountId, targetId: id }) : undefined;
+  const hasMoved = await eraseMoved(context, accountId, id, erasedAt, entry);
   if (!isRecent && !hasMoved) throw eventNotFound();
-  // It is in the history alone, which has no part in a script of Redis.
-  if (!isRecent && act) await context.auditLog?.record({ act, accountId, targetId: id });
+  if (entry) act?.onRecorded?.(entry);
   if (!isRecent) {
     // It may just have been read in the history, to be sent again.
     await wait(UNTIL_FORGOTTEN_MS);
@@ -104,9 +104,11 @@ async function eraseMoved(
   accountId: AccountId,
   id: EventId,
   erasedAt: number,
+  entry?: AuditEntry,
 ): Promise<boolean> {
   await movedIds?.eraseDigest(accountId, id);
-  return historyDatabase !== undefined && (await eraseInHistory(historyDatabase, accountId, id, erasedAt));
+  if (historyDatabase === undefined) return false;
+  return await eraseInHistory(historyDatabase, accountId, id, erasedAt, entry);
 }
 
 async function eraseAnswers(

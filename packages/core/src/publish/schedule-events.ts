@@ -1,5 +1,7 @@
 import type { UsageStore } from '../accounts/redis-usage-store';
+import type { AuditLog } from '../audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import {
   type AcceptedEvent,
   type EventHead,
@@ -13,7 +15,7 @@ import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
 import type { ScheduledEvents, SeenScheduled } from '../events/redis-scheduled-events';
 import { AppError } from '../platform/app-error';
-import type { Clock } from '../platform/clock';
+import { type Clock, formatTime } from '../platform/clock';
 import { formatDuration } from '../platform/duration';
 import type { InOrder, ScriptTarget, Step } from '../platform/redis-script';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
@@ -158,6 +160,7 @@ function entryOf({ accountId, id: eventId, acceptedAt: deliverAt }: AcceptedEven
 export interface RescheduleContext extends ScheduleContext {
   readonly idempotencyStore: Pick<IdempotencyStore, 'keepUntil'>;
   readonly scheduleMaxMs: number;
+  readonly auditLog?: Pick<AuditLog, 'record'>;
 }
 
 /**
@@ -166,18 +169,21 @@ export interface RescheduleContext extends ScheduleContext {
  *
  * @throws AppError `not_found`; `already_due` when it is sent, or was; `conflict` when it was cancelled;
  *   `deliver_at_in_past`, `deliver_at_too_far`.
- * @returns when it was to be sent before. Milliseconds since the Unix epoch.
  */
 export async function rescheduleEvent(
   context: RescheduleContext,
   accountId: AccountId,
   eventId: EventId,
   deliverAt: number,
-): Promise<number> {
-  const { scheduledEvents, scheduledQueue, idempotencyStore, emit } = context;
+  act?: Act,
+): Promise<void> {
+  const { scheduledEvents, scheduledQueue, idempotencyStore, auditLog, emit } = context;
   requireWithin(deliverAt, context.clock(), context.scheduleMaxMs);
   const seen = await scheduledEvents.see(accountId, eventId);
   requireWaiting(seen);
+  // First: nothing else could record it if the process died after its last step.
+  const changes = [{ field: 'deliver_at', from: formatTime(seen.deliverAt), to: formatTime(deliverAt) }];
+  if (act) await auditLog?.record({ act, accountId, targetId: eventId, changes });
   const entry = { accountId, eventId, deliverAt };
   const isMoved = await context.inOrder([
     (target) => scheduledQueue.hasten(entry, target),
@@ -191,7 +197,6 @@ export async function rescheduleEvent(
   ]);
   if (!isMoved) throw alreadyDue();
   emit({ name: 'event.rescheduled', accountId, eventId, deliverAt });
-  return seen.deliverAt;
 }
 
 /** Its bytes count until it lapses, which is at another time now. */
@@ -229,6 +234,7 @@ export interface CancelContext extends ScheduleContext {
   readonly eventStore: Pick<EventStore, 'findHead' | 'enlistAll'>;
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
+  readonly auditLog?: Pick<AuditLog, 'record'>;
 }
 
 /**
@@ -241,11 +247,14 @@ export async function cancelEvent(
   context: CancelContext,
   accountId: AccountId,
   eventId: EventId,
+  act?: Act,
 ): Promise<void> {
-  const { scheduledEvents, clock, emit } = context;
+  const { scheduledEvents, auditLog, clock, emit } = context;
   const seen = await scheduledEvents.see(accountId, eventId);
   if (seen.state === 'gone') throw eventNotFound();
   if (seen.state === 'due') throw alreadyDue();
+  // First: nothing else could record it if the process died after its last step.
+  if (act && seen.state === 'waiting') await auditLog?.record({ act, accountId, targetId: eventId });
   if (seen.state === 'waiting' && (await cancelWaiting(context, accountId, eventId, seen, clock()))) {
     emit({ name: 'event.cancelled', accountId, eventId });
   } else if (!(await completeCancelled(context, accountId, eventId))) throw alreadyDue();
