@@ -1,0 +1,109 @@
+// @ts-check
+/**
+ * `npm run site:search`: asks the search of the built site (`npm run site`) what its readers ask, in a browser, and says what came
+ * first. Exits with 1 if a page that answers is not among the first three. Needs a browser: see browser/launch-browser.mjs.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { launchBrowser } from './browser/launch-browser.mjs';
+import { describeError, Problem } from './problem.mjs';
+import { projectFolder } from './project-folders.mjs';
+import { say } from './say.mjs';
+
+const DIST = join(projectFolder, 'site/dist');
+const FIRST = 3;
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+
+/** Who asks, what, and which page answers. */
+const QUESTIONS = /** @type {const} */ ([
+  ['receiver', 'verify signature python', '/verifying-signatures'],
+  ['receiver', 'how long are retries', '/deliveries'],
+  ['receiver', 'duplicate events', '/receive'],
+  ['receiver', 'source ip addresses firewall', '/api'],
+  ['receiver', 'local development listen', '/listening'],
+  ['receiver', 'idempotent receiver database', '/recipes/idempotent-receiver'],
+  ['publisher', 'publish batch', '/publishing'],
+  ['publisher', 'idempotency key', '/publishing'],
+  ['publisher', 'add event type schema', '/event-types'],
+  ['publisher', 'scheduled event deliver_at', '/scheduled-events'],
+  ['integrator', 'create api key scopes', '/api-keys'],
+  ['integrator', 'portal iframe embed', '/portal'],
+  ['integrator', 'search events by data', '/finding'],
+  ['operator', 'nothing arrives', '/nothing-arrives'],
+  ['operator', 'pause deliveries', '/runbook'],
+  ['operator', 'redis maxmemory-policy noeviction', '/redis'],
+  ['operator', 'postgresql roles', '/postgresql'],
+  ['operator', 'upgrade rolling restart', '/upgrading'],
+  ['operator', 'dead letters redrive', '/dead-letters'],
+  ['chooser', 'coming from svix', '/migrating'],
+  ['chooser', 'what may be lost power cut', '/reliability'],
+  ['contributor', 'good first issues', '/good-first-issues'],
+]);
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    if (!existsSync(join(DIST, 'index.html'))) throw new Problem('There is no site: npm run site');
+    await askAll();
+  } catch (error) {
+    say('search', describeError(error));
+    process.exitCode = 1;
+  }
+}
+
+async function askAll() {
+  const server = createServer(serve);
+  await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)));
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const browser = await launchBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${port}/`);
+    for (const [reader, question, answer] of QUESTIONS) {
+      const found = await ask(page, question);
+      const place = found.findIndex((each) => each.page === answer);
+      const first = found[0] === undefined ? 'nothing' : `${found[0].page} › ${found[0].title}`;
+      const isFound = place !== -1 && place < FIRST;
+      say(
+        'search',
+        `${isFound ? 'ok ' : 'NO '} ${reader}: "${question}" → ${first}${place === 0 ? '' : ` (${answer} is ${place === -1 ? 'not found' : `number ${place + 1}`})`}`,
+      );
+      if (!isFound) process.exitCode = 1;
+    }
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+/**
+ * Types it as a reader would, on a page that is loaded again, and reads what is listed: each page once, with the title of its
+ * first section that was found.
+ * @param {import('playwright-core').Page} page
+ * @param {string} question
+ */
+async function ask(page, question) {
+  await page.reload();
+  await page.locator('#local-search button').click();
+  await page.locator('.search-input').fill(question);
+  await page.locator('.result, .no-results').first().waitFor();
+  const results = await page.locator('a.result').evaluateAll((links) =>
+    links.map((link) => ({
+      page: (link.getAttribute('href') ?? '').replace(/(\.html)?(#.*)?$/, ''),
+      title: (link.querySelector('.titles')?.textContent ?? '').replace(/\s+/g, ' ').trim(),
+    })),
+  );
+  return results.filter((each, index) => results.findIndex((other) => other.page === each.page) === index);
+}
+
+/** @type {import('node:http').RequestListener} */
+function serve(request, response) {
+  const path = normalize(decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname));
+  const file = [path, `${path}.html`, join(path, 'index.html')]
+    .map((each) => join(DIST, each))
+    .find((each) => existsSync(each) && statSync(each).isFile());
+  if (file === undefined) return void response.writeHead(404).end();
+  const type = TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? 'application/octet-stream';
+  response.writeHead(200, { 'content-type': type }).end(readFileSync(file));
+}
