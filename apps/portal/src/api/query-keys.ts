@@ -14,6 +14,11 @@ export const queryKeys = {
   secret: (webhookId: string) => ['secret', webhookId] as const,
   auditLogs: () => ['audit-log'] as const,
   auditLog: (filters: object) => ['audit-log', filters] as const,
+  /** By version: a webhook tells which one is in force. */
+  transformation: (webhookId: string, version?: number) => ['transformation', webhookId, version] as const,
+  transformationVersions: (webhookId: string, version?: number) =>
+    ['transformation-versions', webhookId, version] as const,
+  transformationTemplates: () => ['transformation-templates'] as const,
   sourceAddresses: () => ['source-addresses'] as const,
   replays: (webhookId: string) => ['replays', webhookId] as const,
   replay: (id: string) => ['replay', id] as const,

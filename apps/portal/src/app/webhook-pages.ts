@@ -14,6 +14,10 @@ export const webhookPages: readonly Page[] = [
     async () => (await import('../pages/webhook-form/edit-webhook-page')).EditWebhookPage,
   ),
   page(
+    '/webhooks/:id/transformation',
+    async () => (await import('../pages/transformation/transformation-page')).TransformationPage,
+  ),
+  page(
     '/webhooks/:id/replay',
     async () => (await import('../pages/replay/new-replay-page')).NewReplayPage,
     'resend',

@@ -11,6 +11,8 @@ export interface ConfirmDialogProps {
   readonly children: ReactNode;
   /** The verb of what is done, such as "Send again". */
   readonly confirmLabel: string;
+  /** Of the button that leaves everything as it is. */
+  readonly closeLabel?: string;
   readonly isDangerous?: boolean;
   readonly isBusy?: boolean;
   readonly error?: Error | null;
@@ -24,6 +26,7 @@ export function ConfirmDialog({
   title,
   children,
   confirmLabel,
+  closeLabel = 'Cancel',
   isDangerous = false,
   isBusy = false,
   error = null,
@@ -41,7 +44,7 @@ export function ConfirmDialog({
           </AlertDialog.Description>
           {error && <Problem error={error} />}
           <div className={styles['actions']}>
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{closeLabel}</Button>
             <Button kind={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={onConfirm}>
               {confirmLabel}
             </Button>

@@ -61,6 +61,7 @@ export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActio
         isDangerous
         title="Cancel this event?"
         confirmLabel="Cancel the event"
+        closeLabel="Keep it"
         isBusy={isPending}
         error={error}
         onConfirm={() => change({ kind: 'cancel' })}

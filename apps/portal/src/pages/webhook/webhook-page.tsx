@@ -10,6 +10,7 @@ import { useCan } from '../../session/session-context';
 import { WebhookState } from '../webhooks/webhook-state';
 import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
+import { TransformationPanel } from './transformation-panel';
 import { VerificationPanel } from './verification-panel';
 import { WebhookActions } from './webhook-actions';
 import { WebhookChanges } from './webhook-changes';
@@ -60,6 +61,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         <>
           {webhook.verification.method !== 'none' && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
+          <TransformationPanel webhook={webhook} />
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
           {changes.isFetched && <WebhookChanges webhookId={id} changes={changes} />}

@@ -1,0 +1,205 @@
+import { lazy, Suspense, useState } from 'react';
+import { ProblemError } from '../../api/problem';
+import {
+  type Transformation,
+  useChangeTransformation,
+  useTransformation,
+} from '../../api/transformation-queries';
+import { type ReadWebhook, useWebhook } from '../../api/webhook-queries';
+import { Button } from '../../components/button';
+import { CodeBlock } from '../../components/code-block';
+import { ConfirmDialog } from '../../components/confirm-dialog';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
+import { useToasts } from '../../components/toasts';
+import { useCan } from '../../session/session-context';
+import { TemplateChoice } from './template-choice';
+import styles from './transformation.module.css';
+import { TransformationState } from './transformation-state';
+import { type Fault, TryPanel } from './try-panel';
+import { Versions } from './versions';
+
+// Larger than all the rest of the page, and of no use to those who may only look.
+const CodeEditor = lazy(async () => ({ default: (await import('./code-editor')).CodeEditor }));
+
+const BEGINNING = `export default function (event) {
+  return { body: { type: event.type, data: event.data } };
+}
+`;
+
+interface TransformationPageProps {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The code that makes what a webhook is sent: to be written, tried on events, and gone back from. */
+export function TransformationPage({ params: { id = '' } }: TransformationPageProps) {
+  const { data: webhook, error, refetch } = useWebhook(id);
+  const version = webhook?.transformation?.version;
+  const { data: saved, error: fault, refetch: readAgain } = useTransformation(id, version);
+  const isRead = webhook !== undefined && (version === undefined || saved !== undefined);
+  return (
+    <>
+      <PageHeader
+        title="Transformation"
+        parent={{ href: `/webhooks/${id}`, label: webhook ? webhook.description || webhook.url : 'Webhook' }}
+        state={webhook && <TransformationState webhook={webhook} />}
+      >
+        {webhook && saved && <Switches webhook={webhook} saved={saved} />}
+      </PageHeader>
+      {error && !webhook && <Problem error={error} onRetry={() => void refetch()} />}
+      {fault && !saved && <Problem error={fault} onRetry={() => void readAgain()} />}
+      {!isRead && !error && !fault && <Skeleton lines={12} />}
+      {isRead && <Workbench webhook={webhook} saved={version === undefined ? undefined : saved} />}
+    </>
+  );
+}
+
+interface SwitchesProps {
+  readonly webhook: ReadWebhook;
+  readonly saved: Transformation;
+}
+
+function Switches({ webhook, saved: { code } }: SwitchesProps) {
+  const mayChange = useCan('webhooks');
+  const [isRemoving, setIsRemoving] = useState(false);
+  const toasts = useToasts();
+  const { mutate, isPending, error, reset } = useChangeTransformation(webhook.id);
+  if (!mayChange || webhook.transformation === undefined) return null;
+  const { enabled } = webhook.transformation;
+  const close = () => {
+    setIsRemoving(false);
+    reset();
+  };
+  return (
+    <>
+      <Button
+        isBusy={isPending}
+        onClick={() =>
+          mutate({ kind: 'put', code, enabled: !enabled }, { onError: ({ message }) => toasts.fail(message) })
+        }
+      >
+        {enabled ? 'Switch off' : 'Switch on'}
+      </Button>
+      <Button onClick={() => setIsRemoving(true)}>Remove</Button>
+      <ConfirmDialog
+        isOpen={isRemoving}
+        isDangerous
+        title="Remove the transformation?"
+        confirmLabel="Remove"
+        isBusy={isPending}
+        error={error}
+        onConfirm={() => mutate({ kind: 'remove' }, { onSuccess: close })}
+        onClose={close}
+      >
+        <p>The webhook gets events as they are again. The versions stay, and can be gone back to.</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+interface WorkbenchProps {
+  readonly webhook: ReadWebhook;
+  readonly saved: Transformation | undefined;
+}
+
+/** The code as it is being written, which is what is tried and compared. */
+function Workbench({ webhook, saved }: WorkbenchProps) {
+  const mayChange = useCan('webhooks');
+  const [draft, setDraft] = useState<string>();
+  const [fault, setFault] = useState<Fault>();
+  const code = draft ?? saved?.code ?? BEGINNING;
+  const write = (text: string) => {
+    setDraft(text === saved?.code ? undefined : text);
+    setFault(undefined);
+  };
+  return (
+    <>
+      <Section title="Code">
+        {mayChange ? (
+          <Editing
+            webhook={webhook}
+            saved={saved}
+            code={code}
+            isChanged={saved === undefined || draft !== undefined}
+            faultyLine={fault?.line ?? undefined}
+            onWrite={write}
+            onFault={setFault}
+            onSaved={() => setDraft(undefined)}
+          />
+        ) : saved ? (
+          <CodeBlock text={saved.code} label="Code" />
+        ) : (
+          <p>The webhook has none: it gets events as they are.</p>
+        )}
+      </Section>
+      {(mayChange || saved) && <TryPanel webhook={webhook} code={code} onFault={setFault} />}
+      <Versions
+        webhookId={webhook.id}
+        inForce={webhook.transformation?.version}
+        code={code}
+        onRestored={() => setDraft(undefined)}
+      />
+    </>
+  );
+}
+
+interface EditingProps extends WorkbenchProps {
+  readonly code: string;
+  readonly isChanged: boolean;
+  readonly faultyLine: number | undefined;
+  readonly onWrite: (code: string) => void;
+  readonly onFault: (fault: Fault | undefined) => void;
+  readonly onSaved: () => void;
+}
+
+function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault, onSaved }: EditingProps) {
+  const toasts = useToasts();
+  const saving = useChangeTransformation(webhook.id);
+  const enabled = webhook.transformation?.enabled ?? true;
+  const save = () =>
+    saving.mutate(
+      { kind: 'put', code, enabled },
+      {
+        onSuccess: (now) => {
+          onSaved();
+          toasts.tell(`Version ${now?.version} is saved${enabled ? ' and in use' : ', and switched off'}.`);
+        },
+        onError: (error) => onFault(faultIn(error)),
+      },
+    );
+  return (
+    <div className={styles['editing']}>
+      <TemplateChoice onChoose={onWrite} />
+      <Suspense fallback={<div className={styles['editor']} aria-busy="true" />}>
+        <CodeEditor
+          label="Code of the transformation"
+          code={code}
+          faultyLine={faultyLine}
+          onChange={onWrite}
+        />
+      </Suspense>
+      <p className={styles['hint']}>
+        Tab indents. To leave the editor by keyboard, press Escape, then Tab. Anybody who may see the webhook
+        can read the code: it is no place for secrets.
+      </p>
+      {saving.error && <Problem error={saving.error} />}
+      <div className={styles['buttons']}>
+        <Button kind="primary" disabled={!isChanged} isBusy={saving.isPending} onClick={save}>
+          {saved ? 'Save a new version' : 'Save'}
+        </Button>
+        {saved && isChanged && (
+          <Button onClick={() => onWrite(saved.code)}>Back to version {saved.version}</Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Where code that was refused is wrong, if it is said. */
+function faultIn(error: Error): Fault | undefined {
+  const [found] = error instanceof ProblemError ? error.validationErrors : [];
+  const [, line] = /^line (\d+)/.exec(found?.detail ?? '') ?? [];
+  return line === undefined ? undefined : { line: Number(line) };
+}

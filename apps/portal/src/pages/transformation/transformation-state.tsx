@@ -1,0 +1,15 @@
+import type { ReadWebhook } from '../../api/webhook-queries';
+import { Badge } from '../../components/badge';
+
+type StateProps = { readonly webhook: Pick<ReadWebhook, 'transformation'> };
+
+/** Whether a webhook's deliveries go through code. */
+export function TransformationState({ webhook: { transformation } }: StateProps) {
+  if (transformation === undefined) return <Badge tone="neutral">None</Badge>;
+  const { enabled, version } = transformation;
+  return enabled ? (
+    <Badge tone="good">Version {version} in use</Badge>
+  ) : (
+    <Badge tone="warning">Version {version}, switched off</Badge>
+  );
+}

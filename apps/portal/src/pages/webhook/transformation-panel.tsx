@@ -1,0 +1,32 @@
+import type { ReadWebhook } from '../../api/webhook-queries';
+import { ButtonLink } from '../../components/button-link';
+import { Section } from '../../components/section';
+import { useCan } from '../../session/session-context';
+import { TransformationState } from '../transformation/transformation-state';
+import styles from './webhook-page.module.css';
+
+/** Whether code makes what the webhook is sent, and the way there. */
+export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook }) {
+  const mayChange = useCan('webhooks');
+  const { id, transformation } = webhook;
+  if (transformation === undefined && !mayChange) return null;
+  return (
+    <Section
+      title="Transformation"
+      actions={
+        <ButtonLink href={`/webhooks/${id}/transformation`}>
+          {transformation ? 'Code and versions' : 'Write one'}
+        </ButtonLink>
+      }
+    >
+      <p className={styles['transformation']}>
+        <TransformationState webhook={webhook} />
+        {transformation
+          ? transformation.enabled
+            ? 'Its code makes the body of each request.'
+            : 'The webhook gets events as they are.'
+          : 'The webhook gets events as they are. Code can give them another form: a message for Slack, say.'}
+      </p>
+    </Section>
+  );
+}
