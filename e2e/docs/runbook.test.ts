@@ -1,0 +1,80 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
+import { ApiClient } from '../support/api-client';
+import { Receiver } from '../support/receiver';
+import { until } from '../support/until';
+import { readPage } from './read-page';
+import { Reader } from './reader';
+
+/** There is no container engine and no cluster here. */
+const ELSEWHERE = /^(docker|kubectl) /;
+
+/** In the place of Redis' own, which the tests have not: the command goes to the real Redis; what measures for ever ends. */
+const REDIS_CLI = `#!/usr/bin/env node
+const { Redis } = require('ioredis');
+const [flag, url, ...command] = process.argv.slice(2);
+if (flag === '-u' && !command[0].startsWith('-')) {
+  const redis = new Redis(url);
+  redis.call(...command).then((answer) => console.log(String(answer)), (error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  }).finally(() => redis.disconnect());
+} else if (!process.argv.some((word) => /^--latency(-history)?$/.test(word))) process.exitCode = 2;
+`;
+
+describe('what is pasted at night', () => {
+  let reader: Reader;
+  let receiver: Receiver;
+  let apiKey: string;
+  let places: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    reader = await Reader.start();
+    receiver = await Receiver.start();
+    const { redis } = reader.stack;
+    apiKey = (await reader.terminal.paste('cat .data/api-key; echo')).trim();
+    const client = new ApiClient(reader.stack.client.baseUrl, apiKey);
+    const { id } = await client.register(receiver.url);
+    await client.publish('brief.created', { brief_id: '1', title: 'at night' });
+    const delivery = await until(async () => (await client.listDeliveries(id))[0]?.id);
+    places = { ACCOUNT: 'default', WEBHOOK: id, DELIVERY: delivery };
+    await reader.terminal.paste(`export PATH="$PWD:$PWD/node_modules/.bin:$PATH" REDIS_URL=${redis.url}`);
+    await reader.terminal.paste(`export SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}`);
+    await reader.terminal.paste('hookferry-admin accounts create --id acme');
+    const program = join(await folder(), 'redis-cli');
+    await writeFile(program, REDIS_CLI);
+    await chmod(program, 0o755);
+  });
+  afterAll(async () => {
+    await reader.stop();
+    await receiver.stop();
+  });
+
+  const folder = async () => (await reader.terminal.paste('pwd')).trim();
+
+  it.each(['nothing-arrives', 'runbook'])('runs: every command of %s.md', async (page) => {
+    const lines = linesOf(await readPage(`${page}.md`)).filter((line) => !ELSEWHERE.test(line));
+    expect(lines.length).toBeGreaterThan(10);
+    const failed: string[] = [];
+    for (const line of lines) {
+      const printed = await reader.terminal.paste(`${adapt(line)} 2>&1; echo "code $?"`);
+      if (!printed.trimEnd().endsWith('code 0')) failed.push(`${line}: ${printed}`);
+    }
+    expect(failed).toEqual([]);
+  });
+
+  function adapt(line: string): string {
+    const { baseUrl } = reader.stack.client;
+    return Object.entries(places)
+      .reduce((text, [place, value]) => text.replaceAll(place, value), line)
+      .replace('https://hooks.example.com', baseUrl)
+      .replace(/whk_….*$/, apiKey);
+  }
+});
+
+/** Of all blocks of commands, those within lists too. */
+function linesOf(page: string): string[] {
+  const blocks = [...page.matchAll(/^ *```sh\n([^]*?)\n *```$/gm)];
+  return blocks.flatMap(([, block = '']) => block.split('\n').map((line) => line.trim()));
+}
