@@ -24,10 +24,10 @@ afterAll(() => stack.stop());
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
-// All receivers are at one host, and that may be asked for five times an hour.
+// All receivers are at one host, which bounds how often they are asked.
 beforeEach(async () => {
-  for (const key of await stack.redis.client.keys('verifications-asked:*')) {
-    await stack.redis.client.del(key);
+  for (const counted of ['verifications-asked:*', 'verifications-tried:*']) {
+    for (const key of await stack.redis.client.keys(counted)) await stack.redis.client.del(key);
   }
 });
 
@@ -191,6 +191,23 @@ it('tries three times by itself, and then when it is asked, five times an hour f
   await waitForError(neighbour.id);
   expect((await askAgain(neighbour.id)).status).toBe(429);
 });
+
+it('sends a host no flood of challenges, however many webhooks are registered there or their URLs change', async () => {
+  const receiver = await startReceiver(wrong);
+  const webhooks = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => register(`${receiver.url}/${i}`, { ordering: 'none' })),
+  );
+  await until(async () => (receiver.requests.length >= 30 ? true : undefined));
+  for (const { id } of webhooks) {
+    await stack.client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { url: `${receiver.url}/changed/${id}` });
+  }
+  // Each of them is due, and is looked at.
+  await until(async () => {
+    const due = await stack.redis.client.zcount('verifications-due:{all}', '-inf', Date.now() + 30_000);
+    return due === 0 ? true : undefined;
+  });
+  expect(receiver.requests.length).toBe(30);
+}, 40_000);
 
 it('begins anew with another URL or secret, for which the proof of before counts nothing', async () => {
   const first = await startReceiver(right);

@@ -1,4 +1,19 @@
-import { judgeAnswer, judgePermission } from './verify-endpoint';
+import type { Endpoint } from '../domain/endpoint';
+import type { DeliveryRequest, SendResult } from '../domain/transport';
+import type { Verification } from '../domain/verification';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { TRIED_A_MINUTE } from '../endpoints/verification/redis-verification-store';
+import { createNewId } from '../platform/ids';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildVerification, TEST_ORIGIN } from '../testing/build-verification';
+import { noTokens } from '../testing/no-tokens';
+import { recordRaised } from '../testing/record-raised';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { Ed25519Signatures } from './ed25519-signatures';
+import { judgeAnswer, judgePermission, verifyEndpoint } from './verify-endpoint';
 
 const VERIFIED = { kind: 'verified' };
 
@@ -44,5 +59,182 @@ describe('a permission', () => {
     ['*', '59', 'rate_too_low'],
   ])('is not by the origin %j with the rate %j', (origin, rate, error) => {
     expect(judgePermission({ origin, rate }, 'hooks.example.com')).toEqual({ kind: 'failed', error });
+  });
+});
+
+describe('a try', () => {
+  const NOW = 1_700_000_000_000;
+  const CLAIMED_UNTIL = NOW + 20_000;
+  const BEGUN: Verification = {
+    method: 'challenge',
+    status: 'unverified',
+    round: 1,
+    tries: 0,
+    nextTryAt: NOW,
+  };
+
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+  });
+  afterEach(() => redis.client.flushdb());
+  afterAll(() => redis.close());
+
+  type Answer = (request: DeliveryRequest) => SendResult | Promise<SendResult>;
+  const responded = (body: string, status = 200): SendResult => ({
+    kind: 'responded',
+    status,
+    retryAfter: undefined,
+    wish: undefined,
+    body,
+    timings: {},
+  });
+  const challengeIn = ({ body }: DeliveryRequest) =>
+    (JSON.parse(body) as { data: { challenge: string } }).data.challenge;
+  const right: Answer = (request) => responded(JSON.stringify({ challenge: challengeIn(request) }));
+  const wrong: Answer = () => responded('{}');
+
+  async function arrange(answer: Answer, change: Partial<Endpoint> = {}) {
+    const sent: DeliveryRequest[] = [];
+    const wokenUp: number[] = [];
+    const signals = recordSignals();
+    const raised = recordRaised();
+    const endpointStore = new EndpointStore(redis.client, testSealer);
+    const { verificationPolicy, verificationStore } = buildVerification(redis.client, 'required');
+    const endpoint = buildEndpoint({ verification: BEGUN, ...change });
+    await endpointStore.create(endpoint);
+    const context = {
+      endpointStore,
+      verificationPolicy,
+      verificationStore,
+      signingKeyStore: new SigningKeyStore(redis.client, testSealer),
+      ed25519Signatures: new Ed25519Signatures(),
+      accessTokens: noTokens,
+      heldDeliveries: { askForWakeUp: async (_address: object, at: number) => void wokenUp.push(at) },
+      operationalEvents: raised,
+      transport: async (request: DeliveryRequest) => {
+        sent.push(request);
+        return await answer(request);
+      },
+      requestStyle: {
+        userAgent: 'Hookferry/1',
+        signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
+      },
+      newId: createNewId(() => NOW),
+      random: () => 0.5,
+      clock: () => NOW,
+      emit: signals.listen,
+    };
+    const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
+    const attempt = (ownedUntil = CLAIMED_UNTIL, stopping = new AbortController().signal) =>
+      verifyEndpoint(context, address, ownedUntil, stopping);
+    const verification = async () =>
+      (await endpointStore.find(endpoint.accountId, endpoint.id))?.verification;
+    return { context, endpoint, attempt, verification, sent, wokenUp, signals, raised };
+  }
+
+  it('verifies the endpoint by a signed challenge, and lets its deliveries go', async () => {
+    const { attempt, verification, sent, wokenUp, signals } = await arrange(right, { signing: 'both' });
+    expect(await attempt()).toBeUndefined();
+    expect(await verification()).toMatchObject({ status: 'verified', tries: 1, verifiedAt: NOW });
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.headers['webhook-signature']).toMatch(/^v1,\S+ v1a,\S+$/);
+    expect(wokenUp.at(-1)).toBe(NOW);
+    expect(signals.named('endpoint.verified')).toHaveLength(1);
+  });
+
+  it('fails by any other answer, and says when the next one is due', async () => {
+    const { attempt, verification, wokenUp, raised } = await arrange(wrong);
+    expect(await attempt()).toBe(NOW + 60_000);
+    expect(await verification()).toMatchObject({ status: 'pending', error: 'challenge_mismatch' });
+    expect(wokenUp).toEqual([]);
+    expect(raised.events).toEqual([]);
+  });
+
+  it('never takes the challenge of a try before', async () => {
+    let before = '';
+    const late: Answer = (request) => {
+      const answer = responded(JSON.stringify({ challenge: before }));
+      before = challengeIn(request);
+      return answer;
+    };
+    const { context, endpoint, attempt, verification, sent } = await arrange(late);
+    await attempt();
+    const again = { ...BEGUN, round: 2 };
+    const { accountId, id } = endpoint;
+    await context.endpointStore.update(accountId, id, (current) => ({ ...current, verification: again }));
+    await attempt();
+    expect(new Set(sent.map(challengeIn)).size).toBe(2);
+    expect(await verification()).toMatchObject({ round: 2, status: 'pending', error: 'challenge_mismatch' });
+  });
+
+  it('proves nothing of a URL that came while it was under way', async () => {
+    const change = { ...BEGUN, round: 2 };
+    const arranged = await arrange(async (request) => {
+      const { accountId, id } = arranged.endpoint;
+      await arranged.context.endpointStore.update(accountId, id, (current) => ({
+        ...current,
+        url: 'https://other.example.com/',
+        verification: change,
+      }));
+      return right(request);
+    });
+    expect(await arranged.attempt()).toBe(NOW);
+    expect(await arranged.verification()).toEqual(change);
+    expect(arranged.signals.named('endpoint.verified')).toEqual([]);
+  });
+
+  it('is not made when it is not due, or for one that is disabled or verified', async () => {
+    const later = await arrange(right, { verification: { ...BEGUN, nextTryAt: NOW + 5 } });
+    expect(await later.attempt()).toBe(NOW + 5);
+    const disabled = await arrange(right, { status: 'disabled', disabledReason: 'client' });
+    expect(await disabled.attempt()).toBeUndefined();
+    const verified = await arrange(right, {
+      verification: { method: 'challenge', status: 'verified', round: 1, tries: 1, verifiedAt: NOW },
+    });
+    expect(await verified.attempt()).toBeUndefined();
+    expect([...later.sent, ...disabled.sent, ...verified.sent]).toEqual([]);
+  });
+
+  it('is not made once another process may make it, and not judged when this one stops', async () => {
+    const { attempt, verification, sent } = await arrange(wrong);
+    expect(await attempt(NOW + 9_000)).toBe(NOW + 5_000);
+    expect(sent).toEqual([]);
+    const failing = await arrange(() => ({
+      kind: 'failed',
+      reason: 'connection_reset',
+      error: 'aborted',
+      timings: {},
+    }));
+    expect(await failing.attempt(CLAIMED_UNTIL, AbortSignal.abort())).toBe(NOW + 5_000);
+    expect(await verification()).toEqual(BEGUN);
+    expect(await failing.verification()).toEqual(BEGUN);
+  });
+
+  it('waits for its turn, at a random time, when host or account had as many as they may have', async () => {
+    const { context, endpoint, attempt, verification, sent } = await arrange(wrong);
+    for (let time = 0; time < TRIED_A_MINUTE.ofHost; time += 1) {
+      await context.verificationStore.takeTry(endpoint.accountId, 'receiver.example.com');
+    }
+    const nextAt = await attempt();
+    expect(nextAt).toBeGreaterThan(NOW + 80_000);
+    expect(nextAt).toBeLessThanOrEqual(NOW + 90_000);
+    expect(sent).toEqual([]);
+    expect(await verification()).toEqual(BEGUN);
+  });
+
+  it('asks for permission as CloudEvents has it, without a challenge', async () => {
+    const granted: Answer = () => ({
+      ...(responded('') as SendResult & { kind: 'responded' }),
+      permission: { origin: TEST_ORIGIN, rate: '120' },
+    });
+    const { attempt, verification, sent } = await arrange(granted, {
+      verification: { ...BEGUN, method: 'cloudevents' },
+    });
+    expect(await attempt()).toBeUndefined();
+    expect(sent).toMatchObject([
+      { method: 'OPTIONS', body: '', headers: { 'webhook-request-origin': TEST_ORIGIN } },
+    ]);
+    expect(await verification()).toMatchObject({ status: 'verified', allowedRate: 120 });
   });
 });

@@ -3,11 +3,13 @@ import type { TransportFailure } from '../domain/attempt';
 import type { Endpoint, EndpointAddress } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
+import { hostOf } from '../domain/target-url';
 import type { DeliveryRequest, Permission, SentResult, Transport } from '../domain/transport';
 import { lacksProof, type Verification, type VerificationError } from '../domain/verification';
 import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
+import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { CHANGE_MS } from '../endpoints/verification/request-verification';
 import {
   afterTry,
@@ -25,12 +27,14 @@ import { prepareRequest, type RequestStyle, type SignWithKeyContext, signWithKey
 
 export interface VerifyEndpointContext extends FindSignerContext, SignWithKeyContext, AuthorizeContext {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
+  readonly verificationStore: Pick<VerificationStore, 'takeTry'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
   readonly verificationPolicy: Pick<VerificationPolicy, 'requestOrigin'>;
   readonly newId: NewId;
+  readonly random: () => number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -46,7 +50,7 @@ const ANSWER_BYTES = 4_096;
 const UNSENT_DELAY_MS = 5_000;
 
 /**
- * Make the next try to verify an endpoint, if one is due: load → challenge, or ask for permission → judge → record → announce.
+ * Make the next try to verify an endpoint, if one is due: load → spend a try of host and account → challenge, or ask for permission → judge → record → announce.
  * What was proved counts only for what the endpoint is at that moment.
  *
  * @param ownedUntil until when no other process makes one. Milliseconds since the Unix epoch.
@@ -64,6 +68,9 @@ export async function verifyEndpoint(
   if (!endpoint || !due) return undefined;
   const { nextTryAt = 0 } = due;
   if (nextTryAt > clock()) return nextTryAt;
+  const waitMs = await context.verificationStore.takeTry(accountId, hostOf(new URL(endpoint.url)));
+  // At random times: all who wait have the same chances then, however many of them belong to one account.
+  if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
   const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
   if (result === undefined) return clock() + UNSENT_DELAY_MS;
   return await record(context, endpoint, due, result);

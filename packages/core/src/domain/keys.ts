@@ -16,6 +16,7 @@ import type { EventId } from './event';
  * | `verifications-due:{all}` | sorted set | account/endpoint of those to verify, by when the next try is due | until verified, given up or deleted |
  * | `verifications-under-way:{all}` | sorted set | account/endpoint of those that a worker is trying to verify, by until when no other does | until the try ends |
  * | `verifications-asked:{host}` | counter | verifications that were asked for of webhooks at one host, by a digest of its name | an hour |
+ * | `verifications-tried:{host}`, `verifications-tried:{account}` | counter | requests that verified webhooks at one host (by a digest of its name), and of one account | a minute |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
@@ -104,6 +105,7 @@ export const keys = {
   verificationsDue: 'verifications-due:{all}',
   verificationsUnderWay: 'verifications-under-way:{all}',
   verificationsAsked: (host: string) => `verifications-asked:{${host}}`,
+  verificationsTried: (hostOrAccount: string) => `verifications-tried:{${hostOrAccount}}`,
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',

@@ -5,7 +5,7 @@ import { WakeUpTimer } from '../../platform/timers';
 import { type VerifyEndpointContext, verifyEndpoint } from '../verify-endpoint';
 
 export interface VerifierContext extends VerifyEndpointContext {
-  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end'>;
+  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end' | 'takeTry'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { AccountId } from '../../domain/account';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
@@ -17,6 +18,14 @@ export const TRY_CLAIM_MS = 20_000;
 /** So many verifications of webhooks at one host may be asked for within an hour, whoever asks. */
 export const ASKED_AN_HOUR = 5;
 const HOUR_MS = 3_600_000;
+/**
+ * So many requests to verify webhooks go to one host a minute, and come from one account, whatever asks for them. Each webhook
+ * has three tries by itself: without a bound a client with a thousand of them could send three thousand requests to
+ * somebody who never asked for one, and as many with each change of their URLs. That of the account also holds for many names
+ * of one server.
+ */
+export const TRIED_A_MINUTE = { ofHost: 30, ofAccount: 60 } as const;
+const MINUTE_MS = 60_000;
 const HOST_DIGEST_CHARACTERS = 22;
 
 // The time always changes, so that whoever makes a try now sees at its end that another one is wanted. KEYS:
@@ -119,10 +128,26 @@ export class VerificationStore {
 
   /** Count a verification that somebody asks for. @returns how long to wait if it is one too many, else 0. */
   async takeFromHost(host: string): Promise<number> {
-    const name = createHash('sha256').update(host).digest('base64url').slice(0, HOST_DIGEST_CHARACTERS);
-    const waitMs = await TAKE_ONE(this.redis, [keys.verificationsAsked(name)], [ASKED_AN_HOUR, HOUR_MS]);
-    return z.number().parse(waitMs);
+    return await this.#takeOne(keys.verificationsAsked(digestOf(host)), ASKED_AN_HOUR, HOUR_MS);
+  }
+
+  /** Count a try that is about to be made. @returns how long to wait if it is one too many, else 0. */
+  async takeTry(accountId: AccountId, host: string): Promise<number> {
+    const { ofHost, ofAccount } = TRIED_A_MINUTE;
+    const waitMs = await this.#takeOne(keys.verificationsTried(accountId), ofAccount, MINUTE_MS);
+    if (waitMs > 0) return waitMs;
+    return await this.#takeOne(keys.verificationsTried(digestOf(host)), ofHost, MINUTE_MS);
+  }
+
+  async #takeOne(key: string, most: number, withinMs: number): Promise<number> {
+    return z.number().parse(await TAKE_ONE(this.redis, [key], [most, withinMs]));
   }
 }
 
 throwStorageErrors(VerificationStore);
+
+// A name with a dot at its end is the same host.
+function digestOf(host: string): string {
+  const name = host.replace(/\.$/, '');
+  return createHash('sha256').update(name).digest('base64url').slice(0, HOST_DIGEST_CHARACTERS);
+}

@@ -51,9 +51,7 @@ async function takeFromHost(
   { verificationStore }: RequestVerificationContext,
   { url }: Endpoint,
 ): Promise<void> {
-  // A name with a dot at its end is the same host.
-  const host = hostOf(new URL(url)).replace(/\.$/, '');
-  const retryAfterMs = await verificationStore.takeFromHost(host);
+  const retryAfterMs = await verificationStore.takeFromHost(hostOf(new URL(url)));
   if (retryAfterMs === 0) return;
   throw new AppError(
     'rate_limited',
