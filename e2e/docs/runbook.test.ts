@@ -58,7 +58,7 @@ describe('what is pasted at night', () => {
     expect(lines.length).toBeGreaterThan(10);
     const failed: string[] = [];
     for (const line of lines) {
-      const printed = await reader.terminal.paste(`${adapt(line)} 2>&1; echo "code $?"`);
+      const printed = await reader.terminal.paste(`{ ${adapt(line)}\n} 2>&1\necho "code $?"`);
       if (!printed.trimEnd().endsWith('code 0')) failed.push(`${line}: ${printed}`);
     }
     expect(failed).toEqual([]);
