@@ -54,7 +54,7 @@ it('verifies a signature by a secret that goes nowhere', async () => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
   const form = page.getByRole('region', { name: 'Verify a signature' });
   await form.getByLabel('Signature, as it was received').fill(signature);
-  await form.getByLabel('Secret').fill(secret);
+  await form.getByLabel('Secret or public key').fill(secret);
   const asked: string[] = [];
   page.on('request', (one) => asked.push(`${one.url()} ${one.postData()}`));
   await form.getByRole('button', { name: 'Verify' }).click();
@@ -65,12 +65,61 @@ it('verifies a signature by a secret that goes nowhere', async () => {
   await form.getByText('Not good').waitFor();
   const ofBody = createHmac('sha256', secret).update(String(request?.body)).digest('hex');
   await form.getByLabel('Signature, as it was received').fill(`sha256=${ofBody}`);
-  await form.getByLabel('Secret').press('Enter');
+  await form.getByLabel('Secret or public key').press('Enter');
   await form.getByText('Good: it was made by this secret, of this body.').waitFor();
   expect(asked.filter((text) => text.includes(secret))).toEqual([]);
   expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])')).not.toContain(
     secret,
   );
+});
+
+async function deliver(settings: object, code?: string) {
+  const { client } = portal();
+  const own = await startSwitchedReceiver();
+  const webhook = { url: own.receiver.url, events: [QUICK_WIN.type], ...settings };
+  const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
+  const address = `/v1/webhooks/${body.id}`;
+  if (code !== undefined) await client.expect(200, 'PUT', `${address}/transformation`, { code });
+  const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await client.waitForStatus(body.id, event, 'delivered');
+  await own.receiver.stop();
+  const signature = String(own.receiver.requests.at(-1)?.headers['webhook-signature']);
+  return { id: `${event}.${body.id}`, webhook: address, signature };
+}
+
+it.each([
+  ['a CloudEvent', { format: 'cloudevents-structured' }, undefined],
+  ['a CloudEvent in headers', { format: 'cloudevents-binary' }, undefined],
+  ['what code made', {}, 'export default (event) => ({ body: { text: event.data.keyword } });'],
+] as const)('verifies %s by a secret, and by a public key', async (_what, settings, code) => {
+  const { client } = portal();
+  const { id, webhook, signature } = await deliver({ ...settings, signing: 'both' }, code);
+  const { body: view } = await client.expect<{ secret: string }>(200, 'GET', `${webhook}/secret`);
+  const { body: keys } = await client.expect<{ data: { public_key: string }[] }>(
+    200,
+    'GET',
+    '/v1/signing-keys',
+  );
+  expect(signature).toMatch(/v1,.*v1a,|v1a,.*v1,/);
+  const page = await portal().signIn({ path: `/deliveries/${id}` });
+  const form = page.getByRole('region', { name: 'Verify a signature' });
+  await form.getByLabel('Signature, as it was received').fill(signature);
+  await form.getByLabel('Secret or public key').fill(view.secret);
+  await form.getByRole('button', { name: 'Verify' }).click();
+  await form.getByText('Good: it was made by this secret, of this event, body and time.').waitFor();
+  await form.getByLabel('Secret or public key').fill(keys.data[0]?.public_key ?? '');
+  await form.getByRole('button', { name: 'Verify' }).click();
+  await form.getByText('Good: it was made by the key of this public key').waitFor();
+});
+
+it('shows the body before and after a transformation', async () => {
+  const { id } = await deliver({}, 'export default () => ({ body: { made: "by code" } });');
+  const page = await portal().signIn({ path: `/deliveries/${id}` });
+  await page.getByRole('region', { name: 'Data before' }).getByText('rote Schuhe').waitFor();
+  await page.getByText('After version 1 of the transformation').waitFor();
+  await page.getByRole('region', { name: 'Body', exact: true }).getByText('by code').first().waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
 });
 
 it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) => {

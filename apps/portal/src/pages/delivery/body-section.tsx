@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type DeliveryWithAttempts, useDeliveryContent } from '../../api/delivery-queries';
+import { type DeliveryWithAttempts, useDeliveryContent, useEventText } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { Empty } from '../../components/empty';
@@ -7,7 +7,8 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { CopyAsCurl } from './copy-as-curl';
-import { prettyJson } from './raw-body';
+import { isJson, memberText, prettyJson } from './raw-body';
+import styles from './story.module.css';
 import { VerifySignature } from './verify-signature';
 
 /** What the receiver gets. */
@@ -15,7 +16,11 @@ export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttem
   const content = useDeliveryContent(delivery.id);
   const [isRaw, setIsRaw] = useState(false);
   const body = content.data?.body ?? undefined;
-  const shown = useMemo(() => (body === undefined || isRaw ? body : prettyJson(body)), [body, isRaw]);
+  const shown = useMemo(
+    () => (body === undefined || isRaw || !isJson(body) ? body : prettyJson(body)),
+    [body, isRaw],
+  );
+  const { request_body: made = null, transformation_version: version } = delivery.attempts.at(-1) ?? {};
 
   const actions = body !== undefined && (
     <>
@@ -35,9 +40,36 @@ export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttem
             <p>Its record stays; what it brought is gone for good.</p>
           </Empty>
         )}
-        {shown !== undefined && <CodeBlock text={shown} label="Body" />}
+        {shown !== undefined && made === null && <CodeBlock text={shown} label="Body" />}
+        {shown !== undefined && made !== null && (
+          <div className={styles['beforeAndAfter']}>
+            <BeforeTransformation eventId={delivery.event_id} isRaw={isRaw} />
+            <div>
+              <h3>After version {version} of the transformation</h3>
+              <CodeBlock text={shown} label="Body" />
+            </div>
+          </div>
+        )}
       </Section>
       {body !== undefined && <VerifySignature delivery={delivery} body={body} />}
     </>
+  );
+}
+
+interface BeforeProps {
+  readonly eventId: string;
+  readonly isRaw: boolean;
+}
+
+/** What the webhook's code was given. */
+function BeforeTransformation({ eventId, isRaw }: BeforeProps) {
+  const { data: text, error } = useEventText(eventId);
+  const data = text === undefined ? undefined : memberText(text, 'data');
+  return (
+    <div>
+      <h3>Data before</h3>
+      {error && <Problem error={error} />}
+      {data !== undefined && <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data before" />}
+    </div>
   );
 }

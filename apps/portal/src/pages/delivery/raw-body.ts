@@ -47,6 +47,16 @@ export function prettyJson(text: string): string {
   return parts.join('');
 }
 
+/** A body that code made may be anything. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function* tokensOf(text: string): Generator<Token, void, undefined> {
   let at = 0;
   while (at < text.length) {

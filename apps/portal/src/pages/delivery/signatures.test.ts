@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { checkSignature } from './signatures';
 
 // https://github.com/standard-webhooks/standard-webhooks: its own test vector.
@@ -28,4 +28,34 @@ it.each([
 
 it('says that a secret is none', async () => {
   expect(await checkSignature('whsec_%%%', SIGNATURE, REQUEST)).toBe('no_secret');
+});
+
+describe('by a key pair', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const x = publicKey.export({ format: 'jwk' }).x ?? '';
+  const key = `whpk_${Buffer.from(x, 'base64url').toString('base64')}`;
+  const message = `${REQUEST.id}.${REQUEST.timestamp}.${REQUEST.body}`;
+  const signature = `v1a,${sign(null, Buffer.from(message), privateKey).toString('base64')}`;
+
+  it.each([
+    [key, signature, 'good_by_key'],
+    [key, `${SIGNATURE} v1a,AAAA ${signature}`, 'good_by_key'],
+    [key, 'v1a,AAAA', 'bad'],
+    [key, 'v1a,%%%', 'bad'],
+    [key, SIGNATURE, 'not_by_key'],
+    ['whpk_AAAA', signature, 'no_key'],
+    ['whpk_%%%', signature, 'no_key'],
+  ] as const)('finds, by %s, %s to be %s', async (given, received, verdict) => {
+    expect(await checkSignature(given, received, REQUEST)).toBe(verdict);
+  });
+
+  it('takes no signature of another body', async () => {
+    expect(await checkSignature(key, signature, { ...REQUEST, body: '{}' })).toBe('bad');
+  });
+
+  it('says so where there is no Ed25519', async () => {
+    const none = jest.spyOn(crypto.subtle, 'importKey').mockRejectedValue(new Error('NotSupportedError'));
+    expect(await checkSignature(key, signature, REQUEST)).toBe('no_ed25519');
+    none.mockRestore();
+  });
 });

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import type { DeliveryWithAttempts } from '../../api/delivery-queries';
+import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Badge, type Tone } from '../../components/badge';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
@@ -7,29 +7,35 @@ import { Section } from '../../components/section';
 import { canSign, checkSignature, type Verdict } from './signatures';
 import styles from './story.module.css';
 
-const VERDICTS: Readonly<Record<Verdict, readonly [Tone, string]>> = {
+const VERDICTS: Readonly<Record<Verdict | 'no_body', readonly [Tone, string]>> = {
   good: ['good', 'Good: it was made by this secret, of this event, body and time.'],
   good_for_the_body: ['good', 'Good: it was made by this secret, of this body.'],
   bad: [
     'bad',
     'Not good: by this secret, the attempt that was chosen would have another one. Is it the attempt, and the secret of that time?',
   ],
-  by_key: ['neutral', 'This one was made by a key pair: the public key checks it, no secret does.'],
+  by_key: ['neutral', 'This one was made by a key pair: its public key checks it, no secret does.'],
+  good_by_key: ['good', 'Good: it was made by the key of this public key, of this event, body and time.'],
+  not_by_key: ['neutral', 'None of these was made by a key pair (v1a): its secret checks it.'],
+  no_key: ['bad', 'This is no public key: it begins with whpk_, and the base64 of 32 bytes follows.'],
+  no_ed25519: ['neutral', 'This browser can not check signatures by Ed25519: take a newer one.'],
+  no_body: ['neutral', 'What this attempt sent is not kept: choose the last one.'],
   no_secret: ['bad', 'This is no secret: it begins with whsec_, and base64 follows.'],
 };
 
 interface VerifySignatureProps {
   readonly delivery: DeliveryWithAttempts;
+  /** Of the last attempt. */
   readonly body: string;
 }
 
-/** Checks what a receiver got by a secret that stays in the page: no request is made, nothing is kept. */
+/** Checks what a receiver got by a secret, or a public key, that stays in the page: no request is made, nothing is kept. */
 export function VerifySignature({ delivery: { event_id: id, attempts }, body }: VerifySignatureProps) {
   const [number, setNumber] = useState(attempts.at(-1)?.number ?? 1);
   const [received, setReceived] = useState('');
   const [secret, setSecret] = useState('');
-  const [verdict, setVerdict] = useState<Verdict>();
-  const timestamp = attempts.find((one) => one.number === number)?.request_headers['webhook-timestamp'] ?? '';
+  const [verdict, setVerdict] = useState<keyof typeof VERDICTS>();
+  const attempt = attempts.find((one) => one.number === number);
   const bind = (set: (text: string) => void) => ({
     autoComplete: 'off',
     spellCheck: false,
@@ -40,7 +46,11 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
   });
   const check = (event: FormEvent) => {
     event.preventDefault();
-    void checkSignature(secret.trim(), received, { id, timestamp, body }).then(setVerdict);
+    const sent = attempt && bodyOf(attempt, attempts.at(-1), body);
+    if (sent === undefined) return setVerdict('no_body');
+    const { 'webhook-id': sentId = id, 'webhook-timestamp': timestamp = '' } = attempt?.request_headers ?? {};
+    const request = { id: sentId, timestamp, body: sent };
+    return void checkSignature(secret.trim(), received, request).then(setVerdict);
   };
   if (attempts.length === 0) return null;
   return (
@@ -61,16 +71,16 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
           </SelectField>
           <TextField
             label="Signature, as it was received"
-            placeholder="v1,… or sha256=…"
+            placeholder="v1,…, v1a,… or sha256=…"
             required
             value={received}
             {...bind(setReceived)}
           />
           <TextField
-            label="Secret"
+            label="Secret or public key"
             type="password"
             hint="It stays in this page."
-            placeholder="whsec_…"
+            placeholder="whsec_… or whpk_…"
             required
             value={secret}
             {...bind(setSecret)}
@@ -85,4 +95,10 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
       </p>
     </Section>
   );
+}
+
+/** Code may have made another body for each; without code they are all the same. */
+function bodyOf(attempt: Attempt, last: Attempt | undefined, bodyOfLast: string): string | undefined {
+  if (attempt.number === last?.number) return bodyOfLast;
+  return attempt.request_body ?? (last?.request_body === null ? bodyOfLast : undefined);
 }

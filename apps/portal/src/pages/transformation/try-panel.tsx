@@ -9,7 +9,7 @@ import { CodeBlock } from '../../components/code-block';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { prettyJson } from '../delivery/raw-body';
+import { isJson, prettyJson } from '../delivery/raw-body';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './transformation.module.css';
 
@@ -117,14 +117,4 @@ function Result({ tried }: { readonly tried: Tried }) {
       {logs.length > 0 && <CodeBlock text={logs.join('\n')} label="Printed by console.log" />}
     </div>
   );
-}
-
-/** A string that is sent as it is may be anything. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
