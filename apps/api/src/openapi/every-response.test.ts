@@ -2,10 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AccountId, DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
+import type { DeliveryParts } from '@hookferry/core/domain/delivery';
 import { oneShard } from '@hookferry/core/domain/queues';
+import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { testRetention } from '@hookferry/core/testing/test-retention';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
@@ -61,12 +65,20 @@ async function newKey({ operatorOnly }: RouteCase): Promise<string> {
 
 async function succeed(route: RouteCase, status: number): Promise<Response> {
   const key = await newKey(route);
+  // An export of no attempts has no line.
+  if (route.path === '/v1/deliveries/export') await recordAttempt();
   if (status === route.status) return send(route, { key });
   if (route.scope === 'none') return send(route, { body: { code: await newCode(key) } });
   // The second time an event comes under an id of its publisher.
   const body = { ...route.body, id: uniqueEventId() };
   await send(route, { key, body });
   return send(route, { key, body });
+}
+
+async function recordAttempt(): Promise<void> {
+  const [attempt, store] = [buildAttempt(), new DeliveryStore(api.redis.client, testRetention)];
+  const parts = { eventId: own.event, endpointId: own.webhook } as DeliveryParts;
+  await store.append(parts, { kind: 'attempted', attempt, nextAttemptAt: undefined });
 }
 
 async function newCode(key: string): Promise<string> {
