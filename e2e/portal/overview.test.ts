@@ -226,6 +226,30 @@ describe('the first steps of a new account', () => {
     await steps.waitFor({ state: 'detached' });
   });
 
+  it('receive in the page itself, where there is no receiver yet', async () => {
+    const { client } = portal();
+    await client.expect(201, 'POST', '/v1/accounts', { id: 'receiving' });
+    const capabilities = ['read', 'webhooks', 'secrets'] as const;
+    const page = await portal().signIn({ path: '/overview', account: 'receiving', capabilities });
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByRole('button', { name: 'Receive in this page' }).click();
+    await steps.getByText('This page receives').waitFor();
+    await steps.getByRole('button', { name: 'Send', exact: true }).click();
+    const received = page.getByRole('list', { name: 'Received requests' });
+    await received.getByRole('region', { name: 'Received body' }).getByText('"type"').first().waitFor();
+    await received.getByText(/webhook-signature: v1,/).waitFor();
+    await steps.getByText('HTTP 204').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+
+    const ofIt = { 'x-account-id': 'receiving' };
+    const list = async () =>
+      (await client.expect<{ data: unknown[] }>(200, 'GET', '/v1/webhooks', undefined, ofIt)).body.data;
+    expect(await list()).toHaveLength(1);
+    await steps.getByRole('button', { name: 'Stop receiving' }).click();
+    await until(async () => ((await list()).length === 0 ? true : undefined));
+  });
+
   it('are not shown where there was something', async () => {
     const page = await portal().signIn({ path: '/overview' });
     await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();

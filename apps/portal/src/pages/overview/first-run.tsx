@@ -19,6 +19,7 @@ import { answerOf } from '../deliveries/answer-of';
 import { StatusBadge } from '../deliveries/status-badge';
 import styles from './first-run.module.css';
 import { schemaOf } from './schema-of';
+import { ReceivedRequests, TestReceiverSwitch, useTestReceiver } from './test-receiver';
 
 interface FirstRunProps {
   readonly webhooks: readonly WebhookWithHealth[];
@@ -30,7 +31,9 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
   const mayChange = useCan('webhooks');
   const mayAddTypes = useCan('operate');
   const [deliveryId, setDeliveryId] = useState<string>();
-  const webhook = webhooks[0];
+  const receiver = useTestReceiver();
+  const mayReceive = useCan('secrets') && mayChange;
+  const webhook = webhooks.find(({ id }) => id === receiver.webhookId) ?? webhooks[0];
   return (
     <Section
       title="First steps"
@@ -46,7 +49,9 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
           {mayAddTypes && <AddType />}
         </Step>
         <Step title="Add a webhook" isDone={webhook !== undefined}>
-          {mayChange ? <AddWebhook webhook={webhook} /> : <p>Your link does not let you add one.</p>}
+          {!mayChange && <p>Your link does not let you add one.</p>}
+          {mayChange && !receiver.isOn && <AddWebhook webhook={webhook} />}
+          {mayReceive && <TestReceiverSwitch receiver={receiver} />}
         </Step>
         <Step title="Send it a test event" isDone={deliveryId !== undefined}>
           {webhook && mayChange ? (
@@ -59,6 +64,7 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
           {deliveryId === undefined ? <p>Its answer appears here.</p> : <Arrival deliveryId={deliveryId} />}
         </Step>
       </ol>
+      {receiver.requests.length > 0 && <ReceivedRequests requests={receiver.requests} />}
     </Section>
   );
 }
