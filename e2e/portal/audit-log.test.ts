@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkSteadiness } from './support/check-steadiness';
@@ -8,6 +9,7 @@ import { go, type SessionWish, usePortal } from './support/use-portal';
 
 const portal = usePortal();
 
+const HOUR_MS = 3_600_000;
 const CUSTOMER = ['read', 'webhooks', 'audit'] as const;
 const OPERATOR = ['read', 'audit', 'operate'] as const;
 const NARROW = 360;
@@ -128,6 +130,24 @@ it('leads from the last changes of a webhook to all of them, and has what was ju
   await changes.getByRole('link', { name: 'All in the audit log' }).click();
   await rowOf(page, 'Webhook disabled').waitFor();
   expect(new URL(page.url()).search).toBe(`?target=${id}`);
+});
+
+it('shows on the page of an event what was done with it, and nothing where nothing was', async () => {
+  const { client } = portal();
+  const publish = async (id: string) => {
+    const event = { ...QUICK_WIN, id, deliver_at: new Date(Date.now() + HOUR_MS).toISOString() };
+    return (await client.expect<{ id: string }>(202, 'POST', '/v1/events', event)).body.id;
+  };
+  const [cancelled, left] = [await publish('cancelled-1'), await publish('left-1')];
+  await client.expect(204, 'DELETE', `/v1/events/${cancelled}`);
+  const page = await signIn({ path: `/events/${cancelled}` });
+  const changes = page.getByRole('region', { name: 'Changes' });
+  await changes.getByText('Event cancelled').waitFor();
+  await checkAccessibility(page);
+  await go(page, `/events/${left}`);
+  await page.getByText('left-1').first().waitFor();
+  await page.getByText('It goes to the webhooks').waitFor();
+  expect(await changes.count()).toBe(0);
 });
 
 it('shows operators those of all accounts, whichever is in view', async () => {

@@ -1,5 +1,6 @@
 import type { components } from '@hookferry/client';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
@@ -10,6 +11,7 @@ import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { useCan } from '../../session/session-context';
 import { IssueKeyDialog } from './issue-key-dialog';
 import { RevokeKeyDialog } from './revoke-key-dialog';
 
@@ -58,10 +60,21 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   );
 }
 
+/** Leads to what was done by it. */
+function KeyId({ id }: Pick<ApiKey, 'id'>) {
+  const mayRead = useCan('audit');
+  if (!mayRead) return <code>{id}</code>;
+  return (
+    <Link href={`/audit-log?actor=${id}`} title="What it did">
+      <code>{id}</code>
+    </Link>
+  );
+}
+
 function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
     { id: 'name', header: 'Name', cell: ({ name }) => name },
-    { id: 'id', header: 'Id', width: '160px', cell: ({ id }) => <code>{id}</code>, from: 'medium' },
+    { id: 'id', header: 'Id', width: '160px', cell: ({ id }) => <KeyId id={id} />, from: 'medium' },
     { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => scopes.join(', '), from: 'medium' },
     {
       id: 'used',

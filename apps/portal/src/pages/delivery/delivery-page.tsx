@@ -8,6 +8,7 @@ import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
+import { ChangesIfAny } from '../audit-log/changes-section';
 import { StatusBadge } from '../deliveries/status-badge';
 import { AttemptDetails } from './attempt-details';
 import { BodySection } from './body-section';
@@ -44,6 +45,7 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
       <Attempts delivery={delivery} />
       {delivery.attempts.length > 1 && <CompareAttempts attempts={delivery.attempts} />}
       <BodySection delivery={delivery} />
+      <ChangesIfAny target={delivery.id} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
+import { ChangesIfAny } from '../audit-log/changes-section';
 import { EventOrigin } from '../event-types/event-origin';
 import { VerificationSnippets } from './verification-snippets';
 
@@ -31,6 +32,7 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
       <Section title="Verifying that a request is genuine">
         <VerificationSnippets />
       </Section>
+      <ChangesIfAny target={name} />
     </>
   );
 }

@@ -11,6 +11,7 @@ import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
+import { ChangesIfAny } from '../audit-log/changes-section';
 import { memberText } from '../delivery/raw-body';
 import { Countdown, useReadWhenDue } from '../events/countdown';
 import { ScheduleActions } from '../events/schedule-actions';
@@ -45,6 +46,7 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {event && <EventFacts event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}
       <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
+      <ChangesIfAny target={id} />
     </>
   );
 }

@@ -8,6 +8,7 @@ import { Progress } from '../../components/progress';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
+import { ChangesIfAny } from '../audit-log/changes-section';
 import styles from './replay.module.css';
 import { ReplayStatus } from './replay-status';
 
@@ -29,6 +30,7 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!replay && !error && <Skeleton lines={6} />}
       {replay && <HowFar replay={replay} />}
+      <ChangesIfAny target={id} />
     </>
   );
 }

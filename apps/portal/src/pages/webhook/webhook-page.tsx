@@ -7,13 +7,13 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { useCan } from '../../session/session-context';
+import { ChangesSection } from '../audit-log/changes-section';
 import { WebhookState } from '../webhooks/webhook-state';
 import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
 import { TransformationPanel } from './transformation-panel';
 import { VerificationPanel } from './verification-panel';
 import { WebhookActions } from './webhook-actions';
-import { WebhookChanges } from './webhook-changes';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookFacts } from './webhook-facts';
 import { WebhookHealth } from './webhook-health';
@@ -64,7 +64,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
           <TransformationPanel webhook={webhook} />
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
-          {changes.isFetched && <WebhookChanges webhookId={id} changes={changes} />}
+          {changes.isFetched && <ChangesSection target={id} changes={changes} />}
           <WebhookDeliveries webhookId={id} />
         </>
       )}
