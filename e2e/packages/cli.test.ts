@@ -137,6 +137,51 @@ describe('as a script runs it', () => {
     expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 
+  it('tries code, gives it to a webhook, and goes back to an earlier version', async () => {
+    const { id } = await json<Endpoint>(['webhooks', 'create', receiver.url, '--events', TYPE]);
+    const file = join(cli.folder, 'code.js');
+    const shout =
+      'export default ({ data }) => { console.log("seen"); return { body: data.keyword.toUpperCase() }; };';
+    await writeFile(file, shout);
+    const on = ['--type', TYPE, '--data', '{"keyword":"red"}'];
+    const tried = await succeed(['transform', 'try', '--code', file, ...on]);
+    expect(tried).toMatchObject({ stdout: '"RED"\n', stderr: expect.stringContaining('console.log: seen') });
+    const broken = await cli.run(
+      ['transform', 'try', '--code', '-', ...on],
+      environment,
+      'export default () => {\n  nothing(); };',
+    );
+    expect(broken).toMatchObject({
+      exitCode: 5,
+      stdout: expect.stringMatching(/^Failed at line 2, column \d+: /),
+    });
+    expect((await succeed(['transform', 'put', id, '--code', file])).stdout).toBe('Version 1.\n');
+    await succeed(['transform', 'put', id, '--code', '-'], 'export default () => ({ cancel: true });');
+    expect((await succeed(['transform', 'try', '--webhook', id, '--type', TYPE])).stdout).toContain(
+      'Cancelled',
+    );
+    expect(await json(['transform', 'restore', id, '1'])).toMatchObject({ version: 3, code: shout });
+    const versions = await lines<{ version: number }>(['transform', 'history', id]);
+    expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
+    await succeed(['webhooks', 'delete', id, '--yes']);
+  });
+
+  it('asks a receiver once more for its proof, and says when there is nothing to prove', async () => {
+    const proving = await Receiver.start();
+    const { id } = await stack.client.register(proving.url, ['*'], { verification: 'challenge' });
+    await proving.waitFor(1);
+    expect(await succeed(['webhooks', 'verify', id])).toMatchObject({
+      stdout: `The receiver of ${id} is asked.\n`,
+      stderr: expect.stringContaining(`hookferry webhooks show ${id}`),
+    });
+    await proving.waitFor(2);
+    const { id: unasked } = await stack.client.register(proving.url);
+    const refused = await cli.run(['webhooks', 'verify', unasked], environment);
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('verified') });
+    for (const one of [id, unasked]) await succeed(['webhooks', 'delete', one, '--yes']);
+    await proving.stop();
+  });
+
   it('gives an endpoint what its requests carry, from a file, and shows no secret', async () => {
     const auth = { type: 'basic', username: 'hooks', password: 'a-secret-of-the-receiver' };
     const file = join(cli.folder, 'auth.json');

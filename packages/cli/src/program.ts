@@ -20,6 +20,7 @@ import { addProfiles } from './commands/profiles';
 import { addReplay } from './commands/replay';
 import { addReplays } from './commands/replays';
 import { addSigningKeys } from './commands/signing-keys';
+import { addTransform } from './commands/transform';
 import { addTrigger } from './commands/trigger';
 import { addTypes } from './commands/types';
 import { addUsage } from './commands/usage';
@@ -35,7 +36,7 @@ const ENVIRONMENT_HELP = `Environment:
 
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
-  ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
+  ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
   ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];

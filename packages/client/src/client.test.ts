@@ -89,6 +89,15 @@ describe('a call', () => {
     expect(urls).toEqual([`${server.baseUrl}/v1/event-types`]);
   });
 
+  it('takes a number in a path, such as that of a version', async () => {
+    const client = await serve({}, json(200, {}));
+    const path = { id: 'wh_1', version: 3 };
+    await client.POST('/v1/webhooks/{id}/transformation/versions/{version}/restore', { params: { path } });
+    expect(server.requests.map(({ url }) => url)).toEqual([
+      '/v1/webhooks/wh_1/transformation/versions/3/restore',
+    ]);
+  });
+
   it.each(['', '.', '..', undefined])('refuses %j as an id, which would be another path', async (id) => {
     const client = await serve({}, json(200, {}));
     const path = { id: id as string };

@@ -13,6 +13,8 @@ export interface Params {
 export function checkPathParams(route: string, given: Params['path'] = {}): void {
   for (const [, name = ''] of route.matchAll(/\{(\w+)\}/g)) {
     const value = given[name];
+    // Of a version, for example.
+    if (Number.isSafeInteger(value)) continue;
     if (typeof value !== 'string' || value === '' || value === '.' || value === '..') {
       throw new TypeError(`${route}: params.path.${name} must be an id, not ${JSON.stringify(value)}.`);
     }
