@@ -1,4 +1,5 @@
 import { camelCase, partsOf, type SettingPart, settingsBut } from '@hookferry/core/domain/endpoint-settings';
+import { useState } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
 import { hasSecret } from './auth-draft';
@@ -22,8 +23,14 @@ const MEMBERS = [...SETTINGS, 'headers', 'metadata', 'auth'];
 /** What most webhooks need not have. Folded, unless something in it is wrong. */
 export function AdvancedSettings({ draft, initial, validationErrors, onChange }: AdvancedSettingsProps) {
   const isWrong = MEMBERS.some((member) => faultAt(validationErrors, `/${member}`) !== undefined);
+  // What opened it is corrected while it is filled in: it must not fold then.
+  const [isOpen, setIsOpen] = useState(false);
   return (
-    <details className={styles['advanced']} open={isWrong || undefined}>
+    <details
+      className={styles['advanced']}
+      open={isOpen || isWrong}
+      onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
+    >
       <summary>Advanced settings</summary>
       <div className={styles['fields']}>
         {partsOf(SETTINGS).map((part) => (
