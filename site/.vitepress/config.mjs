@@ -133,6 +133,7 @@ export default defineConfig({
           page('Stream of changes', '/stream'),
           page('Tokens for receivers', '/receiver-auth'),
           page('Verification of webhooks', '/endpoint-verification'),
+          page('Notifications', '/notifications'),
         ],
       },
       {

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { ApiContext } from './context';
 import { setHeads } from './http/answer-head';
+import { mountContactPages } from './http/contact-pages';
 import { mountDocs } from './http/docs';
 import type { MessageClasses } from './http/http-server';
 import { mountRoutes } from './http/mount-route';
@@ -29,6 +30,7 @@ export function createApp(context: ApiContext): Express {
   mountRoutes(app, routes, context);
   app.use(setHeads);
   mountProbes(app, probes);
+  mountContactPages(app, context);
   if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });

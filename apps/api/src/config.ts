@@ -4,6 +4,7 @@ import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { idOfKey } from '@hookferry/core/domain/account';
 import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
+import { mailSettings } from '@hookferry/core/notifications/notification-settings';
 import {
   accountAllowanceSchema,
   allowanceSchema,
@@ -70,6 +71,7 @@ export const apiSettings = z
     ...transformSettings,
     ...tracingSettings,
     ...cloudEventsSettings,
+    ...mailSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
     API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),
     BOOTSTRAP_API_KEY: z

@@ -43,6 +43,8 @@ import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
@@ -221,6 +223,10 @@ function openStores(process: ProcessContext) {
     }),
     verificationStore: new VerificationStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
+    contactStore: new ContactStore(redis, sealer),
+    notificationStore: new NotificationStore(redis),
+    sendsMail: config.MAIL_FROM !== undefined,
+    hasPublicUrl: config.PUBLIC_URL !== undefined,
     portalSessionStore: new PortalSessionStore(redis),
     eventTypeStore: new EventTypeStore(redis),
     allowanceStore: new AllowanceStore(redis),

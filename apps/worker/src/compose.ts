@@ -95,7 +95,7 @@ export async function composeWorker(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
   const { beginSpan } = tracing ?? {};
-  const { context, servedShards, verifier, auditSettler, historyUpkeep, recorders, connections } =
+  const { context, servedShards, verifier, notifier, auditSettler, historyUpkeep, recorders, connections } =
     openContext({
       config,
       redis,
@@ -134,7 +134,7 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [...consumers, releaser, verifier, auditSettler, resharding, stallWatch, reporter];
+  const parts = [...consumers, releaser, verifier, notifier, auditSettler, resharding, stallWatch, reporter];
   for (const part of parts) part.start();
   // Without Redis it tries again until there is one.
   void shards.start((current) => servedShards.serve(current));
@@ -147,7 +147,7 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       // Parts that stop from here on take no more jobs, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
-      { name: 'consumers', stop: () => stopAll([servedShards, verifier, auditSettler, ...consumers]) },
+      { name: 'consumers', stop: () => stopAll([servedShards, verifier, notifier, auditSettler, ...consumers]) },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },

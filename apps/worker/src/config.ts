@@ -3,6 +3,7 @@ import { historySettings, moverSettings } from '@hookferry/core/database/history
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
+import { notificationSettings } from '@hookferry/core/notifications/notification-settings';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
 import {
   commonSettings,
@@ -37,6 +38,7 @@ const settings = z.object({
   ...transformSettings,
   ...tracingSettings,
   ...cloudEventsSettings,
+  ...notificationSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
   WORKER_PORT: portSchema
     .default(3001)
@@ -112,6 +114,10 @@ export const workerSettings = settings
       timeout === undefined || timeout > DELIVERY_TIMEOUT,
     { path: ['WORKER_STALL_TIMEOUT'], message: 'must be longer than DELIVERY_TIMEOUT' },
   )
+  .refine((config) => config.SMTP_URL === undefined || config.MAIL_FROM !== undefined, {
+    path: ['MAIL_FROM'],
+    message: 'must be set for SMTP_URL: who mails are from',
+  })
   .refine((config) => !config.TRACEPARENT_TO_RECEIVERS || config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined, {
     path: ['TRACEPARENT_TO_RECEIVERS'],
     message: 'needs traces: set OTEL_EXPORTER_OTLP_ENDPOINT too',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
@@ -43,6 +44,10 @@ import { Mover } from '@hookferry/core/history-mover/mover';
 import { ReachRestore } from '@hookferry/core/history-mover/restore-reach';
 import { OverSweep } from '@hookferry/core/history-mover/sweep-over';
 import { HistoryUpkeep } from '@hookferry/core/history-mover/upkeep';
+import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
+import { Notifier } from '@hookferry/core/notifications/notifier';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
@@ -146,6 +151,9 @@ export function openContext(process: ProcessContext) {
       requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
     }),
     verificationStore: new VerificationStore(redis, inOrder),
+    apiKeyStore: new ApiKeyStore(redis),
+    contactStore: new ContactStore(redis, records.sealer),
+    notificationStore: new NotificationStore(redis, inOrder),
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     heldCounts: new HeldCounts(redis, shards),
@@ -202,6 +210,10 @@ export function openContext(process: ProcessContext) {
     disablePolicy: disablePolicyOf(config),
     openAccounts: new OpenAccounts(accountStore, steadyClock),
     newId: createNewId(clock),
+    mailer: openMailer(config),
+    messageStyle: config.PUBLIC_URL === undefined ? undefined : { publicUrl: config.PUBLIC_URL },
+    failingAfterMs: config.NOTIFY_FAILING_AFTER,
+    readNewestDeadLetter: () => deadLetters.newestAt(),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
@@ -212,6 +224,7 @@ export function openContext(process: ProcessContext) {
   const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
+    { name: 'mail', stop: async () => context.mailer?.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'transformations', stop: () => transformPool.close() },
     { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
@@ -222,10 +235,15 @@ export function openContext(process: ProcessContext) {
     servedShards,
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),
+    notifier: new Notifier(context),
     historyUpkeep: historyParts && openUpkeep({ ...context, ...historyParts }),
     recorders,
     connections,
   };
+}
+
+function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
+  return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
 }
 
 function openUpkeep(

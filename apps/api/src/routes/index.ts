@@ -9,6 +9,7 @@ import {
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
 import { exportAuditLog, listAuditLog } from './audit-log';
+import { createContact, deleteContact, listContacts, listNotifications, updateContact } from './contacts';
 import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
 import {
   listDeliveries,
@@ -100,6 +101,11 @@ export const routes: readonly Route[] = [
   readJwks, //              GET    /.well-known/webhooks/:account_id/jwks.json
   listSigningKeys, //       GET    /v1/signing-keys
   rotateSigningKey, //      POST   /v1/signing-keys/rotate
+  createContact, //         POST   /v1/contacts
+  listContacts, //          GET    /v1/contacts
+  updateContact, //         PATCH  /v1/contacts/:id
+  deleteContact, //         DELETE /v1/contacts/:id
+  listNotifications, //     GET    /v1/notifications
   tryFilter, //             POST   /v1/filters/try
   createListener, //        POST   /v1/listeners
   streamListener, //        GET    /v1/listeners/:id/stream

@@ -32,7 +32,7 @@ let key: string;
 let accountId: AccountId;
 let operatorKey: string;
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ PUBLIC_URL: '' });
   ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
 });
 beforeEach(async () => {
@@ -121,7 +121,9 @@ describe('a link to the portal', () => {
 
   it('begins with PUBLIC_URL, or with what the request was sent to, through proxies that are believed', async () => {
     const over = async (environment: Record<string, string>, headers: Record<string, string>) => {
-      const other = willClose(await startTestApi({ REDIS_URL: api.redis.url, ...environment }));
+      const other = willClose(
+        await startTestApi({ REDIS_URL: api.redis.url, PUBLIC_URL: '', ...environment }),
+      );
       const made = await call('post', '/v1/portal-sessions', key, other).set(headers);
       return String(made.body.url).split('#')[0];
     };
@@ -149,7 +151,7 @@ describe('a link to the portal', () => {
 
   it('is warned of at start where any host may name itself', async () => {
     const warned = async (environment: Record<string, string>) => {
-      const other = willClose(await startTestApi(environment));
+      const other = willClose(await startTestApi({ PUBLIC_URL: '', ...environment }));
       return other.signals.named('public_url.unset').length;
     };
     expect(await warned({ API_HOST: '0.0.0.0' })).toBe(1);

@@ -3,6 +3,7 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import type { AccountId } from '@hookferry/core/domain/account';
+import type { Contact } from '@hookferry/core/domain/contact';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
@@ -15,12 +16,15 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime } from '@hookferry/core/platform/clock';
 import { RejectedEvents, rejectedJobId } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { buildAct } from '@hookferry/core/testing/build-act';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { buildContact } from '@hookferry/core/testing/build-contact';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '@hookferry/core/testing/build-event';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
@@ -28,7 +32,13 @@ import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import type { TestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
-import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import {
+  uniqueAccountId,
+  uniqueContactId,
+  uniqueEndpointId,
+  uniqueEventId,
+  uniqueNotificationId,
+} from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
 import { answerListener } from '../routes/listeners';
@@ -47,7 +57,8 @@ export type Resource =
   | 'apiKey'
   | 'portalSession'
   | 'account'
-  | 'deadLetter';
+  | 'deadLetter'
+  | 'contact';
 
 /** A route, and the facts that tests of every route need. */
 export interface RouteCase {
@@ -208,6 +219,25 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
   },
+  {
+    method: 'post',
+    path: '/v1/contacts',
+    scope: 'webhooks:write',
+    body: { kind: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
+    status: 201,
+    creates: true,
+  },
+  { method: 'get', path: '/v1/contacts', scope: 'webhooks:read', status: 200 },
+  {
+    method: 'patch',
+    path: '/v1/contacts/:id',
+    scope: 'webhooks:write',
+    of: 'contact',
+    body: { digest: 'daily' },
+    status: 200,
+  },
+  { method: 'delete', path: '/v1/contacts/:id', scope: 'webhooks:write', of: 'contact', status: 204 },
+  { method: 'get', path: '/v1/notifications', scope: 'webhooks:read', status: 200, isList: true },
   {
     method: 'post',
     path: '/v1/filters/try',
@@ -508,9 +538,11 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const { record: apiKey } = buildApiKey({ accountId });
   const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
   const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
+  const contact = buildContact({ accountId });
   const eventStore = new EventStore(client, testRetention);
   const [deadLetter] = await Promise.all([
     keepDeadLetter(client, accountId),
+    keepNotification(client, contact),
     new AccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
     new ApiKeyStore(client).save(apiKey),
     new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
@@ -544,7 +576,26 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     portalSession: session.id,
     account: accountId,
     deadLetter,
+    contact: contact.id,
   };
+}
+
+async function keepNotification(client: TestRedis['client'], contact: Contact): Promise<void> {
+  await new ContactStore(client, testSealer).create(contact);
+  const notification = {
+    id: uniqueNotificationId(),
+    contactId: contact.id,
+    kind: contact.kind,
+    topic: 'failing',
+    subjects: [{ endpointId: uniqueEndpointId(), label: 'receiver.example.com', detail: 'at once' }],
+    status: 'pending',
+    attempts: 1,
+    error: 'smtp 451',
+    createdAt: contact.createdAt,
+  } as const;
+  const add = [{ notification, dueAt: contact.createdAt }];
+  const store = new NotificationStore(client);
+  await store.tell(contact.accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
 }
 
 async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId): Promise<DeadLetterId> {
@@ -570,6 +621,7 @@ export function unknownIds(): Belongings {
     portalSession: buildPortalSession().record.id,
     account: uniqueAccountId(),
     deadLetter: deadLetterIdOf(DEAD_LETTERS_QUEUE, uniqueEventId()),
+    contact: uniqueContactId(),
   };
 }
 
@@ -587,6 +639,7 @@ export function sameIds(id: string): Belongings {
     portalSession: id,
     account: id,
     deadLetter: id,
+    contact: id,
   };
 }
 

@@ -61,6 +61,8 @@ export async function startApi(
     API_HOST: '127.0.0.1',
     API_PORT: '0',
     MAX_EVENT_BYTES: String(MAX_EVENT_BYTES),
+    PUBLIC_URL: 'https://hooks.example.com',
+    MAIL_FROM: 'hooks@example.com',
     SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     // Every test comes from the same address, and many have no valid key on purpose.
     AUTH_FAILURE_LIMIT: 'off',

@@ -17,6 +17,8 @@ import type { EventId } from './event';
  * | `verifications-under-way:{all}` | sorted set | account/endpoint of those that a worker is trying to verify, by until when no other does | until the try ends |
  * | `verifications-asked:{host}` | counter | verifications that were asked for of webhooks at one host, by a digest of its name | an hour |
  * | `verifications-tried:{host}`, `verifications-tried:{account}` | counter | requests that verified webhooks at one host (by a digest of its name), and of one account | a minute |
+ * | `contact-accounts:{all}` | sorted set | accounts with contacts, by when a worker looks at them next | until the last contact is gone |
+ * | `confirmations-asked:{target}` | counter | contacts that were made for one address or URL, by a digest of it | an hour |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
@@ -31,6 +33,10 @@ import type { EventId } from './event';
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `signing-keys:{account}` | string | the key pairs that sign the account's deliveries with Ed25519 | until the account is erased |
+ * | `contacts:{account}` | hash | contact's id → its record, with its address and its secret sealed | until deleted |
+ * | `told:{account}` | hash | occasion and what it is about → as of what the contacts were told of it; beside them what they were told last, and a version | until the last contact is gone |
+ * | `notifications:{account}`, `notification-ids:{account}` | hash, sorted set | a message's id → its record; the ids in order of creation | the newest 1,000 |
+ * | `notifications-due:{account}` | sorted set | ids of messages that are still to be sent, by when | until sent or given up |
  * | `audit-log:{account}` | sorted set | what was changed and done in the account, each entry behind its id, which begins with its time | AUDIT_RETENTION, AUDIT_COUNT; with a history, until it has moved there |
  * | `audit-index:{all}` | sorted set | entry's id, account (and where it waits, if not in its log) of all logs together | as above, the newest 100,000 |
  * | `unsettled-audit:{slot}` | sorted set | in a Cluster: entries of changes on another node than their log's | until they are there |
@@ -106,6 +112,8 @@ export const keys = {
   verificationsUnderWay: 'verifications-under-way:{all}',
   verificationsAsked: (host: string) => `verifications-asked:{${host}}`,
   verificationsTried: (hostOrAccount: string) => `verifications-tried:{${hostOrAccount}}`,
+  contactAccounts: 'contact-accounts:{all}',
+  confirmationsAsked: (target: string) => `confirmations-asked:{${target}}`,
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',
@@ -128,6 +136,11 @@ export const keys = {
   usage: (account: AccountId) => `usage:{${account}}`,
   usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
   quota: (account: AccountId) => `quota:{${account}}`,
+  contacts: (account: AccountId) => `contacts:{${account}}`,
+  told: (account: AccountId) => `told:{${account}}`,
+  notifications: (account: AccountId) => `notifications:{${account}}`,
+  notificationIds: (account: AccountId) => `notification-ids:{${account}}`,
+  notificationsDue: (account: AccountId) => `notifications-due:{${account}}`,
   auditLog: (account: AccountId) => `audit-log:{${account}}`,
   auditIndex: 'audit-index:{all}',
   unsettledAudit: (slot: string) => `unsettled-audit:{${slot}}`,

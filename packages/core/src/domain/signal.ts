@@ -10,6 +10,7 @@ import {
   type TransformResultKind,
   transportFailures,
 } from './attempt';
+import type { ContactKind, NotificationId, NotificationTopic } from './contact';
 import type { DeliveryId, HoldReason, RequestTrigger, SlowReason } from './delivery';
 import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
@@ -40,6 +41,10 @@ export const historyReadKinds = ['list', 'search'] as const;
 export type HistoryReadKind = (typeof historyReadKinds)[number];
 export const historyReadResults = ['answered', 'failed'] as const;
 export type HistoryReadResult = (typeof historyReadResults)[number];
+
+/** What came of a try to send a message to a contact. `retried`: it failed, and another try is to come. */
+export const notificationResults = ['sent', 'retried', 'failed', 'cancelled'] as const;
+export type NotificationResult = (typeof notificationResults)[number];
 
 /** What came of a token request. */
 export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
@@ -92,6 +97,22 @@ interface Signals {
   /** Its account is being erased, or was. */
   'event.dropped': { jobId: string; accountId: AccountId };
   'signing_key.rotated': { accountId: AccountId; kid: string; immediate: boolean };
+  /** A message to a contact is to be sent. */
+  'notification.queued': {
+    accountId: AccountId;
+    notificationId: NotificationId;
+    kind: ContactKind;
+    topic: NotificationTopic;
+  };
+  'notification.attempted': {
+    accountId: AccountId;
+    notificationId: NotificationId;
+    kind: ContactKind;
+    topic: NotificationTopic;
+    result: NotificationResult;
+    /** In a closed form, without what the other side has written. */
+    error?: string;
+  };
   'account.erasing': { accountId: AccountId };
   'account.erased': { accountId: AccountId; durationMs: number };
   'event.payload_erased': { accountId: AccountId; eventId: EventId };
@@ -255,6 +276,7 @@ interface Signals {
       | 'settle audit log'
       | 'look at endpoint'
       | 'verify endpoint'
+      | 'notify contacts'
       | 'look at shards'
       | 'bring jobs to their shards'
       | 'find what is over'
@@ -345,6 +367,8 @@ const signalLevels: {
   'event.cancelled': 'info',
   'event.dropped': 'warn',
   'signing_key.rotated': 'info',
+  'notification.queued': 'info',
+  'notification.attempted': ({ result }) => (result === 'sent' || result === 'cancelled' ? 'info' : 'warn'),
   'account.erasing': 'info',
   'account.erased': 'info',
   'event.payload_erased': 'info',

@@ -221,7 +221,13 @@ export class RemainsStore {
       keys.runningReplays(accountId),
       keys.reach(accountId),
       keys.attemptReach(accountId),
+      keys.contacts(accountId),
+      keys.told(accountId),
+      keys.notifications(accountId),
+      keys.notificationIds(accountId),
+      keys.notificationsDue(accountId),
     );
+    await this.redis.zrem(keys.contactAccounts, accountId);
     for (const { prefix } of this.shards.all()) {
       const { flows } = queueKeysOf(prefix);
       await this.redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));

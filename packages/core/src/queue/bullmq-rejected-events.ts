@@ -50,6 +50,12 @@ export class RejectedEvents {
     return await this.#prune();
   }
 
+  /** When the newest that is still here came. Milliseconds since the Unix epoch; `undefined`: there is none. */
+  async newestAt(): Promise<number | undefined> {
+    const [, at] = await this.redis.zrevrange(this.#listKey, '0', '0', 'WITHSCORES');
+    return at === undefined ? undefined : Number(at);
+  }
+
   async #describe(id: string, { job, reason, errors }: RejectedJob): Promise<void> {
     const [account, refusal] = REJECTED_FIELDS;
     await this.redis.hset(this.#queue.toKey(id), {

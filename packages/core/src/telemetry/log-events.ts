@@ -18,6 +18,11 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'event.cancelled': { means: 'A scheduled event was cancelled. It is sent to nobody.' },
   'event.dropped': { means: 'An event was dropped, because its account is being erased.' },
   'signing_key.rotated': { means: 'An account has a new signing key.' },
+  'notification.queued': { means: 'A contact is to be told something: `topic` says what.' },
+  'notification.attempted': {
+    means: 'A message was sent to a contact: `warn` if that failed; `error` says why.',
+    act: 'See [WebhooksNotificationsFail](runbook.md#webhooksnotificationsfail).',
+  },
   'account.erasing': { means: 'The erasure of an account has begun.' },
   'account.erased': { means: 'All data of an account are erased.' },
   'event.payload_erased': { means: 'The data of an event are erased.' },

@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { attemptOutcomes, transformResultKinds } from '../domain/attempt';
+import { contactKinds } from '../domain/contact';
 import { deadLetterQueues } from '../domain/dead-letter';
 import { holdReasons, requestTriggers, slowReasons } from '../domain/delivery';
 import { endStatuses } from '../domain/delivery-log';
@@ -13,6 +14,7 @@ import {
   historyReadKinds,
   historyReadResults,
   httpMethods,
+  notificationResults,
   type Signal,
   type SignalListener,
   type SignalNamed,
@@ -277,6 +279,12 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     help: 'Times that the circuit breaker of a webhook opened, or stayed open after a failed probe.',
   }),
   endpointsDisabled,
+  counterOf('notification.attempted', {
+    name: 'webhooks_notifications_total',
+    help: 'Tries to send a message to a contact, by its kind and by what came of them.',
+    labels: { kind: contactKinds, result: notificationResults },
+    fromZero: true,
+  }),
   counterOf('endpoint.verified', {
     name: 'webhooks_verifications_total',
     help: 'Webhooks that were verified, by how.',

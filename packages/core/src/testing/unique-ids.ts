@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { ContactId, NotificationId } from '../domain/contact';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { systemClock } from '../platform/clock';
@@ -13,6 +14,14 @@ export function uniqueAccountId(): AccountId {
 
 export function uniqueEventId(): EventId {
   return newId('evt') as EventId;
+}
+
+export function uniqueContactId(): ContactId {
+  return newId('ct') as ContactId;
+}
+
+export function uniqueNotificationId(): NotificationId {
+  return newId('ntf') as NotificationId;
 }
 
 export function uniqueEndpointId(): EndpointId {

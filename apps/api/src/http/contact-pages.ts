@@ -1,0 +1,101 @@
+import type { AuditBounds, AuditEntry } from '@hookferry/core/domain/audit';
+import { AUDIT_ID_PREFIX } from '@hookferry/core/domain/audit';
+import { type LinkPurpose, linkPurposes } from '@hookferry/core/domain/contact';
+import * as contacts from '@hookferry/core/notifications/manage-contacts';
+import type { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { Clock } from '@hookferry/core/platform/clock';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { Express, Request, Response } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+import { requestStateOf } from './request-state';
+
+export interface ContactPagesContext {
+  readonly contactStore: ContactStore;
+  readonly auditBounds: AuditBounds;
+  readonly onRecorded: (entry: AuditEntry) => void;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** The page has a button, and nothing else: no script, no style, no frame around it. */
+const pageSecurity = contentSecurityPolicy({
+  useDefaults: false,
+  directives: { 'default-src': ["'none'"], 'form-action': ["'self'"], 'frame-ancestors': ["'none'"] },
+});
+
+const words: Readonly<
+  Record<LinkPurpose, { readonly ask: string; readonly button: string; readonly done: string }>
+> = {
+  confirm: {
+    ask: 'Messages about webhooks: how they fail, when they are disabled, when they work again.',
+    button: 'Yes, send them to me',
+    done: 'Confirmed. You get messages from now on; each has a link to stop them.',
+  },
+  unsubscribe: {
+    ask: 'Do you want no more messages about webhooks?',
+    button: 'No more messages',
+    done: 'Done. You get no more messages.',
+  },
+};
+
+/**
+ * The pages behind the links in messages to contacts. They need no key: the link has a secret of its contact. To look at
+ * one changes nothing, since programs open the links in mails to check them; the button does it, and so does the one
+ * click of a mail program (RFC 8058).
+ */
+export function mountContactPages(app: Express, context: ContactPagesContext): void {
+  for (const purpose of linkPurposes) {
+    const path = `/contacts/:token/${purpose}`;
+    app.get(path, pageSecurity, async (request, response) => {
+      requestStateOf(response).route = path;
+      await contacts.findByLink(context, tokenOf(request), purpose);
+      const { ask, button } = words[purpose];
+      // Without an address the form is sent to where the page came from, below whatever prefix that is.
+      sendPage(response, `<p>${ask}</p><form method="post"><button>${button}</button></form>`);
+    });
+    app.post(path, pageSecurity, async (request, response) => {
+      requestStateOf(response).route = path;
+      // Its body says nothing that counts.
+      request.resume();
+      await contacts.followLink(context, tokenOf(request), purpose, actOf(context, response, purpose));
+      sendPage(response, `<p>${words[purpose].done}</p>`);
+    });
+  }
+}
+
+const MAX_TOKEN = 512;
+
+function tokenOf({ params }: Request): string {
+  const { token } = params;
+  if (typeof token === 'string' && token.length <= MAX_TOKEN) return token;
+  throw new AppError('not_found', 'The link is not valid, or its contact was deleted.');
+}
+
+function actOf(
+  { auditBounds: bounds, onRecorded, newId, clock }: ContactPagesContext,
+  response: Response,
+  purpose: LinkPurpose,
+) {
+  const { clientAddress: address, requestId } = requestStateOf(response);
+  return {
+    id: newId(AUDIT_ID_PREFIX),
+    at: clock(),
+    action: `contact.${purpose}` as const,
+    actor: { type: 'anonymous' as const },
+    ...(address === undefined ? {} : { address }),
+    requestId,
+    bounds,
+    onRecorded,
+  };
+}
+
+function sendPage(response: Response, content: string): void {
+  response.set({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+  response.type('html').send(`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Messages about webhooks</title><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"></head>
+<body><main><h1>Messages about webhooks</h1>${content}</main></body>
+</html>
+`);
+}

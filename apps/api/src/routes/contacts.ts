@@ -1,0 +1,192 @@
+import {
+  CONTACT_ID_PREFIX,
+  type Contact,
+  type ContactId,
+  contactIdSchema,
+  contactKindSchema,
+  contactStatuses,
+  digestSchema,
+  type Notification,
+  notificationIdSchema,
+  notificationStatuses,
+  notificationTopics,
+  occasionSchema,
+} from '@hookferry/core/domain/contact';
+import * as contacts from '@hookferry/core/notifications/manage-contacts';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
+import { z } from 'zod';
+import { pageOf, pageQuery, presentPage } from '../http/page';
+import { defineRoute } from '../http/route';
+
+const contactParams = z.object({ id: contactIdSchema });
+const SECRET_BYTES = 32;
+
+const contactSchema = z
+  .object({
+    id: contactIdSchema.describe("The contact's id."),
+    kind: contactKindSchema,
+    target: z
+      .string()
+      .describe('The address of mail; of a URL only its host, since the rest may be a secret.'),
+    webhook_id: z.string().nullable().describe('The only webhook that it is told of; null: all.'),
+    occasions: z.array(occasionSchema).readonly().nullable().describe('What it is told of; null: all.'),
+    digest: digestSchema.nullable(),
+    status: z
+      .enum(contactStatuses)
+      .describe('`unconfirmed`: it gets nothing but the question; `unsubscribed`: it gets nothing any more.'),
+    created_at: timeSchema.describe('When the contact was made.'),
+    updated_at: timeSchema.describe('When it was last changed.'),
+  })
+  .meta({ id: 'Contact' });
+
+const listSchema = z.object({ data: z.array(contactSchema).readonly() }).meta({ id: 'ContactList' });
+
+/** Its target gets one message with a link to confirm. */
+export const createContact = defineRoute({
+  operationId: 'createContact',
+  summary: 'Tell somebody what happens to the webhooks',
+  method: 'post',
+  path: '/v1/contacts',
+  scope: 'webhooks:write',
+  audit: 'contact.create',
+  request: {
+    body: contacts.newContactSchema,
+    example: { kind: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
+  },
+  creates: true,
+  stores: 'other',
+  problems: ['limit_reached', 'not_found'],
+  responses: {
+    201: { description: 'The contact, which is asked to confirm.', schema: contactSchema },
+  },
+  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
+    const making = {
+      id: newId(CONTACT_ID_PREFIX) as ContactId,
+      secret: secretBytes(SECRET_BYTES).toString('base64url'),
+      createdAt: receivedAt,
+      act,
+    };
+    const contact = await contacts.createContact(context, accountId, body, making);
+    return { status: 201, body: presentContact(contact) };
+  },
+});
+
+export const listContacts = defineRoute({
+  operationId: 'listContacts',
+  summary: 'List who is told',
+  method: 'get',
+  path: '/v1/contacts',
+  scope: 'webhooks:read',
+  request: {},
+  responses: { 200: { description: 'All contacts of the account, newest first.', schema: listSchema } },
+  async handle({ apiKey: { accountId } }, { contactStore }) {
+    const all = await contactStore.list(accountId);
+    return { status: 200, body: { data: all.map(presentContact) } };
+  },
+});
+
+export const updateContact = defineRoute({
+  operationId: 'updateContact',
+  summary: 'Change what a contact is told',
+  method: 'patch',
+  path: '/v1/contacts/:id',
+  scope: 'webhooks:write',
+  audit: 'contact.update',
+  request: { params: contactParams, body: contacts.contactPatchSchema, example: { digest: 'daily' } },
+  responses: { 200: { description: 'The contact as it is now.', schema: contactSchema } },
+  async handle({ apiKey: { accountId }, params, body, act }, context) {
+    const contact = await contacts.updateContact(context, accountId, params.id, body, act);
+    return { status: 200, body: presentContact(contact) };
+  },
+});
+
+export const deleteContact = defineRoute({
+  operationId: 'deleteContact',
+  summary: 'Delete a contact',
+  method: 'delete',
+  path: '/v1/contacts/:id',
+  scope: 'webhooks:write',
+  audit: 'contact.delete',
+  request: { params: contactParams },
+  responses: { 204: { description: 'It gets no more messages.' } },
+  async handle({ apiKey: { accountId }, params, act }, context) {
+    await contacts.deleteContact(context, accountId, params.id, act);
+    return { status: 204 };
+  },
+});
+
+const subjectSchema = z
+  .object({
+    webhook_id: z.string().nullable().describe('The webhook; null: it is about the account.'),
+    label: z.string().nullable().describe('The host of its URL, or the name of a key.'),
+    detail: z.string().nullable().describe('A reason, a share or a time, depending on the topic.'),
+  })
+  .meta({ id: 'NotificationSubject' });
+
+const notificationSchema = z
+  .object({
+    id: notificationIdSchema.describe("The message's id."),
+    contact_id: contactIdSchema.describe('Who it is for.'),
+    kind: contactKindSchema,
+    topic: z.enum(notificationTopics).describe('What it is about: an occasion, or the question to confirm.'),
+    subjects: z.array(subjectSchema).readonly().describe('The webhooks, or else, that it is about.'),
+    status: z.enum(notificationStatuses).describe('Whether it was sent, is still to be, or never will be.'),
+    attempts: z.int().describe('How often it was tried.'),
+    error: z.string().nullable().describe('Why the last try failed, such as `smtp 550`; null if it did not.'),
+    created_at: timeSchema.describe('When it was decided on.'),
+    ended_at: timeSchema.nullable().describe('When it was sent or given up; null: not yet.'),
+  })
+  .meta({ id: 'Notification' });
+
+export const listNotifications = defineRoute({
+  operationId: 'listNotifications',
+  summary: 'List the messages to contacts',
+  method: 'get',
+  path: '/v1/notifications',
+  scope: 'webhooks:read',
+  request: { query: pageQuery(notificationIdSchema) },
+  responses: {
+    200: {
+      description: 'A page of messages, newest first.',
+      schema: pageOf(notificationSchema, 'NotificationPage'),
+    },
+  },
+  async handle({ apiKey: { accountId }, query }, { notificationStore }) {
+    const page = await notificationStore.list(accountId, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.notifications.map(presentNotification), page.nextCursor) };
+  },
+});
+
+function presentContact(contact: Contact): z.infer<typeof contactSchema> {
+  return {
+    id: contact.id,
+    kind: contact.kind,
+    target: contacts.shownTarget(contact),
+    webhook_id: contact.endpointId ?? null,
+    occasions: contact.occasions ?? null,
+    digest: contact.digest ?? null,
+    status: contact.status,
+    created_at: formatTime(contact.createdAt),
+    updated_at: formatTime(contact.updatedAt),
+  };
+}
+
+function presentNotification(notification: Notification): z.infer<typeof notificationSchema> {
+  const { id, contactId, kind, topic, subjects, status, attempts, error, createdAt, endedAt } = notification;
+  return {
+    id,
+    contact_id: contactId,
+    kind,
+    topic,
+    subjects: subjects.map(({ endpointId, label, detail }) => ({
+      webhook_id: endpointId ?? null,
+      label: label ?? null,
+      detail: detail ?? null,
+    })),
+    status,
+    attempts,
+    error: error ?? null,
+    created_at: formatTime(createdAt),
+    ended_at: formatTimeOrNull(endedAt),
+  };
+}

@@ -1,0 +1,143 @@
+import {
+  type Contact,
+  linkTokenOf,
+  type Notification,
+  type NotificationTopic,
+  type Subject,
+} from '../domain/contact';
+
+/** A message as a person reads it. */
+export interface ComposedMessage {
+  readonly subject: string;
+  readonly lines: readonly string[];
+  /** Where to see more, or to confirm. */
+  readonly link: string;
+  readonly unsubscribeLink: string;
+}
+
+export interface ComposeContext {
+  /** The origin by which browsers reach the API. */
+  readonly publicUrl: string;
+}
+
+/** More than that nobody reads: the rest is a number. */
+const MOST_LISTED = 50;
+
+interface Words {
+  /** `{n}` becomes `3 webhooks`. */
+  readonly title: string;
+  readonly advice: string;
+}
+
+const WEBHOOKS = 'Open the webhook to see what its receiver answers, and send again what failed.';
+
+const words: Readonly<Record<NotificationTopic, Words>> = {
+  confirmation: {
+    title: 'Confirm that you want to be told about webhooks',
+    advice:
+      'Somebody has asked that this address be told when webhooks fail. Open the link and press the button if you want that. Otherwise do nothing: you get no other message.',
+  },
+  failing: { title: '{n} failing', advice: `Deliveries fail and are tried again. ${WEBHOOKS}` },
+  disabling_in_24h: {
+    title: '{n} will be disabled within 24 hours',
+    advice: `Nothing was delivered for days. A webhook that is disabled gets no more deliveries. ${WEBHOOKS}`,
+  },
+  disabling_in_1h: {
+    title: '{n} will be disabled within an hour',
+    advice: `Nothing was delivered for days. A webhook that is disabled gets no more deliveries. ${WEBHOOKS}`,
+  },
+  disabled: {
+    title: '{n} disabled',
+    advice: 'Its deliveries are kept and wait. Repair the receiver, then enable the webhook again.',
+  },
+  recovered: { title: '{n} working again', advice: 'Deliveries arrive again. There is nothing to do.' },
+  quota_80: {
+    title: 'Four fifths of the storage quota are used',
+    advice: 'Events are refused once all of it is used. Ask the operator for more, or publish less.',
+  },
+  quota_100: {
+    title: 'The storage quota is used up',
+    advice: 'New events are refused until some have expired. Ask the operator for more.',
+  },
+  dead_letters: {
+    title: 'There are new dead letters',
+    advice: 'Jobs came in that are no valid events. Look at the reason of each, then re-drive or drop it.',
+  },
+  certificate_expiring: {
+    title: '{n} with a client certificate that expires soon',
+    advice: 'Give the webhook a new certificate before that time, or its receiver may refuse the connection.',
+  },
+  api_key_expiring: {
+    title: 'An API key expires soon',
+    advice: 'Issue another key and use it before that time: requests with the old one are refused then.',
+  },
+  signing_key_rotated: {
+    title: 'The signing key has been rotated',
+    advice: 'Receivers that read the key set at its address need nothing. Others need the new public key.',
+  },
+};
+
+/** The text for messages that go to one contact together. */
+export function composeMessage(
+  { publicUrl }: ComposeContext,
+  contact: Contact,
+  notifications: readonly Notification[],
+): ComposedMessage {
+  const [first] = notifications;
+  const linkOf = (purpose: 'confirm' | 'unsubscribe') =>
+    `${publicUrl}/contacts/${linkTokenOf(contact, purpose)}/${purpose}`;
+  const isConfirmation = first?.topic === 'confirmation';
+  const titles = notifications.map(titleOf);
+  return {
+    subject: titles.length === 1 ? titles.join('') : `${titles.length} messages about webhooks`,
+    lines: notifications.flatMap((each) => [...linesOf(each), '']).slice(0, -1),
+    link: isConfirmation ? linkOf('confirm') : `${publicUrl}${pathOf(notifications)}`,
+    unsubscribeLink: linkOf('unsubscribe'),
+  };
+}
+
+function titleOf({ topic, subjects }: Notification): string {
+  const count = subjects.length === 1 ? '1 webhook' : `${subjects.length} webhooks`;
+  return words[topic].title.replace('{n}', count);
+}
+
+function linesOf(notification: Notification): readonly string[] {
+  const { topic, subjects } = notification;
+  const listed = subjects.slice(0, MOST_LISTED).map((subject) => lineOf(topic, subject));
+  const rest = subjects.length - listed.length;
+  return [
+    `${titleOf(notification)}.`,
+    ...listed.filter((line) => line !== ''),
+    ...(rest > 0 ? [`… and ${rest} more`] : []),
+    words[topic].advice,
+  ];
+}
+
+const DETAIL: Readonly<Partial<Record<NotificationTopic, string>>> = {
+  failing: 'since',
+  disabling_in_24h: 'at',
+  disabling_in_1h: 'at',
+  disabled: 'reason:',
+  recovered: 'last success:',
+  certificate_expiring: 'expires at',
+  api_key_expiring: 'expires at',
+  signing_key_rotated: 'signs from',
+  dead_letters: 'the newest came at',
+};
+
+function lineOf(topic: NotificationTopic, { endpointId, label, detail }: Subject): string {
+  const what = [endpointId, label === undefined ? undefined : `(${label})`].filter(
+    (part) => part !== undefined,
+  );
+  const more = detail === undefined ? [] : [DETAIL[topic] ?? '', detail];
+  const text = [...what, ...more].filter((part) => part !== '').join(' ');
+  return text === '' ? '' : `- ${text}`;
+}
+
+/** The portal's page that says what to do. */
+function pathOf(notifications: readonly Notification[]): string {
+  const subjects = notifications.flatMap((notification) => notification.subjects);
+  const [only, ...others] = new Set(subjects.map(({ endpointId }) => endpointId));
+  if (only !== undefined && others.length === 0) return `/portal/webhooks/${only}`;
+  return '/portal';
+}

@@ -1,0 +1,128 @@
+import type { Contact, Digest, Occasion, Subject } from '../domain/contact';
+import type { Finding, Observation } from './observe-account';
+
+/** What contacts were told, by occasion and what it is about: see `fieldOf`. */
+export type ToldFields = Readonly<Record<string, string>>;
+
+/** One message for all that is new of an occasion. */
+export interface Message {
+  readonly occasion: Occasion;
+  readonly findings: readonly Finding[];
+}
+
+export interface Decision {
+  readonly set: Readonly<Record<string, string>>;
+  readonly del: readonly string[];
+  readonly messages: readonly Message[];
+}
+
+/** Findings wait for others of their occasion for so long: what goes wrong together is told together. */
+export const WINDOW_MS = 60_000;
+const QUIET_MS = 10 * 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * After a message the next one of the same occasion waits for so long, whatever happens: a storm is a message, and then
+ * one with all that came meanwhile.
+ */
+function quietMsOf(occasion: Occasion): number {
+  return DAILY.includes(occasion) ? DAY_MS : QUIET_MS;
+}
+
+const DAILY: readonly Occasion[] = ['quota_80', 'quota_100', 'dead_letters'];
+
+// Contacts are told once that it is over, and only then it can be forgotten.
+const UNTIL_RECOVERED: readonly string[] = ['failing', 'disabled'];
+const BEGUN = 'begun';
+const SENT = 'sent';
+const CONFIRMATION = 'confirmation';
+
+/** What to tell of an account now, and what to remember of it. */
+export function decideMessages(
+  { findings, endpointIds }: Observation,
+  told: ToldFields,
+  now: number,
+): Decision {
+  const del = Object.keys(told).filter((field) => isOver(field, findings, endpointIds));
+  // What was so before there were contacts is no news.
+  if (told[BEGUN] === undefined) return { set: { [BEGUN]: '1', ...episodesOf(findings) }, del, messages: [] };
+  const fresh = findings.filter((finding) => told[fieldOf(finding)] !== finding.episode);
+  const messages = messagesOf(fresh, told, now);
+  const findingsTold = messages.flatMap((message) => message.findings);
+  const ended = findingsTold
+    .filter(({ occasion }) => occasion === 'recovered')
+    .flatMap(({ about }) => UNTIL_RECOVERED.map((occasion) => `${occasion} ${about}`));
+  const sentAt = messages.map(({ occasion }) => [`${SENT} ${occasion}`, String(now)] as const);
+  const set = {
+    ...episodesOf(findingsTold.filter(({ occasion }) => occasion !== 'recovered')),
+    ...Object.fromEntries(sentAt),
+  };
+  return {
+    set,
+    del: [...del, ...ended],
+    messages: messages.filter(({ occasion }) => !isPassed(occasion, messages)),
+  };
+}
+
+/** The endpoints that contacts were told are in trouble, and since when. */
+export function troublesOf(told: ToldFields): ReadonlyMap<string, number> {
+  const troubles = new Map<string, number>();
+  for (const [field, episode] of Object.entries(told)) {
+    const [occasion = '', about = ''] = field.split(' ');
+    if (!UNTIL_RECOVERED.includes(occasion)) continue;
+    troubles.set(about, Math.max(troubles.get(about) ?? 0, Number(episode)));
+  }
+  return troubles;
+}
+
+export function confirmationFieldOf({ id }: Pick<Contact, 'id'>): string {
+  return `${CONFIRMATION} ${id}`;
+}
+
+function messagesOf(fresh: readonly Finding[], told: ToldFields, now: number): readonly Message[] {
+  const occasions = [...new Set(fresh.map(({ occasion }) => occasion))];
+  return occasions
+    .map((occasion) => ({ occasion, findings: fresh.filter((finding) => finding.occasion === occasion) }))
+    .filter(({ occasion, findings }) => {
+      const firstAt = Math.min(...findings.map(({ at }) => at));
+      const lastSentAt = Number(told[`${SENT} ${occasion}`] ?? 0);
+      const windowMs = findings.some(({ about }) => about !== '') ? WINDOW_MS : 0;
+      return now - firstAt >= windowMs && now - lastSentAt >= quietMsOf(occasion);
+    });
+}
+
+// Who has used up all of it need not be told of four fifths.
+function isPassed(occasion: Occasion, messages: readonly Message[]): boolean {
+  return occasion === 'quota_80' && messages.some((message) => message.occasion === 'quota_100');
+}
+
+function isOver(field: string, findings: readonly Finding[], endpointIds: ReadonlySet<string>): boolean {
+  const [occasion = '', about = ''] = field.split(' ');
+  if ([BEGUN, SENT, CONFIRMATION].includes(occasion)) return false;
+  if (UNTIL_RECOVERED.includes(occasion)) return !endpointIds.has(about);
+  return !findings.some((finding) => fieldOf(finding) === field);
+}
+
+function episodesOf(findings: readonly Finding[]): Record<string, string> {
+  return Object.fromEntries(findings.map((finding) => [fieldOf(finding), finding.episode]));
+}
+
+function fieldOf({ occasion, about }: Finding): string {
+  return `${occasion} ${about}`;
+}
+
+/** What a contact wants to know of a message; empty: nothing. */
+export function subjectsFor(contact: Contact, { occasion, findings }: Message): readonly Subject[] {
+  if (contact.status !== 'confirmed' || contact.occasions?.includes(occasion) === false) return [];
+  const subjects = findings.map(({ subject }) => subject);
+  if (contact.endpointId === undefined) return subjects;
+  return subjects.filter(({ endpointId }) => endpointId === contact.endpointId);
+}
+
+const DIGEST_MS: Readonly<Record<Digest, number>> = { hourly: 3_600_000, daily: DAY_MS };
+
+/** When a contact gets what is new now: at once, or with all else at the next full hour or day (UTC). */
+export function dueAtFor({ digest }: Contact, now: number): number {
+  if (digest === undefined) return now;
+  return (Math.floor(now / DIGEST_MS[digest]) + 1) * DIGEST_MS[digest];
+}

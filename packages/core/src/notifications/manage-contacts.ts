@@ -1,0 +1,269 @@
+import { z } from 'zod';
+import type { AccountStore } from '../accounts/redis-account-store';
+import { type AccountId, accountNotFound, isThere } from '../domain/account';
+import type { Act, FieldChange } from '../domain/audit';
+import {
+  type Contact,
+  type ContactId,
+  type ContactKind,
+  contactKindSchema,
+  contactNotFound,
+  digestSchema,
+  isProof,
+  type LinkPurpose,
+  occasionSchema,
+  occasions,
+  parseLinkToken,
+} from '../domain/contact';
+import { endpointNotFound, endpointRefSchema } from '../domain/endpoint';
+import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { AppError, invalidRequest } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import { type ContactStore, MAX_CONTACTS } from './redis-contact-store';
+
+const MAX_ADDRESS = 254;
+
+const settingsShape = {
+  webhook_id: endpointRefSchema.describe('The only webhook that it is told of: its id or its `uid`.'),
+  occasions: z
+    .array(occasionSchema)
+    .min(1, 'must have at least one; leave it out for all')
+    .max(occasions.length)
+    .readonly()
+    .describe('What it is told of; all unless set.'),
+  digest: digestSchema.describe('To get all together at the full hour or day (UTC), not each at once.'),
+};
+
+/** The input of a new contact. */
+export const newContactSchema = z
+  .strictObject({
+    kind: contactKindSchema,
+    address: z
+      .email('must be an address of mail')
+      .max(MAX_ADDRESS, `must have at most ${MAX_ADDRESS} characters`)
+      .optional()
+      .describe('Of a contact by mail.'),
+    url: z.string().optional().describe('Of any other: the URL of an incoming webhook.'),
+    webhook_id: settingsShape.webhook_id.optional(),
+    occasions: settingsShape.occasions.optional(),
+    digest: settingsShape.digest.optional(),
+  })
+  .meta({ id: 'NewContact' });
+export type NewContact = z.output<typeof newContactSchema>;
+
+/** Null takes a setting away. */
+export const contactPatchSchema = z
+  .strictObject({
+    webhook_id: settingsShape.webhook_id.nullable().optional(),
+    occasions: settingsShape.occasions.nullable().optional(),
+    digest: settingsShape.digest.nullable().optional(),
+  })
+  .meta({ id: 'ContactPatch' });
+export type ContactPatch = z.output<typeof contactPatchSchema>;
+
+export interface ManageContactsContext {
+  readonly contactStore: ContactStore;
+  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find'>;
+  readonly accountStore: Pick<AccountStore, 'find'>;
+  readonly urlRules: TargetUrlRules;
+  /** Whether mail is set up. */
+  readonly sendsMail: boolean;
+  /** Whether messages can have links. */
+  readonly hasPublicUrl: boolean;
+  readonly clock: Clock;
+}
+
+export interface ContactMaking {
+  readonly id: ContactId;
+  /** Its links are derived from it. */
+  readonly secret: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  readonly act?: Act;
+}
+
+/**
+ * Make a contact. A worker asks it whether it wants messages; until it has said so, it gets no other one.
+ *
+ * @throws AppError `invalid_request`, `not_found` for its webhook or when the account is gone, `limit_reached`,
+ *   `rate_limited` when its target was asked too often.
+ */
+export async function createContact(
+  context: ManageContactsContext,
+  accountId: AccountId,
+  input: NewContact,
+  { id, secret, createdAt, act }: ContactMaking,
+): Promise<Contact> {
+  const { contactStore, accountStore } = context;
+  const target = targetOf(context, input);
+  const endpointId = await endpointIdOf(context, accountId, input.webhook_id);
+  const known = await contactStore.find(accountId, id);
+  if (known) return known;
+  await takeFromTarget(context, target);
+  const contact: Contact = {
+    id,
+    accountId,
+    kind: input.kind,
+    target,
+    secret,
+    ...(endpointId === undefined ? {} : { endpointId }),
+    ...(input.occasions === undefined ? {} : { occasions: input.occasions }),
+    ...(input.digest === undefined ? {} : { digest: input.digest }),
+    status: 'unconfirmed',
+    createdAt,
+    updatedAt: createdAt,
+  };
+  if (!(await contactStore.create(contact, act))) {
+    throw new AppError('limit_reached', `The account has ${MAX_CONTACTS} contacts. Delete one first.`);
+  }
+  // As with a new webhook: an erasure first marks the account and then removes its contacts.
+  if (!isThere(await accountStore.find(accountId))) {
+    await contactStore.remove(accountId, id);
+    throw accountNotFound();
+  }
+  return contact;
+}
+
+/** @throws AppError `not_found`, for the contact or its webhook. */
+export async function updateContact(
+  context: ManageContactsContext,
+  accountId: AccountId,
+  id: ContactId,
+  patch: ContactPatch,
+  act?: Act,
+): Promise<Contact> {
+  const endpointId = await endpointIdOf(context, accountId, patch.webhook_id ?? undefined);
+  const { clock, contactStore } = context;
+  const change = (before: Contact): Contact => {
+    const { endpointId: endpointBefore, occasions: occasionsBefore, digest, ...rest } = before;
+    const after = {
+      endpointId: patch.webhook_id === undefined ? endpointBefore : endpointId,
+      occasions: patch.occasions === undefined ? occasionsBefore : (patch.occasions ?? undefined),
+      digest: patch.digest === undefined ? digest : (patch.digest ?? undefined),
+    };
+    const set = Object.fromEntries(Object.entries(after).filter(([, value]) => value !== undefined));
+    return { ...rest, ...set, updatedAt: clock() };
+  };
+  const contact = await contactStore.update(accountId, id, change, act, changesOf);
+  if (!contact) throw contactNotFound();
+  return contact;
+}
+
+function changesOf(before: Contact, after: Contact): readonly FieldChange[] {
+  const fields = [
+    ['webhook_id', 'endpointId'],
+    ['occasions', 'occasions'],
+    ['digest', 'digest'],
+  ] as const;
+  return fields.flatMap(([field, member]) => {
+    const [from, to] = [before[member], after[member]];
+    if (JSON.stringify(from) === JSON.stringify(to)) return [];
+    return [{ field, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }];
+  });
+}
+
+/** @throws AppError `not_found`. */
+export async function deleteContact(
+  { contactStore }: Pick<ManageContactsContext, 'contactStore'>,
+  accountId: AccountId,
+  id: ContactId,
+  act?: Act,
+): Promise<void> {
+  if (!(await contactStore.remove(accountId, id, act))) throw contactNotFound();
+}
+
+/** The contact of a public link. @throws AppError `not_found` for a link that is not right, whatever is wrong with it. */
+export async function findByLink(
+  { contactStore }: Pick<ManageContactsContext, 'contactStore'>,
+  token: string,
+  purpose: LinkPurpose,
+): Promise<Contact> {
+  const parts = parseLinkToken(token);
+  const contact = parts && (await contactStore.find(parts.accountId, parts.id));
+  if (!contact || !isProof(contact, purpose, parts.proof)) {
+    throw new AppError('not_found', 'The link is not valid, or its contact was deleted.');
+  }
+  return contact;
+}
+
+/**
+ * Do what a public link is for. Repeating it changes nothing. Who has unsubscribed stays so: only a new contact asks
+ * again. @throws AppError `not_found`.
+ */
+export async function followLink(
+  context: Pick<ManageContactsContext, 'contactStore' | 'clock'>,
+  token: string,
+  purpose: LinkPurpose,
+  act?: Act,
+): Promise<Contact> {
+  const { accountId, id } = await findByLink(context, token, purpose);
+  const change = (contact: Contact): Contact => {
+    const status = purpose === 'unsubscribe' ? 'unsubscribed' : 'confirmed';
+    if (contact.status === status || contact.status === 'unsubscribed') return contact;
+    return { ...contact, status, updatedAt: context.clock() };
+  };
+  const contact = await context.contactStore.update(accountId, id, change, act);
+  if (!contact) throw contactNotFound();
+  return contact;
+}
+
+/** What may be shown of a target: an address of mail, or of a URL its host, since the rest may be a secret. */
+export function shownTarget({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
+  return kind === 'email' ? target : new URL(target).host;
+}
+
+function targetOf(context: ManageContactsContext, { kind, address, url }: NewContact): string {
+  const isMail = kind === 'email';
+  const [wanted, other] = isMail ? (['address', 'url'] as const) : (['url', 'address'] as const);
+  const text = isMail ? address : url;
+  if ((isMail ? url : address) !== undefined)
+    throw fault(`/${other}`, `must not be there for kind "${kind}"`);
+  if (text === undefined) throw fault(`/${wanted}`, `must be there for kind "${kind}"`);
+  if (!context.hasPublicUrl) throw fault('/kind', 'needs PUBLIC_URL, which the operator has not set');
+  if (isMail) {
+    if (!context.sendsMail) throw fault('/kind', 'needs MAIL_FROM, which the operator has not set');
+    return text;
+  }
+  return checkedUrl(context, kind, text);
+}
+
+// Only the services' own: anything else is a webhook.
+const HOSTS: Readonly<Partial<Record<ContactKind, RegExp>>> = {
+  slack: /^hooks\.slack(-gov)?\.com$/,
+  discord: /^(?:\w+\.)?discord(?:app)?\.com$/,
+  teams: /(?:^|\.)(?:office\.com|logic\.azure\.com|api\.powerplatform\.com)$/,
+};
+
+function checkedUrl({ urlRules }: ManageContactsContext, kind: ContactKind, text: string): string {
+  const parsed = targetUrlSchema(urlRules).safeParse(text);
+  if (!parsed.success) throw fault('/url', parsed.error.issues[0]?.message ?? 'must be a URL');
+  const host = HOSTS[kind];
+  if (host && !host.test(new URL(parsed.data).hostname)) {
+    throw fault('/url', `must be an incoming webhook of ${kind}; use kind "webhook" for any other`);
+  }
+  return parsed.data;
+}
+
+async function endpointIdOf(
+  { endpointStore }: ManageContactsContext,
+  accountId: AccountId,
+  ref: NewContact['webhook_id'],
+) {
+  if (ref === undefined) return undefined;
+  const id = await endpointStore.idOf(accountId, ref);
+  if (id === undefined || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
+  return id;
+}
+
+async function takeFromTarget({ contactStore }: ManageContactsContext, target: string): Promise<void> {
+  const retryAfterMs = await contactStore.takeFromTarget(target);
+  if (retryAfterMs === 0) return;
+  throw new AppError('rate_limited', 'This address was asked for confirmation too often. Try again later.', {
+    retryAfterMs,
+  });
+}
+
+function fault(pointer: string, detail: string): AppError {
+  return invalidRequest([{ pointer, detail }]);
+}

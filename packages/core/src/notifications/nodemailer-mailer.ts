@@ -1,0 +1,78 @@
+import { createTransport, type Transporter } from 'nodemailer';
+import type { ComposedMessage } from './compose-message';
+
+/** What came of a try: sent, to be tried again, or refused for good. `error` is of a closed form. */
+export type SendOutcome =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'failed'; readonly error: string; readonly isForGood: boolean };
+
+export interface MailerOptions {
+  /** `smtp://user:password@host:port`, or `smtps:`. */
+  readonly smtpUrl: string;
+  readonly from: string;
+}
+
+const TIMEOUT_MS = 10_000;
+// A server's answer that the same mail gets again whenever it is sent.
+const PERMANENT = /^5\d\d$/;
+
+/** Sends mail by the operator's SMTP server. Its password is in no error and no log. */
+export class Mailer {
+  readonly #transporter: Transporter;
+
+  constructor(private readonly options: MailerOptions) {
+    this.#transporter = createTransport({
+      url: options.smtpUrl,
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+      dnsTimeout: TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    } as Parameters<typeof createTransport>[0]);
+  }
+
+  /** @param id tells this message from any other, so that a mail that is sent twice can be recognised. */
+  async send(to: string, message: ComposedMessage, id: string): Promise<SendOutcome> {
+    const { subject, lines, link, unsubscribeLink } = message;
+    const { from } = this.options;
+    try {
+      await this.#transporter.sendMail({
+        from,
+        // As an object: as a text it could name several.
+        to: { name: '', address: to },
+        subject,
+        text: `${[...lines, '', link, '', `No more messages to this address: ${unsubscribeLink}`].join('\n')}\n`,
+        messageId: `<${id}@${domainOf(from)}>`,
+        headers: {
+          'Auto-Submitted': 'auto-generated',
+          // RFC 2369 and RFC 8058.
+          'List-Unsubscribe': `<${unsubscribeLink}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        },
+      });
+      return { kind: 'sent' };
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  close(): void {
+    this.#transporter.close();
+  }
+}
+
+// Only what is of a closed form: a server's text may quote what it was sent.
+function failureOf(error: unknown): SendOutcome {
+  const { responseCode, code } = error as { readonly responseCode?: unknown; readonly code?: unknown };
+  if (typeof responseCode === 'number') {
+    const isForGood = PERMANENT.test(String(responseCode)) && code !== 'EAUTH';
+    return { kind: 'failed', error: `smtp ${responseCode}`, isForGood };
+  }
+  const name = typeof code === 'string' && /^[A-Z_]{1,20}$/.test(code) ? code : 'error';
+  return { kind: 'failed', error: `smtp ${name}`, isForGood: false };
+}
+
+function domainOf(from: string): string {
+  return /@([A-Za-z0-9.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
+}

@@ -1,0 +1,418 @@
+import { AccountQuota } from '../accounts/account-quota';
+import { ApiKeyStore } from '../accounts/redis-api-key-store';
+import { UsageStore } from '../accounts/redis-usage-store';
+import { type Contact, type ContactId, linkTokenOf, parseLinkToken } from '../domain/contact';
+import type { Endpoint } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import type { DeliveryRequest, SendResult } from '../domain/transport';
+import { disable } from '../endpoints/disable';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { HealthStore } from '../endpoints/health/redis-health-store';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { createNewId } from '../platform/ids';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { recordSignals, type SignalRecord } from '../testing/record-signals';
+import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/smtp-server';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { followLink } from './manage-contacts';
+import { Mailer } from './nodemailer-mailer';
+import { Notifier, type NotifierContext } from './notifier';
+import { ContactStore } from './redis-contact-store';
+import { LOOK_CLAIM_MS, NotificationStore } from './redis-notification-store';
+
+const START = 1_700_000_000_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const PUBLIC_URL = 'https://hooks.example.com';
+
+let redis: TestRedis;
+let smtp: TestSmtpServer;
+let mailer: Mailer;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  smtp = await startSmtpServer();
+  mailer = new Mailer({ smtpUrl: smtp.url, from: 'Example <hooks@example.com>' });
+});
+afterEach(() => redis.client.flushdb());
+afterAll(async () => {
+  mailer.close();
+  await smtp.close();
+  await redis.close();
+});
+
+let now = START;
+let signals: SignalRecord;
+let requests: DeliveryRequest[];
+let answer: SendResult;
+const accountId = uniqueAccountId();
+const clock = () => now;
+
+function openScene(change: Partial<NotifierContext> = {}) {
+  const { client } = redis;
+  const emit = signals.listen;
+  const endpointStore = new EndpointStore(client, testSealer);
+  const healthStore = new HealthStore(client, 30 * 24 * HOUR);
+  const contactStore = new ContactStore(client, testSealer);
+  const notificationStore = new NotificationStore(client);
+  const context: NotifierContext = {
+    contactStore,
+    notificationStore,
+    endpointStore,
+    healthStore,
+    admissionStore: new AdmissionStore(client),
+    quota: new AccountQuota({ usageStore: new UsageStore(client), defaultBytes: 1_000_000, clock, emit }),
+    apiKeyStore: new ApiKeyStore(client),
+    signingKeyStore: new SigningKeyStore(client, testSealer),
+    readNewestDeadLetter: async () => undefined,
+    disablePolicy: { afterMs: 5 * 24 * HOUR, failureSpanMs: 12 * HOUR },
+    failingAfterMs: 10 * MINUTE,
+    transport: async (request) => {
+      requests.push(request);
+      return answer;
+    },
+    mailer,
+    requestStyle: { userAgent: 'Hookferry/test' },
+    messageStyle: { publicUrl: PUBLIC_URL },
+    newId: createNewId(clock),
+    clock,
+    emit,
+    ...change,
+  };
+  return { ...context, endpointStore, healthStore, contactStore, notifier: new Notifier(context) };
+}
+
+const answered = (status: number): SendResult => ({
+  kind: 'responded',
+  status,
+  retryAfter: undefined,
+  wish: undefined,
+  body: '',
+  timings: {},
+});
+
+beforeEach(() => {
+  now = START;
+  signals = recordSignals();
+  requests = [];
+  answer = answered(200);
+  smtp.refuse(undefined);
+  (smtp.mails as unknown[]).length = 0;
+});
+
+const newId = createNewId(Date.now);
+
+async function addContact(store: ContactStore, change: Partial<Contact> = {}): Promise<Contact> {
+  const contact: Contact = {
+    id: newId('ct') as ContactId,
+    accountId,
+    kind: 'email',
+    target: 'ops@example.com',
+    secret: 'secret of links',
+    status: 'confirmed',
+    createdAt: now,
+    updatedAt: now,
+    ...change,
+  };
+  await store.create(contact);
+  return contact;
+}
+
+/** A contact whose account was looked at once, so that whatever comes is new. */
+async function confirmed(scene: ReturnType<typeof openScene>, change: Partial<Contact> = {}) {
+  const contact = await addContact(scene.contactStore, change);
+  await lookAfter(scene, 0);
+  return contact;
+}
+
+async function lookAfter({ notifier }: { notifier: Notifier }, ms: number): Promise<void> {
+  now += ms;
+  await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
+  await notifier.runOnce();
+}
+
+async function addEndpoint(
+  { endpointStore }: { endpointStore: EndpointStore },
+  change: Partial<Endpoint> = {},
+) {
+  const endpoint = buildEndpoint({ accountId, createdAt: START, updatedAt: START, ...change });
+  await endpointStore.create(endpoint);
+  return endpoint;
+}
+
+async function fails({ id }: Endpoint, since = now): Promise<void> {
+  await redis.client.set(keys.breaker(id), `12 ${since + MINUTE} ${since}`);
+}
+
+async function works({ id }: Endpoint, { healthStore }: { healthStore: HealthStore }): Promise<void> {
+  await redis.client.del(keys.breaker(id));
+  await healthStore.add(id, { hours: [], lastSuccessAt: now, lastFailureAt: undefined }, now);
+}
+
+const subjectsOfMails = () => smtp.mails.map(({ raw }) => /^Subject: (.*)$/m.exec(raw)?.[1]?.trim());
+
+describe('a new contact', () => {
+  it('is asked once whether it wants messages, and gets no other one before it has said so', async () => {
+    const scene = openScene();
+    const contact = await addContact(scene.contactStore, { status: 'unconfirmed' });
+    await lookAfter(scene, 0);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 20 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['Confirm that you want to be told about webhooks']);
+    const raw = smtp.mails[0]?.raw.replace(/=\r\n/g, '').replaceAll('=3D', '=');
+    expect(raw).toContain(`${PUBLIC_URL}/contacts/${linkTokenOf(contact, 'confirm')}/confirm`);
+  });
+
+  it('is told once it has followed its link', async () => {
+    const scene = openScene();
+    const contact = await addContact(scene.contactStore, { status: 'unconfirmed' });
+    await lookAfter(scene, 0);
+    await followLink({ ...scene, clock }, linkTokenOf(contact, 'confirm'), 'confirm');
+    await lookAfter(scene, 0);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 20 * MINUTE);
+    expect(subjectsOfMails()[1]).toBe('1 webhook failing');
+  });
+
+  it('is not confirmed by the link to unsubscribe, nor by one that was made up', async () => {
+    const scene = openScene();
+    const contact = await addContact(scene.contactStore, { status: 'unconfirmed' });
+    const forged = Buffer.from(`${accountId}~${contact.id}~forged`).toString('base64url');
+    for (const token of [linkTokenOf(contact, 'unsubscribe'), forged, 'x', '']) {
+      await expect(followLink({ ...scene, clock }, token, 'confirm')).rejects.toMatchObject({
+        code: 'not_found',
+      });
+    }
+    expect(parseLinkToken('%')).toBeUndefined();
+    expect(await scene.contactStore.find(accountId, contact.id)).toMatchObject({ status: 'unconfirmed' });
+  });
+});
+
+describe('a webhook that fails', () => {
+  it('is told of after ten minutes, once, with a link to it and nothing of its URL but the host', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene, {
+      url: 'https://receiver.example.com/hooks/path-secret?token=query-secret',
+    });
+    await fails(endpoint);
+    await lookAfter(scene, 9 * MINUTE);
+    expect(smtp.mails).toHaveLength(0);
+    await lookAfter(scene, 3 * MINUTE);
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    const raw = smtp.mails[0]?.raw ?? '';
+    expect(raw).toContain('receiver.example.com');
+    expect(raw).toContain(`/portal/webhooks/${endpoint.id}`);
+    expect(raw).not.toMatch(/path-secret|query-secret/);
+    expect(raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+    expect(raw).toMatch(/^List-Unsubscribe:\s+<https:/m);
+  });
+
+  it('is one message with all others that fail at once, however many', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    for (let each = 0; each < 300; each++) await fails(await addEndpoint(scene), now + each * 100);
+    for (let look = 0; look < 8; look++) await lookAfter(scene, 2 * MINUTE + 15_000);
+    expect(subjectsOfMails()).toEqual(['300 webhooks failing']);
+    expect(smtp.mails[0]?.raw).toContain('250 more');
+  });
+
+  it('is told of again when it works, and only after a success', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene);
+    await fails(endpoint);
+    await lookAfter(scene, 12 * MINUTE);
+    await redis.client.del(keys.breaker(endpoint.id));
+    await lookAfter(scene, 5 * MINUTE);
+    expect(smtp.mails).toHaveLength(1);
+    await works(endpoint, scene);
+    await lookAfter(scene, 2 * MINUTE);
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual(['1 webhook failing', '1 webhook working again']);
+  });
+
+  it('is told of a day and an hour before it is disabled, and when it is', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene);
+    await fails(endpoint);
+    for (let hours = 0; hours < 5 * 24 - 0.5; hours += 0.25) await lookAfter(scene, 15 * MINUTE);
+    await disable(
+      { endpointStore: scene.endpointStore, clock, emit: signals.listen },
+      accountId,
+      endpoint.id,
+      'failing',
+    );
+    await lookAfter(scene, 2 * MINUTE);
+    expect(subjectsOfMails()).toEqual([
+      '1 webhook failing',
+      '1 webhook will be disabled within 24 hours',
+      '1 webhook will be disabled within an hour',
+      '1 webhook disabled',
+    ]);
+  });
+
+  it('is no news to a contact that came later', async () => {
+    const scene = openScene();
+    await fails(await addEndpoint(scene));
+    now += HOUR;
+    await confirmed(scene);
+    await lookAfter(scene, HOUR);
+    expect(smtp.mails).toHaveLength(0);
+  });
+});
+
+describe('a contact', () => {
+  it('gets only what it asked for', async () => {
+    const scene = openScene();
+    const [mine, other] = [await addEndpoint(scene), await addEndpoint(scene)];
+    await confirmed(scene, { endpointId: mine.id, occasions: ['failing'] });
+    await fails(mine);
+    await fails(other);
+    await lookAfter(scene, 12 * MINUTE);
+    await works(mine, scene);
+    await lookAfter(scene, 2 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+  });
+
+  it('gets all together at the full hour if it wants a digest', async () => {
+    const scene = openScene();
+    await confirmed(scene, { digest: 'hourly' });
+    const endpoint = await addEndpoint(scene);
+    await fails(endpoint);
+    await lookAfter(scene, 12 * MINUTE);
+    await works(endpoint, scene);
+    await lookAfter(scene, 2 * MINUTE);
+    expect(smtp.mails).toHaveLength(0);
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual(['2 messages about webhooks']);
+  });
+
+  it('gets nothing once it has unsubscribed, not even what was on its way', async () => {
+    const scene = openScene();
+    smtp.refuse(450);
+    const contact = await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 12 * MINUTE);
+    await followLink({ ...scene, clock }, linkTokenOf(contact, 'unsubscribe'), 'unsubscribe');
+    smtp.refuse(undefined);
+    await lookAfter(scene, HOUR);
+    expect(smtp.mails).toHaveLength(0);
+    const { notifications } = await scene.notificationStore.list(accountId, 10);
+    expect(notifications).toMatchObject([{ status: 'cancelled', topic: 'failing' }]);
+  });
+
+  it.each([
+    ['slack', 'https://hooks.slack.com/services/T/B/x', /"text":".*1 webhook failing/],
+    ['discord', 'https://discord.com/api/webhooks/1/x', /"content":".*1 webhook failing.*"parse":\[\]/],
+    ['teams', 'https://x.webhook.office.com/1', /AdaptiveCard.*1 webhook failing/],
+    ['webhook', 'https://hooks.example.com/in', /"type":"notification".*"subject":"1 webhook failing"/],
+  ] as const)('of kind %s gets the form that it reads', async (kind, target, form) => {
+    const scene = openScene();
+    await confirmed(scene, { kind, target });
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 12 * MINUTE);
+    expect(requests).toMatchObject([{ url: target, body: expect.stringMatching(form) }]);
+  });
+});
+
+describe('a message that can not be sent', () => {
+  it('is tried again until it can, and is on record', async () => {
+    const scene = openScene();
+    smtp.refuse(451);
+    await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 12 * MINUTE);
+    const before = await scene.notificationStore.list(accountId, 10);
+    expect(before.notifications).toMatchObject([{ status: 'pending', attempts: 1, error: 'smtp 451' }]);
+    smtp.refuse(undefined);
+    await lookAfter(scene, 10_000);
+    const after = await scene.notificationStore.list(accountId, 10);
+    expect(after.notifications).toMatchObject([{ status: 'sent', attempts: 2 }]);
+    expect(after.notifications[0]).not.toHaveProperty('error');
+    expect(signals.named('notification.attempted').map(({ result }) => result)).toEqual(['retried', 'sent']);
+  });
+
+  it.each([
+    ['the server refuses its address', 550],
+    ['it has failed for a day', 451],
+  ])('is given up when %s', async (_why, code) => {
+    const scene = openScene();
+    smtp.refuse(code);
+    await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    for (let look = 0; look < 10; look++) await lookAfter(scene, 12 * HOUR);
+    const { notifications } = await scene.notificationStore.list(accountId, 10);
+    expect(notifications.at(-1)).toMatchObject({ status: 'failed', error: `smtp ${code}` });
+  });
+
+  it('says nothing of the password of the server, nor of a URL', async () => {
+    const wrong = new Mailer({
+      smtpUrl: smtp.url.replace(SMTP_PASSWORD, 'wrong-secret'),
+      from: 'a@example.com',
+    });
+    const scene = openScene({ mailer: wrong });
+    answer = answered(500);
+    await addContact(scene.contactStore, {
+      kind: 'slack',
+      target: 'https://hooks.slack.com/services/url-secret',
+    });
+    await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 12 * MINUTE);
+    wrong.close();
+    const { notifications } = await scene.notificationStore.list(accountId, 10);
+    expect(notifications.map(({ error }) => error).sort()).toEqual(['http 500', 'smtp 535']);
+    const stored = await redis.client.hvals(keys.contacts(accountId));
+    expect(JSON.stringify([signals.all(), notifications, stored])).not.toMatch(
+      /wrong-secret|url-secret|ops@/,
+    );
+  });
+});
+
+describe('a worker that dies', () => {
+  it('between telling and sending loses no message', async () => {
+    const dying = openScene({
+      transport: () => new Promise(() => {}),
+    });
+    await confirmed(dying, { kind: 'webhook', target: 'https://hooks.example.com/in' });
+    await fails(await addEndpoint(dying));
+    now += 12 * MINUTE;
+    await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
+    void dying.notifier.runOnce();
+    await signals.first('notification.queued');
+    const other = openScene();
+    await other.notifier.runOnce();
+    expect(requests).toHaveLength(0);
+    now += LOOK_CLAIM_MS;
+    await other.notifier.runOnce();
+    expect(requests).toHaveLength(1);
+  });
+
+  it('leaves no two workers that tell the same at once', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    now += 12 * MINUTE;
+    const told = await scene.notificationStore.readTold(accountId);
+    const changes = { set: { 'failing x': '1' }, del: [], add: [] };
+    const all = await Promise.all(
+      [1, 2, 3].map(() => scene.notificationStore.tell(accountId, told, changes)),
+    );
+    expect(all.filter(Boolean)).toHaveLength(1);
+  });
+});
+
+describe('an account without contacts', () => {
+  it('costs nothing, and leaves nothing behind', async () => {
+    const scene = openScene();
+    const contact = await confirmed(scene);
+    await scene.contactStore.remove(accountId, contact.id);
+    await lookAfter(scene, 0);
+    expect(await redis.client.exists(keys.contactAccounts, keys.told(accountId))).toBe(0);
+  });
+});

@@ -1,0 +1,277 @@
+import type { AccountId } from '../domain/account';
+import {
+  type Contact,
+  NOTIFICATION_ID_PREFIX,
+  type Notification,
+  type NotificationId,
+  type NotificationTopic,
+  type Subject,
+} from '../domain/contact';
+import type { Emit } from '../domain/signal';
+import type { Clock } from '../platform/clock';
+import type { NewId } from '../platform/ids';
+import { WakeUpTimer } from '../platform/timers';
+import { type ComposeContext, composeMessage } from './compose-message';
+import {
+  confirmationFieldOf,
+  decideMessages,
+  dueAtFor,
+  subjectsFor,
+  type ToldFields,
+  troublesOf,
+} from './decide-messages';
+import type { SendOutcome } from './nodemailer-mailer';
+import { type ObserveContext, observeAccount } from './observe-account';
+import type { ContactStore } from './redis-contact-store';
+import type {
+  ClaimedAccount,
+  DueNotification,
+  NotificationStore,
+  ToldChanges,
+} from './redis-notification-store';
+import { type SendNotificationContext, sendNotification } from './send-notification';
+
+export interface NotifierContext extends ObserveContext, SendNotificationContext {
+  readonly contactStore: Pick<ContactStore, 'list'>;
+  readonly notificationStore: NotificationStore;
+  /** Absent: messages could have no links, so there are none. */
+  readonly messageStyle: ComposeContext | undefined;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const SWEEP_EVERY_MS = 1_000;
+// A sweep goes to Redis along with other scripts, if there are some within this time.
+const PATIENCE_MS = 1_000;
+/** Accounts that one process looks at at the same time. */
+const AT_ONCE = 8;
+/** How late something may be noticed. */
+const LOOK_EVERY_MS = 15_000;
+/** Of an account, in one look; the others follow at once. */
+const DUE_AT_ONCE = 100;
+/** Waits between the tries of a message. */
+const RETRY_DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000];
+
+/**
+ * Tells contacts what happens to their webhooks.
+ *
+ * It looks at the state of each account that has contacts, compares it with what they were told, and writes both what
+ * they are told and the messages in one step. So nothing that delivers waits for it or tells it anything, and nothing is
+ * lost with a process: whoever looks next finds the same. Any worker may look at any account, one at a time.
+ */
+export class Notifier {
+  readonly #stopping = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #timer = new WakeUpTimer(async () => {
+    await this.#sweep(PATIENCE_MS);
+    this.start();
+  });
+
+  constructor(private readonly context: NotifierContext) {}
+
+  start(): void {
+    this.#timer.wakeUpIn(SWEEP_EVERY_MS);
+  }
+
+  /** Messages under way are broken off, and sent again by another process. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#timer.stop();
+    await Promise.all(this.#underWay);
+  }
+
+  /** Look at all accounts whose look is due, and wait for the end of that. */
+  async runOnce(): Promise<void> {
+    await this.#sweep(0);
+    await Promise.all(this.#underWay);
+  }
+
+  async #sweep(patienceMs: number): Promise<void> {
+    const { notificationStore, clock, emit } = this.context;
+    const room = AT_ONCE - this.#underWay.size;
+    if (room < 1) return;
+    try {
+      const claimed = await notificationStore.claimAccounts(clock(), room, patienceMs);
+      for (const each of claimed) this.#track(this.#lookAt(each));
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'notify contacts', error });
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+
+  async #lookAt(claimed: ClaimedAccount): Promise<void> {
+    const { contactStore, notificationStore, clock, emit } = this.context;
+    const { accountId } = claimed;
+    try {
+      const contacts = await contactStore.list(accountId);
+      await this.#tell(accountId, contacts);
+      await this.#sendDue(claimed, contacts);
+      const nextDue = await notificationStore.nextDue(accountId);
+      if (contacts.length === 0 && nextDue === undefined) {
+        await notificationStore.forgetTold(accountId);
+        await notificationStore.endLook(claimed, undefined);
+      } else {
+        const nextLook = clock() + LOOK_EVERY_MS;
+        await notificationStore.endLook(claimed, Math.min(nextLook, nextDue ?? nextLook));
+      }
+    } catch (error) {
+      // The look is due again once nobody has it.
+      emit({ name: 'task.failed', task: 'notify contacts', error });
+    }
+  }
+
+  async #tell(accountId: AccountId, contacts: readonly Contact[]): Promise<void> {
+    const { notificationStore, emit } = this.context;
+    const told = await notificationStore.readTold(accountId);
+    const changes = joined(
+      this.#askForConfirmation(contacts, told.fields),
+      await this.#decide(accountId, contacts, told.fields),
+    );
+    if (changes.add.length + changes.del.length + Object.keys(changes.set).length === 0) return;
+    // If somebody else was quicker, the next look decides anew.
+    if (!(await notificationStore.tell(accountId, told, changes))) return;
+    for (const { notification } of changes.add) {
+      const { id, topic, kind } = notification;
+      emit({ name: 'notification.queued', accountId, notificationId: id, kind, topic });
+    }
+  }
+
+  #askForConfirmation(contacts: readonly Contact[], told: ToldFields): ToldChanges {
+    const asked = contacts.filter(
+      (contact) => contact.status === 'unconfirmed' && told[confirmationFieldOf(contact)] === undefined,
+    );
+    const fields = new Set<string>(contacts.map(confirmationFieldOf));
+    const gone = Object.keys(told).filter((field) => field.startsWith('confirmation ') && !fields.has(field));
+    const now = this.context.clock();
+    return {
+      set: Object.fromEntries(asked.map((contact) => [confirmationFieldOf(contact), '1'])),
+      del: gone,
+      add: asked.map((contact) => ({ notification: this.#newOf(contact, 'confirmation', [{}]), dueAt: now })),
+    };
+  }
+
+  async #decide(accountId: AccountId, contacts: readonly Contact[], told: ToldFields): Promise<ToldChanges> {
+    if (!contacts.some(({ status }) => status === 'confirmed')) return NOTHING;
+    const observed = await observeAccount(this.context, accountId, troublesOf(told));
+    const now = this.context.clock();
+    const { set, del, messages } = decideMessages(observed, told, now);
+    const add = messages.flatMap((message) =>
+      contacts.flatMap((contact): DueNotification[] => {
+        const subjects = subjectsFor(contact, message);
+        if (subjects.length === 0) return [];
+        const notification = this.#newOf(contact, message.occasion, subjects);
+        return [{ notification, dueAt: dueAtFor(contact, now) }];
+      }),
+    );
+    return { set, del, add };
+  }
+
+  #newOf({ id, kind }: Contact, topic: NotificationTopic, subjects: readonly Subject[]): Notification {
+    return {
+      id: this.context.newId(NOTIFICATION_ID_PREFIX) as NotificationId,
+      contactId: id,
+      kind,
+      topic,
+      subjects,
+      status: 'pending',
+      attempts: 0,
+      createdAt: this.context.clock(),
+    };
+  }
+
+  async #sendDue({ accountId, claimedUntil }: ClaimedAccount, contacts: readonly Contact[]): Promise<void> {
+    const { notificationStore, clock } = this.context;
+    const due = await notificationStore.claimDue(accountId, clock(), claimedUntil, DUE_AT_ONCE);
+    await Promise.all(
+      byContact(due).map(async (together) => {
+        const contact = contacts.find(({ id }) => id === together[0]?.contactId);
+        const outcome = await this.#sendTo(contact, together);
+        if (outcome === 'broken off') return;
+        for (const notification of together)
+          await this.#settle(accountId, notification, outcome, claimedUntil);
+      }),
+    );
+  }
+
+  /** What is due for one contact goes in one message. */
+  async #sendTo(
+    contact: Contact | undefined,
+    together: readonly Notification[],
+  ): Promise<SendOutcome | 'unwanted' | 'broken off'> {
+    const { messageStyle } = this.context;
+    const [first] = together;
+    const wanted = first?.topic === 'confirmation' ? 'unconfirmed' : 'confirmed';
+    if (contact?.status !== wanted || first === undefined) return 'unwanted';
+    if (!messageStyle) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
+    const message = composeMessage(messageStyle, contact, together);
+    const { signal } = this.#stopping;
+    const outcome = await sendNotification(this.context, contact, message, first.id, signal);
+    return outcome.kind === 'failed' && signal.aborted ? 'broken off' : outcome;
+  }
+
+  async #settle(
+    accountId: AccountId,
+    notification: Notification,
+    outcome: SendOutcome | 'unwanted',
+    claimedUntil: number,
+  ): Promise<void> {
+    const { notificationStore, clock, emit } = this.context;
+    const now = clock();
+    const { settled, nextAt } = afterTry(notification, outcome, now);
+    await notificationStore.settle(accountId, settled, claimedUntil, nextAt);
+    const { id: notificationId, kind, topic, error } = settled;
+    const result = settled.status === 'pending' ? 'retried' : settled.status;
+    emit({
+      name: 'notification.attempted',
+      ...{ accountId, notificationId, kind, topic, result },
+      ...(error === undefined ? {} : { error }),
+    });
+  }
+}
+
+/** A question is never in one message with anything else. */
+function byContact(due: readonly Notification[]): readonly (readonly Notification[])[] {
+  const groups = new Map<string, Notification[]>();
+  for (const each of due) {
+    const name = `${each.contactId} ${each.topic === 'confirmation'}`;
+    groups.set(name, [...(groups.get(name) ?? []), each]);
+  }
+  return [...groups.values()];
+}
+
+const NOTHING: ToldChanges = { set: {}, del: [], add: [] };
+
+function joined(one: ToldChanges, other: ToldChanges): ToldChanges {
+  return {
+    set: { ...one.set, ...other.set },
+    del: [...one.del, ...other.del],
+    add: [...one.add, ...other.add],
+  };
+}
+
+/** A message after a try, and when the next one is. */
+function afterTry(
+  notification: Notification,
+  outcome: SendOutcome | 'unwanted',
+  now: number,
+): { readonly settled: Notification; readonly nextAt: number | undefined } {
+  if (outcome === 'unwanted') {
+    return { settled: { ...notification, status: 'cancelled', endedAt: now }, nextAt: undefined };
+  }
+  const { error: _former, ...rest } = notification;
+  const attempts = notification.attempts + 1;
+  if (outcome.kind === 'sent') {
+    return { settled: { ...rest, attempts, status: 'sent', endedAt: now }, nextAt: undefined };
+  }
+  const { error, isForGood } = outcome;
+  const delayMs = isForGood ? undefined : RETRY_DELAYS_MS[notification.attempts];
+  if (delayMs === undefined) {
+    return { settled: { ...rest, attempts, error, status: 'failed', endedAt: now }, nextAt: undefined };
+  }
+  return { settled: { ...rest, attempts, error }, nextAt: now + delayMs };
+}
