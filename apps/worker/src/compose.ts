@@ -147,7 +147,10 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       // Parts that stop from here on take no more jobs, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
-      { name: 'consumers', stop: () => stopAll([servedShards, verifier, notifier, auditSettler, ...consumers]) },
+      {
+        name: 'consumers',
+        stop: () => stopAll([servedShards, verifier, notifier, auditSettler, ...consumers]),
+      },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },

@@ -49,6 +49,7 @@ describe('readWorkerConfig', () => {
       SIGNATURE_PREFIX: 'sha256=',
       TRANSFORM_TIMEOUT: 50,
       ENDPOINT_VERIFICATION: 'off',
+      NOTIFY_FAILING_AFTER: 600_000,
       SCHEDULE_MAX: 30 * 86_400_000,
       TRANSFORM_MEMORY_MB: 16,
       AUDIT_COUNT: 10_000,

@@ -15,6 +15,8 @@ import {
 
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
+  contacts: 'Who is told what happens to webhooks.',
+  notifications: 'The messages to contacts.',
   'signing-keys': 'The key pairs that sign deliveries with Ed25519.',
   stream: 'What changes, as it happens.',
   filters: 'Which events a webhook gets, by their data.',

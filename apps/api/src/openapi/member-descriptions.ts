@@ -42,6 +42,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   detail: 'What is wrong, for people.',
   disabled_reason:
     'Why it is disabled: by request, because its receiver answered 410, because it failed for too long, or because the operator paused the account.',
+  digest: 'Whether it gets all together at the full hour or day (UTC); null or absent: each at once.',
   dns_ms: 'For looking up the name; null if it was not looked up.',
   dry_run: 'Whether it only counts, and sends nothing.',
   duration_ms: 'From its beginning to its end.',
@@ -79,6 +80,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   immediate: 'After a leak: the new key signs at once, and all others are taken away.',
   jwks_path: 'Where the public keys are published without a key of the API.',
   keys: 'The public keys, newest first.',
+  kind: 'How the contact is told.',
   kid: 'Names the key: its thumbprint (RFC 7638), sent as `webhook-key-id`.',
   kty: 'The kind of key (RFC 8037).',
   last_failure_at: 'When an attempt failed last; null: never.',

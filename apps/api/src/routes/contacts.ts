@@ -18,7 +18,7 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-const contactParams = z.object({ id: contactIdSchema });
+const contactParams = z.object({ id: contactIdSchema.describe('The contact.') });
 const SECRET_BYTES = 32;
 
 const contactSchema = z
@@ -39,7 +39,9 @@ const contactSchema = z
   })
   .meta({ id: 'Contact' });
 
-const listSchema = z.object({ data: z.array(contactSchema).readonly() }).meta({ id: 'ContactList' });
+const listSchema = z
+  .object({ data: z.array(contactSchema).readonly().describe('The contacts, newest first.') })
+  .meta({ id: 'ContactList' });
 
 /** Its target gets one message with a link to confirm. */
 export const createContact = defineRoute({

@@ -56,7 +56,7 @@ export type NewContact = z.output<typeof newContactSchema>;
 export const contactPatchSchema = z
   .strictObject({
     webhook_id: settingsShape.webhook_id.nullable().optional(),
-    occasions: settingsShape.occasions.nullable().optional(),
+    occasions: settingsShape.occasions.nullable().optional().describe('What it is told of; null: all.'),
     digest: settingsShape.digest.nullable().optional(),
   })
   .meta({ id: 'ContactPatch' });

@@ -17,7 +17,7 @@ async function scrape(metrics: typeof apiSignalMetrics, signals: readonly Signal
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|deliveries_moved|deliveries_requested|replays_ended|http_connections_refused|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|deliveries_moved|deliveries_requested|replays_ended|http_connections_refused|endpoints_disabled|jobs_failed|quota_rejections|notifications)_total.* 0$/.test(
         line,
       ),
   );

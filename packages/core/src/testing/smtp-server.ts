@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
 export interface ReceivedMail {
@@ -37,10 +36,13 @@ export async function startSmtpServer(): Promise<TestSmtpServer> {
       else callback(Object.assign(new Error('Refused.'), { responseCode: refusal }));
     },
     onData(stream, session, callback) {
-      void text(stream).then((raw) => {
-        mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw });
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => void parts.push(part));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        mails.push({ to, raw: Buffer.concat(parts).toString() });
         callback();
-      }, callback);
+      });
     },
   });
   server.on('error', () => {});
