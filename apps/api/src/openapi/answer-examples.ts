@@ -144,7 +144,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '13d7775184f52b2f',
+      saved_by: '891ea734fdf50585',
     },
   },
   readTransformation: {
@@ -154,11 +154,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'a33cf6f0ad1b9058',
+      saved_by: '8ea907d50f370c30',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 11.4 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 17.737 },
   },
   listTransformationVersions: {
     '200': {
@@ -167,7 +167,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: '1645561895b98732',
+          saved_by: 'bf42e5c73db0e1cc',
         },
       ],
     },
@@ -179,11 +179,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '9add67b08b63bf5d',
+      saved_by: '4936bd17d2acdaa5',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 1.827 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 1.568 },
   },
   listTransformationTemplates: {
     '200': {
@@ -215,6 +215,71 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       jwks_path: '/.well-known/webhooks/acct_01m7ze5a8r4x6c2v9b1n3m/jwks.json',
+    },
+  },
+  createContact: {
+    '201': {
+      id: 'ct_01m8ddxr9f9r1h34ec3y61',
+      kind: 'slack',
+      target: 'hooks.slack.com',
+      webhook_id: null,
+      occasions: null,
+      digest: null,
+      status: 'unconfirmed',
+      created_at: '2026-11-21T16:13:00.859Z',
+      updated_at: '2026-11-21T16:13:00.859Z',
+    },
+  },
+  listContacts: {
+    '200': {
+      data: [
+        {
+          id: 'ct_01m8ddxrj2dtwmaj0naktc',
+          kind: 'email',
+          target: 'ops@example.com',
+          webhook_id: null,
+          occasions: null,
+          digest: null,
+          status: 'confirmed',
+          created_at: '2026-11-21T16:13:00.859Z',
+          updated_at: '2026-11-21T16:13:00.859Z',
+        },
+      ],
+    },
+  },
+  updateContact: {
+    '200': {
+      id: 'ct_01m8ddxrrsbyeepwwzc11c',
+      kind: 'email',
+      target: 'ops@example.com',
+      webhook_id: null,
+      occasions: null,
+      digest: 'daily',
+      status: 'confirmed',
+      created_at: '2026-11-21T16:13:00.859Z',
+      updated_at: '2026-11-21T16:13:00.859Z',
+    },
+  },
+  listNotifications: {
+    '200': {
+      data: [
+        {
+          id: 'ntf_01m8ddxs95aykzjf5pe2p9',
+          contact_id: 'ct_01m8ddxs8wfmg9yp2yg56p',
+          kind: 'email',
+          topic: 'failing',
+          subjects: [
+            { webhook_id: 'wh_01m7ze3thwae6532vdxr7r', label: 'receiver.example.com', detail: 'at once' },
+          ],
+          status: 'pending',
+          attempts: 1,
+          error: 'smtp 451',
+          created_at: '2026-11-21T16:13:00.859Z',
+          ended_at: null,
+        },
+      ],
+      next_cursor: null,
+      has_more: false,
     },
   },
   tryFilter: {
@@ -568,7 +633,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 397,
+      version: 439,
     },
   },
   readEventTypeSchema: { '200': true },
@@ -580,7 +645,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 410,
+      version: 452,
     },
   },
   createApiKey: {
@@ -612,7 +677,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: null,
+          last_used_at: '2026-11-21T16:13:00.859Z',
         },
       ],
       next_cursor: null,
@@ -711,7 +776,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkZDg0ZWg0OWZ6cWFxdmF2eGoi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkZHk4a2s1OTFqa3RieDNheXAi',
       has_more: true,
     },
   },
@@ -760,7 +825,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       queues: [
         { waiting: 0, active: 0, delayed: 0, failed: 0, name: 'events', shard: 0, oldest_waiting_seconds: 0 },
       ],
-      dead_letters: 553,
+      dead_letters: 595,
       held: 0,
       held_by_reason: {
         disabled: 0,
@@ -793,7 +858,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkZDg1MXI3bmVudmp6NW14YWciLCJmYWlsZWRBdCI6MTc5NTc0NjQzNjE1NX0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkZHlhc2tiOTB3bWY3YXJlbWUiLCJmYWlsZWRBdCI6MTc5NTc0NzE2Mjk0Mn0',
       has_more: true,
     },
   },
