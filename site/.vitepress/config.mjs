@@ -62,6 +62,7 @@ export default defineConfig({
           page('Deliveries', '/deliveries'),
           page('Filters', '/filters'),
           page('Transformations', '/transformations'),
+          page('Several events in one request', '/batches'),
           page('Sending again', '/replays'),
           page('Accounts and API keys', '/api-keys'),
           page('Glossary', '/glossary'),

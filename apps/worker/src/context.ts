@@ -9,6 +9,7 @@ import { AuditSettler } from '@hookferry/core/audit/audit-settler';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
 import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
+import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import { AttemptStore } from '@hookferry/core/deliver/flow/redis-attempt-store';
 import { Releaser } from '@hookferry/core/deliver/flow/releaser';
@@ -349,5 +350,5 @@ function openAdmission(context: AdmissionContext) {
     patienceMs: PERMIT_PATIENCE_MS,
   });
   const releaser = new Releaser({ ...context, concurrency });
-  return { deliveryCapacity, slots, concurrency, releaser };
+  return { deliveryCapacity, slots, concurrency, batchSizes: new BatchSizes(), releaser };
 }

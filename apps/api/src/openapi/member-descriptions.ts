@@ -180,6 +180,7 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     busy: 'There is no place for another attempt.',
     rate_limited: 'They wait for their turn within a rate limit.',
     out_of_turn: 'Another delivery of their webhook goes before them.',
+    batching: 'They wait for others to go in one request with.',
     no_token: 'The token URL of their webhook gives no access token.',
   },
   WorkerSlots: {

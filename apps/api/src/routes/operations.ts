@@ -71,6 +71,7 @@ const heldByReasonSchema = z
     rate_limited: count,
     out_of_turn: count,
     no_token: count,
+    batching: count,
   } satisfies Record<HoldReason, z.ZodType>)
   .meta({ id: 'HeldByReason' });
 

@@ -72,6 +72,10 @@ export const attemptSchema = z
       .nullable()
       .describe("What the webhook's transformation made, where it sent that; null: the event's own body."),
     transformation_version: z.int().nullable().describe('Of the code that made it.'),
+    batch_id: z
+      .string()
+      .optional()
+      .describe('The `webhook-id` of the request, where that was for several events; only then present.'),
     response_status: z.int().nullable(),
     response_headers: headersSchema.nullable(),
     response_body: z.string().nullable(),
@@ -133,6 +137,7 @@ export function presentAttempt(
     request_headers: presentRequestHeaders(delivery, attempt),
     request_body: attempt.transformed?.body ?? null,
     transformation_version: attempt.transformed?.version ?? null,
+    ...(attempt.batchId === undefined ? {} : { batch_id: attempt.batchId }),
     response_status: attempt.responseStatus ?? null,
     response_headers: attempt.responseHeaders ?? null,
     response_body: attempt.responseBody ?? null,
@@ -149,12 +154,12 @@ function presentTokenError({ status, code }: TokenError): z.infer<typeof tokenEr
 // values must not be readable here.
 function presentRequestHeaders(
   { eventId }: Pick<Delivery, 'eventId'>,
-  { number, startedAt, addedHeaders = [], contentHeaders = NATIVE_HEADERS }: Attempt,
+  { number, startedAt, addedHeaders = [], contentHeaders = NATIVE_HEADERS, batchId }: Attempt,
 ) {
   return {
     ...Object.fromEntries(addedHeaders.map((name) => [name, MASKED_VALUE])),
     ...contentHeaders,
-    'webhook-id': eventId,
+    'webhook-id': batchId ?? eventId,
     'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
     'webhook-signature': MASKED_VALUE,
     'x-service-attempt': String(number),

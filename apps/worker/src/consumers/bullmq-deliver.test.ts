@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
+import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import {
@@ -71,6 +72,7 @@ function openProcess(
   const admission = willClose(buildAdmission({ redis, clock: systemClock, signals }));
   const context: DeliveryConsumerContext = {
     ...admission,
+    batchSizes: new BatchSizes(),
     redis,
     eventStore: new EventStore(redis, testRetention),
     accountStore: new AccountStore(redis),
@@ -295,6 +297,7 @@ it('sends no payload that was erased while its job waited for the one before, on
     change: {
       placement: {
         isInHomeShard: () => true,
+        isSettled: true,
         async work(run, _shard, attempt) {
           const result = await attempt();
           const next = deliveries[1];

@@ -1,8 +1,19 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
-import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryMates,
+  type DeliveryRun,
+  type JobEnd,
+  parseDeliveryId,
+  type WantedMates,
+} from '@hookferry/core/domain/delivery';
+import type { EndpointAddress, EndpointId } from '@hookferry/core/domain/endpoint';
+import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
+import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
+import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import {
   type DeliveryJob,
   type DeliveryQueue,
@@ -25,7 +36,7 @@ import type { SharedCapacity } from './bullmq-worker';
 
 export type DeliveryConsumerContext = OpenWorkerContext &
   DeliverContext & {
-    readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'work'>;
+    readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'isSettled' | 'work'>;
     readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
     /** Over all shards together. */
     readonly deliveryCapacity: SharedCapacity;
@@ -45,6 +56,7 @@ const ELSEWHERE_DELAY_MS = 1_000;
 export class DeliveryConsumer {
   readonly #dueDeliveries: DueDeliveries;
   readonly #worker: DeliveryWorker;
+  readonly #mateContext: MateContext;
 
   constructor(
     private readonly context: DeliveryConsumerContext,
@@ -60,6 +72,7 @@ export class DeliveryConsumer {
       emit,
     } = context;
     this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, inOrder, clock, emit });
+    const mateJobs = new MateJobs(redis, shard, lockDurationMs);
     const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
     this.#worker = new DeliveryWorker(
       DELIVERIES_QUEUE,
@@ -68,10 +81,14 @@ export class DeliveryConsumer {
       {
         ...workerOptionsOf(context, options),
         runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+        mateJobs,
         inOrder,
       },
     );
-    announceFailures(this.#worker, emit);
+    const worker = this.#worker;
+    const readRun = (job: Job<DeliveryJob>) => this.#readRun(job);
+    this.#mateContext = { worker, mateJobs, inOrder, readRun, putOff: () => this.#putOff(0) };
+    announceFailures(worker, emit);
     checkOnlyActive(this.#worker, options, context);
   }
 
@@ -119,7 +136,7 @@ export class DeliveryConsumer {
 
   // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
   #readRun(job: Job<DeliveryJob>): DeliveryRun {
-    const { lockDurationMs } = this.context;
+    const { lockDurationMs, placement } = this.context;
     const parts = parseDeliveryId(job.id ?? '');
     const data = deliveryJobSchema.safeParse(job.data);
     if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');
@@ -133,6 +150,8 @@ export class DeliveryConsumer {
       texts: this.#worker.textsOf(job),
       stepsToEnd: (end) =>
         this.#worker.stepsToEnd(job, end.kind === 'done' ? end : this.#putOff(end.delayMs, end.failure)),
+      // While queues are split again, each delivery is claimed by itself.
+      mates: placement.isSettled ? new Mates(this.#mateContext, job) : undefined,
     };
   }
 
@@ -153,5 +172,60 @@ export class DeliveryConsumer {
     return (await this.context.deliveryQueue.moveToHomeShard(run))
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
+  }
+}
+
+// Those that are due at once are taken one by one: each finds that it goes along with the first one, and is put back.
+const TRY_AGAIN_MS = 25;
+const MOST_TRIES = 20;
+
+interface MateContext {
+  readonly worker: DeliveryWorker;
+  readonly mateJobs: MateJobs;
+  readonly inOrder: InOrder;
+  readonly readRun: (job: Job<DeliveryJob>) => DeliveryRun;
+  readonly putOff: () => JobEnd;
+}
+
+/** Of one running job. */
+class Mates implements DeliveryMates {
+  #tied: readonly string[] = [];
+  #jobs: readonly Job<DeliveryJob, JobEnd>[] = [];
+
+  constructor(
+    private readonly context: MateContext,
+    private readonly job: Job<DeliveryJob>,
+  ) {}
+
+  async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[]> {
+    const { worker, readRun } = this.context;
+    for (let tries = 0; ; tries += 1) {
+      const most = wanted.most - this.#jobs.length;
+      const { tied, busy, jobs } = await worker.takeAlong(this.job, address, { ...wanted, most });
+      this.#tied = tied;
+      this.#jobs = [...this.#jobs, ...jobs];
+      const own = new Set(this.#jobs.map(({ id }) => id));
+      const isComplete = busy.every((event) => own.has(`${event}.${address.endpointId}`));
+      if (isComplete || tries === MOST_TRIES) return this.#jobs.map(readRun);
+      await wait(TRY_AGAIN_MS);
+    }
+  }
+
+  async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
+    const { mateJobs, inOrder } = this.context;
+    return await runStep(inOrder, (target) => mateJobs.follows(target, endpointId, event));
+  }
+
+  tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
+    const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
+    return isTied ? [] : [this.context.mateJobs.tie(endpointId, events)];
+  }
+
+  async giveBack(): Promise<void> {
+    const { worker, inOrder, putOff } = this.context;
+    const left = this.#jobs.filter((job) => worker.hasHold(job));
+    if (left.length === 0) return;
+    const end = putOff();
+    await Promise.all(left.map((job) => inOrder(worker.stepsToEnd(job, end))));
   }
 }

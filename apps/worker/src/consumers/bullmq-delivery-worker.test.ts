@@ -4,6 +4,7 @@ import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { createInOrder, defineGuard, type Step } from '@hookferry/core/platform/redis-script';
+import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -71,6 +72,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       ),
       drainDelay: 3_600,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+      mateJobs: new MateJobs(redis, shard, lockDurationMs),
       inOrder,
     },
   );

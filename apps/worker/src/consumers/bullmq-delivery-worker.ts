@@ -1,15 +1,23 @@
-import { type DeliveryTexts, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryTexts,
+  type JobEnd,
+  parseDeliveryId,
+  type WantedMates,
+} from '@hookferry/core/domain/delivery';
+import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
+import { type InOrder, runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
+import type { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
-import type { RunningJobs, Taken } from '@hookferry/core/queue/bullmq-running-jobs';
+import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { Job, JobJson, Processor } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
+  readonly mateJobs: MateJobs;
   readonly inOrder: InOrder;
 }
 
@@ -23,12 +31,22 @@ interface Run {
   taken: Taken | undefined;
 }
 
+/** Jobs that were taken along with a running one. */
+export interface TakenAlong {
+  /** The events of those that run elsewhere, though they are to go along. */
+  readonly busy: readonly string[];
+  /** The events that the running one was to be sent with, its own included. */
+  readonly tied: readonly string[];
+  readonly jobs: readonly Job<DeliveryJob, JobEnd>[];
+}
+
 /**
  * Takes deliveries. A job comes with all that its attempt needs. Its end, and the next job, can be part of
  * the script that records the attempt: then a delivery takes one round trip.
  */
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
+  readonly #mateJobs: MateJobs;
   readonly #inOrder: InOrder;
   readonly #texts = new WeakMap<Job, DeliveryTexts>();
   readonly #runs = new WeakMap<Job, Run>();
@@ -39,10 +57,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, inOrder, ...options }: DeliveryWorkerOptions,
+    { runningJobs, mateJobs, inOrder, ...options }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
     this.#runningJobs = runningJobs;
+    this.#mateJobs = mateJobs;
     this.#inOrder = inOrder;
   }
 
@@ -60,12 +79,35 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const letGo: Step = async (target) => {
       await this.#runningJobs.end(target, { jobId, token: run.token }, end);
       run.isOver = true;
-      this.lockManager.untrackJob(jobId);
+      this.disown(jobId);
     };
     const takeNext: Step = async (target) => {
       run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(job));
     };
     return run.mayTakeNext() && !this.closing && !this.paused ? [letGo, takeNext] : [letGo];
+  }
+
+  /** Take jobs that can end along with a running one. They are not counted as running; each has to be let go of. */
+  async takeAlong(job: Job<DeliveryJob>, address: EndpointAddress, wanted: WantedMates): Promise<TakenAlong> {
+    const first = parseDeliveryId(job.id ?? '')?.eventId;
+    if (first === undefined) return { tied: [], busy: [], jobs: [] };
+    const token = this.#newToken();
+    const take = (target: ScriptTarget) => this.#mateJobs.take(target, address, first, token, wanted);
+    const { tied, busy, jobs } = await runStep(this.#inOrder, take);
+    return { tied, busy, jobs: jobs.map((taken) => this.#takeOver(taken)) };
+  }
+
+  /** Whether this worker has not let go of a job that it has taken. */
+  hasHold(job: Job<DeliveryJob>): boolean {
+    return this.#runs.get(job)?.isOver === false;
+  }
+
+  #takeOver(taken: TakenJob): Job<DeliveryJob, JobEnd> {
+    const { jobId, token } = taken;
+    const job = this.#open(taken);
+    this.own(jobId, token);
+    this.#runs.set(job, { token, mayTakeNext: () => false, isOver: false, taken: undefined });
+    return job;
   }
 
   protected override async runJob(
@@ -115,8 +157,10 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (taken === undefined) return undefined;
     if (taken.areMoreWaiting) this.stayAwake();
     else this.rest(taken.nextDueAt);
-    if (taken.job === undefined) return undefined;
-    const { jobId, token, json, texts } = taken.job;
+    return taken.job && this.#open(taken.job);
+  }
+
+  #open({ jobId, token, json, texts }: TakenJob): Job<DeliveryJob, JobEnd> {
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     if (texts) this.#texts.set(job, texts);

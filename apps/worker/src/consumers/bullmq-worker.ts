@@ -1,5 +1,5 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
-import { steadyClock } from '@hookferry/core/platform/clock';
+import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { defineScript } from '@hookferry/core/platform/redis-script';
 import { answerWithin } from '@hookferry/core/platform/timers';
@@ -197,6 +197,17 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   protected stayAwake(): void {
     this.#mainLoop.drained = false;
     this.#mainLoop.blockUntil = 0;
+  }
+
+  /** Keep a job that came to this worker without its loop. */
+  protected own(jobId: string, token: string): void {
+    this.#underWay.add(jobId);
+    this.lockManager.trackJob(jobId, token, systemClock());
+  }
+
+  protected disown(jobId: string): void {
+    this.#underWay.delete(jobId);
+    this.lockManager.untrackJob(jobId);
   }
 
   override async extendJobLocks(jobIds: string[], tokens: string[], durationMs: number): Promise<string[]> {

@@ -132,3 +132,4 @@ ALTER TABLE webhook_events ADD COLUMN published_at timestamptz, ADD COLUMN cance
 `;
 /** Another one. */
 export const ADD_TRANSFORM_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'transform_error'`;
+export const ADD_REJECTED_IN_BATCH = `ALTER TYPE webhook_outcome ADD VALUE 'rejected_in_batch'`;

@@ -1,11 +1,24 @@
 import type { PoolClient } from 'pg';
 import { AppError } from '../platform/app-error';
-import { ADD_TOKEN_ERROR, ADD_TRANSFORM_ERROR, HISTORY_SCHEMA, SCHEDULES } from './history-schema';
+import {
+  ADD_REJECTED_IN_BATCH,
+  ADD_TOKEN_ERROR,
+  ADD_TRANSFORM_ERROR,
+  HISTORY_SCHEMA,
+  SCHEDULES,
+} from './history-schema';
 import { AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 
 /** Each one brings the schema from the version that is its index to the next one. */
-const MIGRATIONS = [HISTORY_SCHEMA, ADD_TOKEN_ERROR, AUDIT_SCHEMA, SCHEDULES, ADD_TRANSFORM_ERROR];
+const MIGRATIONS = [
+  HISTORY_SCHEMA,
+  ADD_TOKEN_ERROR,
+  AUDIT_SCHEMA,
+  SCHEDULES,
+  ADD_TRANSFORM_ERROR,
+  ADD_REJECTED_IN_BATCH,
+];
 
 // Any number that no other program uses for an advisory lock in this database.
 export const ADVISORY_LOCK = 7_236_150_448;

@@ -108,6 +108,22 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
   }
 }
 
+/**
+ * Whether a delivery may go in the request of another one that was admitted, at an endpoint whose rate limit counts
+ * events. Gives the key that counts it.
+ */
+export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): Promise<string | undefined> {
+  const { endpoint, event, run } = ready;
+  const { id, rateLimit, timeoutMs = context.attemptTimeoutMs } = endpoint;
+  const attemptKey = `${run.eventId} ${context.clock()}`;
+  const { acceptedAt } = event;
+  const leaseMs = timeoutMs + LEASE_MARGIN_MS;
+  // Others that wait for the limit came after the one that they go with.
+  const request = { eventId: run.eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited: true };
+  const { kind } = await askOnce(context, id, { ...request, ordering: 'any' });
+  return kind === 'admitted' ? attemptKey : undefined;
+}
+
 // An earlier event that is still on its way from the queue may come before the first one in the order.
 async function askInOrder(
   context: AdmitContext,
@@ -157,11 +173,16 @@ const BOUND_MS = 3_600_000;
  * @returns the delay of its job in milliseconds: between one hour and two, so that deliveries held together
  *   do not come back together.
  */
-export async function hold(
+export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: Refused): Promise<number> {
+  return (await holdAlong(context, ready, refusal)).delayMs;
+}
+
+/** As `hold`; gives how many others were held along, too. */
+export async function holdAlong(
   { heldDeliveries, releaser, random, emit }: HoldContext,
   { run: { accountId, endpointId, eventId }, endpoint, event: { acceptedAt, trace } }: ReadyDelivery,
   refusal: Refused,
-): Promise<number> {
+): Promise<{ readonly delayMs: number; readonly along: number }> {
   const { reason, wakeUpAt, awaitsSlot } = refusal;
   const address = { accountId, endpointId };
   const alongForMs = isRefusedForAll(endpoint, refusal) ? BOUND_MS : undefined;
@@ -171,7 +192,7 @@ export async function hold(
   const traced = trace && { traceId: trace.traceId };
   emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
   for (const each of along) emit({ name: 'delivery.held', ...address, eventId: each, reason });
-  return Math.round(BOUND_MS * (1 + random()));
+  return { delayMs: Math.round(BOUND_MS * (1 + random())), along: along.length };
 }
 
 /**

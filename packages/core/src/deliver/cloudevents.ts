@@ -25,6 +25,7 @@ export interface CloudEventsStyle {
 
 export const JSON_TYPE = 'application/json';
 export const CLOUDEVENTS_TYPE = 'application/cloudevents+json';
+export const CLOUDEVENTS_BATCH_TYPE = 'application/cloudevents-batch+json';
 
 /** What describes the body in the usual format. */
 export const NATIVE_HEADERS = { 'content-type': JSON_TYPE };
@@ -60,17 +61,38 @@ export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): De
     case 'native':
       if (transformed) return { body: transformed.body, headers: { 'content-type': typeOf(transformed) } };
       return { body: event.body, headers: NATIVE_HEADERS };
-    case 'cloudevents-structured': {
-      const attributes = JSON.stringify(attributesOf(input, style)).slice(0, -1);
-      const body = `${attributes},"data":${jsonOf(input)}}`;
-      return { body, headers: { 'content-type': CLOUDEVENTS_TYPE } };
-    }
+    case 'cloudevents-structured':
+      return { body: cloudEventOf(input, style), headers: { 'content-type': CLOUDEVENTS_TYPE } };
+    case 'cloudevents-batch':
+      return batchContentOf([itemOf(input, style)], endpoint.format);
     case 'cloudevents-binary':
       return {
         body: transformed ? transformed.body : dataTextOf(event),
         headers: headersOf(attributesOf(input, style)),
       };
   }
+}
+
+/** An event as one of several in a body. */
+export function itemOf(input: ContentInput, style: CloudEventsStyle = {}): string {
+  const { event, endpoint } = input;
+  if (endpoint.format === 'cloudevents-batch') return cloudEventOf(input, style);
+  const { id, type, acceptedAt } = event;
+  const start = JSON.stringify({ id, type, timestamp: formatTime(acceptedAt) }).slice(0, -1);
+  return `${start},"data":${jsonOf(input)}}`;
+}
+
+/** A request with several events: a list, also where it has one. */
+export function batchContentOf(items: readonly string[], format: Endpoint['format']): DeliveryContent {
+  const list = `[${items.join(',')}]`;
+  return format === 'cloudevents-batch'
+    ? { body: list, headers: { 'content-type': CLOUDEVENTS_BATCH_TYPE } }
+    : { body: `{"type":"batch","data":${list}}`, headers: NATIVE_HEADERS };
+}
+
+function cloudEventOf(input: ContentInput, style: CloudEventsStyle): string {
+  const attributes = JSON.stringify(attributesOf(input, style)).slice(0, -1);
+  return `${attributes},"data":${jsonOf(input)}}`;
 }
 
 function typeOf(transformed: Transformed | undefined): string {

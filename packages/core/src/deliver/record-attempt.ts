@@ -36,6 +36,8 @@ export interface RecordInput {
   readonly decision: Decision;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
+  /** Whether the record of another one in the same request says what that says of the receiver. */
+  readonly isAlong?: boolean;
 }
 
 /** A recorded attempt. */
@@ -81,14 +83,15 @@ async function recordOrAddLate(
   mustBeListed = context.overList !== undefined,
 ): Promise<RecordedAttempt> {
   const { attemptStore, deliveryStore, inOrder, clock } = context;
-  const { ready, attempt, decision, attemptKey } = input;
+  const { ready, attempt, decision, attemptKey, isAlong = false } = input;
   const { run, event, breaker } = ready;
   const record: AttemptRecord = {
     delivery: run,
     fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
     logLength,
     acceptedAt: event.acceptedAt,
-    openUntil: breaker.openUntil,
+    openUntil: isAlong ? 0 : breaker.openUntil,
+    isAlong,
     attemptKey,
     hasEnded: decision.kind !== 'retry',
     tellsOfFailing: tellsOfFailing(event.type, attempt),

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { type Attempt, type AttemptOutcome, isAboutReceiver, type Transformed } from '../domain/attempt';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
-import type { AcceptedEvent } from '../domain/event';
+import type { AcceptedEvent, EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
 import type {
@@ -56,19 +56,33 @@ export interface SentAttempt {
   readonly span: AttemptSpan | undefined;
 }
 
+/** A request for several events. */
+export interface BatchRequest {
+  /** Its `webhook-id`. */
+  readonly id: EventId;
+  readonly content: DeliveryContent;
+  /** Whether all of its events are tests. */
+  readonly isTest: boolean;
+  /** How much of the response is read. */
+  readonly responseBytes: number;
+}
+
 /**
  * Prepare and send the request of an admitted attempt, and judge the result. The permit is free again as soon
  * as the receiver has responded, whatever happens then.
+ *
+ * @param batch what is sent in place of the one event.
  */
 export async function sendAttempt(
   context: SendAttemptContext,
   ready: ReadyDelivery,
   permit: Permit,
   abortSignal: AbortSignal,
+  batch?: BatchRequest,
 ): Promise<SendOutcome> {
   let attempt: Attempt | undefined;
   try {
-    const outcome = await send(context, ready, abortSignal);
+    const outcome = await send(context, ready, abortSignal, batch);
     // What an authorization server takes says nothing of the receiver's pace.
     if (outcome.kind === 'sent' && isAboutReceiver(outcome.attempt.outcome)) attempt = outcome.attempt;
     return outcome;
@@ -90,6 +104,7 @@ async function send(
   context: SendAttemptContext,
   ready: ReadyDelivery,
   abortSignal: AbortSignal,
+  batch: BatchRequest | undefined,
 ): Promise<SendOutcome> {
   const askedAt = context.clock();
   const authorized = ready.endpoint.auth && (await authorize(context, ready, abortSignal));
@@ -97,18 +112,23 @@ async function send(
     return attemptWithoutRequest(context, ready, askedAt, toTokenError(authorized.failure));
   }
   if (authorized && authorized.kind !== 'authorized') return authorized;
-  const content = contentOf(ready, context.requestStyle.cloudEvents);
-  const message = { id: ready.event.id, body: content.body };
+  const content = batch?.content ?? contentOf(ready, context.requestStyle.cloudEvents);
+  const { id } = batch ?? ready.event;
+  const message = { id, body: content.body };
   const signed = ready.signer && (await signWithKey(context, message, ready.signer));
   const startedAt = context.clock();
   // After a long stop, this process begins no attempt that another one may be making by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
-  const { event, endpoint, transformed, attemptNumber: attempt, isTest } = ready;
+  const { endpoint, attemptNumber: attempt } = ready;
+  const { isTest } = batch ?? ready;
+  // What the code made for single events describes no list of them.
+  const transformed = batch ? undefined : ready.transformed;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
   const now = signed?.at ?? startedAt;
   const authorization = authorized?.header;
   const traced = { trace: span?.context, now, signed, authorization };
-  const input = { event, content, endpoint, transformed, attempt, isTest, ...traced };
+  const responseBytes = batch?.responseBytes;
+  const input = { event: { id }, content, endpoint, transformed, attempt, isTest, responseBytes, ...traced };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return result;
@@ -314,6 +334,7 @@ export interface RequestStyle {
 }
 
 export interface RequestInput {
+  /** Whose id is the `webhook-id`. */
   readonly event: Pick<AcceptedEvent, 'id'>;
   readonly content: DeliveryContent;
   readonly endpoint: Endpoint;
@@ -331,17 +352,19 @@ export interface RequestInput {
   readonly signed?: KeySignature | undefined;
   /** For an endpoint with `auth`. */
   readonly authorization?: string | undefined;
+  readonly responseBytes?: number | undefined;
 }
 
 /** The signed request of one attempt. Each attempt is signed again, since the signature includes the time. */
 export function prepareRequest(input: RequestInput, style: RequestStyle): DeliveryRequest {
-  const { content, endpoint } = input;
+  const { content, endpoint, responseBytes } = input;
   return {
     url: endpoint.url,
     body: content.body,
     headers: headersOf(input, style),
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
+    ...(responseBytes === undefined ? {} : { responseBytes }),
     ...(endpoint.listener === undefined ? {} : { listener: endpoint.id }),
   };
 }

@@ -27,14 +27,18 @@ export const attemptOutcomes = [
   'http_5xx',
   ...transportFailures,
   'token_error',
+  'rejected_in_batch',
 ] as const;
 
 export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptOutcome' });
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
-/** Whether an attempt with this outcome says anything of its receiver: not if it never got that far. */
+/**
+ * Whether an attempt with this outcome says anything of its receiver: not if it never got that far, nor if its receiver
+ * took the request and not this event.
+ */
 export function isAboutReceiver(outcome: AttemptOutcome): boolean {
-  return outcome !== 'token_error' && outcome !== 'transform_error';
+  return outcome !== 'token_error' && outcome !== 'transform_error' && outcome !== 'rejected_in_batch';
 }
 
 /** What can come of running the code of an endpoint. */
@@ -97,6 +101,8 @@ export interface Attempt {
   readonly addedHeaders?: readonly string[] | undefined;
   /** Of a request in another format than the usual one: the headers that described its body. */
   readonly contentHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Of a request for several events: its `webhook-id`. */
+  readonly batchId?: string | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
   /** Its position in a trace, if it failed: the next attempt links to it. */

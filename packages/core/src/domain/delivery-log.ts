@@ -259,6 +259,7 @@ export interface AttemptLine {
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
   readonly y?: string | undefined; // the event's type; in the first attempt's line only
   readonly p?: string | undefined; // position in a trace, as a traceparent
+  readonly i?: string | undefined; // id of the request, if that was for several events
   readonly l?: 1 | undefined; // late: another worker had continued the delivery by then
   readonly v?: number | undefined; // version of the transformation that made what it sent
   // Next attempt at; absent: this was the last attempt. Redis finds it at the end of a log, so keep it the
@@ -372,6 +373,7 @@ function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.f === undefined ? {} : { contentHeaders: line.f }),
     ...(line.h === undefined ? {} : { responseHeaders: line.h }),
+    ...(line.i === undefined ? {} : { batchId: line.i }),
     ...(line.p === undefined ? {} : { trace: parseTraceparent(line.p) }),
   };
 }
@@ -402,6 +404,7 @@ function toLine(fact: DeliveryFact): Line {
     h: attempt.responseHeaders,
     y: eventType,
     p: attempt.trace && formatTraceparent(attempt.trace),
+    i: attempt.batchId,
     l: isLate ? 1 : undefined,
     v: attempt.transformed?.version,
     r: nextAttemptAt,

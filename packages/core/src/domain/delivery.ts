@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
-import { type EndpointId, endpointIdSchema } from './endpoint';
+import { type EndpointAddress, type EndpointId, endpointIdSchema } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
 
 declare const brand: unique symbol;
@@ -73,6 +73,31 @@ export interface DeliveryRun {
    * becomes of the job.
    */
   readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
+  /** Absent: it goes alone. */
+  readonly mates?: DeliveryMates | undefined;
+}
+
+/** The endpoint's other deliveries that can go in one request with that of a run. */
+export interface DeliveryMates {
+  /**
+   * Take some of them: those that it went with before, if there are any, else those that wait and are new to this. The
+   * process owns their jobs as it does that of the run.
+   */
+  take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[]>;
+  /** Whether it goes along with another one, which is about to take it. */
+  follow(endpointId: EndpointId, event: EventId): Promise<boolean>;
+  /** Let these go together from now on, whatever happens to this process: what was sent together is sent again together. */
+  tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
+  /** Let go of those that were taken and have no end yet: they wait again. */
+  giveBack(): Promise<void>;
+}
+
+export interface WantedMates {
+  readonly most: number;
+  /** Of their events together, as far as one server can tell. */
+  readonly maxBytes: number;
+  /** Whether only held ones may be taken, in the order of acceptance. */
+  readonly isInOrder: boolean;
 }
 
 /** What an attempt needs, as it is stored. */
@@ -112,6 +137,7 @@ export const holdReasons = [
   'rate_limited',
   'out_of_turn',
   'no_token',
+  'batching',
 ] as const;
 export type HoldReason = (typeof holdReasons)[number];
 

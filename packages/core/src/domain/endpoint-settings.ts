@@ -93,9 +93,9 @@ export const endpointSettings = {
   },
   format: {
     kind: 'choice',
-    choices: ['native', 'cloudevents-structured', 'cloudevents-binary'],
+    choices: ['native', 'cloudevents-structured', 'cloudevents-binary', 'cloudevents-batch'],
     description:
-      'What its requests look like: `native`, the members `type` and `data`; `cloudevents-structured`, a CloudEvent in JSON; `cloudevents-binary`, the data as the body and the attributes as headers, which no signature covers.',
+      'What its requests look like: `native`, the members `type` and `data`; `cloudevents-structured`, a CloudEvent in JSON; `cloudevents-binary`, the data as the body and the attributes as headers, which no signature covers; `cloudevents-batch`, a list of CloudEvents in JSON.',
     field: {
       label: 'Format',
       hint: 'What its requests look like. The signature covers all of a CloudEvent in one body, and only the data of one with its attributes in headers.',
@@ -103,10 +103,14 @@ export const endpointSettings = {
         native: 'Type and data',
         'cloudevents-structured': 'CloudEvents 1.0, in one body',
         'cloudevents-binary': 'CloudEvents 1.0, attributes in headers',
+        'cloudevents-batch': 'CloudEvents 1.0, a list of them',
       },
     },
     fact: { label: 'Format' },
-    flag: { argument: '<kind>', help: 'native, cloudevents-structured or cloudevents-binary' },
+    flag: {
+      argument: '<kind>',
+      help: 'native, cloudevents-structured, cloudevents-binary or cloudevents-batch',
+    },
   },
   cloudevents: {
     kind: 'group',
@@ -163,6 +167,63 @@ export const endpointSettings = {
         flag: { argument: '<pointer>', help: 'where in the data their subject stands: /order/id' },
       },
     },
+  },
+  batch: {
+    kind: 'group',
+    description:
+      'Several events in one request, as a list. With none of its members, each event has a request of its own.',
+    members: {
+      max_events: {
+        kind: 'number',
+        least: 1,
+        most: 100,
+        description: 'The most events of a request. Unless given: 100.',
+        field: {
+          label: 'Events in one request',
+          hint: 'Up to so many events go in one request, as a list: 1 to 100. Empty, with the two below: each has its own.',
+        },
+        fact: { label: 'Events in one request' },
+        flag: { argument: '<n>', help: 'send up to so many events in one request' },
+      },
+      max_wait_ms: {
+        kind: 'number',
+        least: 0,
+        most: 60_000,
+        description:
+          'How long an event waits for others, in milliseconds. Unless given: 0, only what waits anyway.',
+        field: {
+          label: 'Wait for others, milliseconds',
+          hint: 'How long an event waits for others to go with: 0 to 60000. Empty: it does not wait.',
+        },
+        fact: { label: 'Waits for others', unit: 'ms' },
+        flag: { argument: '<n>', help: 'how long an event waits for others, in milliseconds' },
+      },
+      max_bytes: {
+        kind: 'number',
+        least: 1_024,
+        most: 1_048_576,
+        description:
+          'The most bytes of the body of a request with several events. Unless given: 1,048,576. An event that is larger goes alone.',
+        field: {
+          label: 'Bytes in one request',
+          hint: 'The most of a request with several events: 1024 to 1048576. Empty: 1048576.',
+        },
+        fact: { label: 'Bytes in one request' },
+        flag: { argument: '<n>', help: 'the most bytes of a request with several events' },
+      },
+    },
+  },
+  rate_limit_unit: {
+    kind: 'choice',
+    choices: ['requests', 'events'],
+    description: 'What its `rate_limit` counts, where requests have several events.',
+    field: {
+      label: 'Rate limit counts',
+      hint: 'Where a request has several events: requests, or the events in them.',
+      options: { requests: 'Requests', events: 'Events' },
+    },
+    fact: { label: 'Rate limit counts' },
+    flag: { argument: '<unit>', help: 'what the rate limit counts: requests or events' },
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 

@@ -118,6 +118,30 @@ export const endpointSchema = z.object({
 });
 export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;
 
+/** How many events a request to an endpoint may have. */
+export interface BatchLimits {
+  readonly maxEvents: number;
+  /** How long an event waits for others. Milliseconds. */
+  readonly maxWaitMs: number;
+  /** Of the body of a request that has several. */
+  readonly maxBytes: number;
+}
+
+const MOST_EVENTS = 100;
+const MOST_BYTES = 1024 * 1024;
+
+/** `undefined`: each event has a request of its own, which is no list. */
+export function batchLimitsOf({
+  batch,
+  format,
+}: Pick<Endpoint, 'batch' | 'format'>): BatchLimits | undefined {
+  if (batch === undefined) {
+    return format === 'cloudevents-batch' ? { maxEvents: 1, maxWaitMs: 0, maxBytes: MOST_BYTES } : undefined;
+  }
+  const { max_events = MOST_EVENTS, max_wait_ms = 0, max_bytes = MOST_BYTES } = batch;
+  return { maxEvents: max_events, maxWaitMs: max_wait_ms, maxBytes: max_bytes };
+}
+
 /** Whether it was without a connection for so long that it gets no events any more, until somebody connects again. */
 export function isAsleep({ listener, events }: Pick<Endpoint, 'listener' | 'events'>): boolean {
   return listener !== undefined && events.length === 0;

@@ -216,6 +216,8 @@ interface Signals {
     reason: HoldReason;
     traceId?: string;
   };
+  /** Its receiver found a request with several events too large: they go in two. */
+  'delivery.batch_halved': { accountId: AccountId; endpointId: EndpointId; events: number };
   /** An attempt now counts as slow. */
   'delivery.moved': { endpointId: EndpointId; eventId: EventId; reason: SlowReason };
   'breaker.opened': {
@@ -387,6 +389,7 @@ const signalLevels: {
   'replay.ended': 'info',
   'delivery.follow_up_failed': 'warn',
   'delivery.held': 'debug',
+  'delivery.batch_halved': 'info',
   'delivery.moved': 'debug',
   'breaker.opened': 'warn',
   'breaker.closed': 'info',

@@ -140,8 +140,9 @@ export function mergeEndpoint(
   const settings = { ...endpointSchema.parse(mergePatch(before, plain)), ...(auth && { auth }) };
   const endpoint = requireBounds(settings);
   requireOneAuthorization(endpoint);
+  requireListFormat(endpoint);
   requireBytes(endpoint, bytesOf(base));
-  const { tls, ...merged } = withoutEmptyGroup(endpoint);
+  const { tls, ...merged } = withoutEmptyGroups(endpoint);
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
   // Only what is changed: a certificate that expires later must not stand in the way of other changes.
   if (patch.tls) checkTls(tls, now);
@@ -149,10 +150,23 @@ export function mergeEndpoint(
 }
 
 // A patch that removes its last member removes it.
-function withoutEmptyGroup({ cloudevents, ...endpoint }: Endpoint): Endpoint {
-  return cloudevents === undefined || Object.keys(cloudevents).length === 0
-    ? endpoint
-    : { ...endpoint, cloudevents };
+function withoutEmptyGroups({ cloudevents, batch, ...endpoint }: Endpoint): Endpoint {
+  return {
+    ...endpoint,
+    ...(isEmpty(cloudevents) ? {} : { cloudevents }),
+    ...(isEmpty(batch) ? {} : { batch }),
+  };
+}
+
+function isEmpty(group: object | undefined): boolean {
+  return group === undefined || Object.keys(group).length === 0;
+}
+
+function requireListFormat({ batch, format }: Endpoint): void {
+  if (isEmpty(batch) || format === 'native' || format === 'cloudevents-batch') return;
+  const detail =
+    'must be native or cloudevents-batch where batch is given: no other format has several events';
+  throw invalidRequest([{ pointer: '/format', detail }]);
 }
 
 // What a patch adds to can only be counted once it is merged.

@@ -18,6 +18,7 @@ const NONE = {
   rate_limited: 0,
   out_of_turn: 0,
   no_token: 0,
+  batching: 0,
   unverified: 0,
 };
 

@@ -24,6 +24,8 @@ export interface HeldDelivery {
 export interface ReleaseRequest {
   /** The most deliveries to release, those whose events were accepted first. */
   readonly most: number;
+  /** How many of them go in one request; then one is released for each request, and takes the others. */
+  readonly perRequest?: number | undefined;
   /** This one alone. */
   readonly only?: EventId | undefined;
   /** The result of `wakeUpDueAt` at the start of the wake-up. */
@@ -95,10 +97,10 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
+    const { most, perRequest = 1, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
     const { endpointId } = address;
     const { jobs, keys, releaseKeys } = this.#homeShard(address);
-    const end = [wakeUpWasDueAt, wakeUpAgainAt, now + SOON_MS];
+    const end = [wakeUpWasDueAt, wakeUpAgainAt, now + SOON_MS, perRequest];
     const args = [jobs.base, encodeAddress(address), suffixOf(endpointId), most, only, ...end];
     const reply = await RELEASE(this.redis, [keys.held(endpointId), ...releaseKeys], args);
     const [released, left, isMissing] = releasedSchema.parse(reply);
@@ -297,7 +299,7 @@ const ASK_FOR_WAKE_UP = defineScript(`
 // KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair
 // order's state, weights, counts, counted endpoints. ARGV: prefix of the jobs' keys, endpoint, suffix of the
 // ids of its jobs, how many, the only event to release ('' for any), when the wake-up was due ('' for never),
-// when the next one is due, when one is due soon.
+// when the next one is due, when one is due soon, how many go in one request.
 const RELEASE = defineScript(
   `
   local held, wake_ups, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
@@ -309,6 +311,7 @@ const RELEASE = defineScript(
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
   local released, is_missing, is_busy = 0, 0, false
+  if tonumber(ARGV[9]) > 1 then most = math.min(most, math.ceil(redis.call('ZCARD', held) / ARGV[9])) end
 
   local function release(event)
     local job = event .. suffix

@@ -39,7 +39,7 @@ export interface TakenJob extends HeldJob {
 }
 
 // Those of the jobs of deliveries.
-const JOB_FIELDS = [
+export const JOB_FIELDS = [
   'processedOn',
   jobFields.attemptsStarted,
   jobFields.name,
@@ -67,7 +67,7 @@ const event = '<event>' as EventId;
 // What the attempt needs is read along with the job. Its texts are given once for all jobs of a script: an
 // endpoint's deliveries come together, and so do those of an event. 0 stands for an event that the worker
 // knows.
-const READ_ALONG = `
+export const READ_ALONG = `
   local function read_once(command, key, ...)
     local name = table.concat({key, ...}, ' ')
     if once[name] == nil then
@@ -254,10 +254,10 @@ type TakeReply = readonly [
 ];
 
 type TextsFor<Names extends readonly unknown[]> = { readonly [Index in keyof Names]: string | null };
-type StoredFields = TextsFor<typeof JOB_FIELDS>;
+export type StoredFields = TextsFor<typeof JOB_FIELDS>;
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.
-function jobOf(jobId: string, fields: StoredFields): StoredJob {
+export function jobOf(jobId: string, fields: StoredFields): StoredJob {
   const [processedOn, started, name, data, opts, timestamp, delay, priority, made, stalled, ...rest] = fields;
   const [deferredFailure, failedReason, stacktrace] = rest;
   return {
@@ -279,14 +279,14 @@ function jobOf(jobId: string, fields: StoredFields): StoredJob {
   };
 }
 
-type StoredTexts = readonly [
+export type StoredTexts = readonly [
   log: string | null,
   breaker: string | null,
   endpoint: number | null,
   event: number | null,
 ];
 
-function textsOf(
+export function textsOf(
   [log, breaker, endpointNumber, eventNumber]: StoredTexts,
   target: ScriptTarget,
   readAt: number,

@@ -35,6 +35,11 @@ export class DeliveryPlacement {
     private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn'>,
   ) {}
 
+  /** Whether no delivery can have a job in another shard. */
+  get isSettled(): boolean {
+    return this.shards.isSettled;
+  }
+
   isInHomeShard({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
   }

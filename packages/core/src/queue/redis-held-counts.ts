@@ -62,6 +62,7 @@ export class HeldCounts {
       rate_limited: sumOf('rate_limited'),
       out_of_turn: sumOf('out_of_turn'),
       no_token: sumOf('no_token'),
+      batching: sumOf('batching'),
     };
   }
 

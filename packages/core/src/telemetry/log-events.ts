@@ -34,6 +34,10 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'audit.refusals_left_out': { means: 'Too many requests were refused at once to be in an audit log.' },
   'event.fanned_out': { means: 'An event has one delivery for each of its receivers.' },
   'delivery.attempted': { means: 'An attempt was made: `warn` if it failed.' },
+  'delivery.batch_halved': {
+    means:
+      'A receiver answered 413 to a request with several events: they go in two requests, and those after them are smaller for ten minutes.',
+  },
   'delivery.transformed': { means: "The webhook's code was run for a delivery." },
   'delivery.unsent': {
     means: 'The proxy for deliveries does not work. The delivery waits; no attempt is used.',

@@ -3,6 +3,7 @@ import { AccountStore } from '../accounts/redis-account-store';
 import { AccessTokens } from '../deliver/access-tokens';
 import { type DeliverResult, deliver } from '../deliver/deliver';
 import { Ed25519Signatures } from '../deliver/ed25519-signatures';
+import { BatchSizes } from '../deliver/flow/batch-sizes';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';
 import { AccessTokenStore } from '../deliver/redis-access-token-store';
@@ -212,6 +213,7 @@ export class DeliveryScene {
       ed25519Signatures: new Ed25519Signatures(),
       eventStore,
       deliveryStore,
+      batchSizes: new BatchSizes(),
       concurrency: {
         async takePermit(...args: Parameters<Concurrency['takePermit']>) {
           admissions += 1;

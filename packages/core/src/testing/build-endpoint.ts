@@ -13,6 +13,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     ordering: 'none',
     signing: 'hmac',
     format: 'native',
+    rateLimitUnit: 'requests',
     secrets: [{ secret: newSecret(), createdAt: 1_700_000_000_000 }],
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,

@@ -106,6 +106,7 @@ const samples = {
   },
   'listener.connected': { name: 'listener.connected', endpointId },
   'listener.lost': { name: 'listener.lost', endpointId, reason: 'it hung up' },
+  'delivery.batch_halved': { name: 'delivery.batch_halved', accountId, endpointId, events: 100 },
   'delivery.transformed': {
     name: 'delivery.transformed',
     accountId,

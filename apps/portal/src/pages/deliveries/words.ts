@@ -28,6 +28,7 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
   transform_error: "The webhook's code failed",
   network_error: 'Network error',
   token_error: 'No access token',
+  rejected_in_batch: 'Not taken, of several in one request',
 };
 
 /** Why it waits, and for what. */
@@ -41,5 +42,6 @@ export const holds: Readonly<Record<Hold['reason'], string>> = {
   out_of_turn: 'its webhook is strictly ordered: it is sent when the delivery before it has come to its end',
   no_token:
     'its webhook’s token URL gives no access token: it is sent once there is one, which is asked for now and then',
+  batching: 'its webhook gets several events in one request: it is sent when its time is over, or enough others wait',
   busy: 'as many attempts are under way as its webhook can take: it is sent when one of them ends',
 };

@@ -10,6 +10,7 @@ const webhook = {
   ordering: 'none',
   signing: 'hmac',
   format: 'cloudevents-structured',
+  rate_limit_unit: 'requests',
   cloudevents: { source: '/orders', type_prefix: 'com.example.' },
   description: 'Ours',
   rate_limit: 5,

@@ -28,6 +28,8 @@ export interface AttemptRecord {
   readonly acceptedAt: number;
   /** Until when the breaker was open at the attempt's admission; 0 if it was closed. */
   readonly openUntil: number;
+  /** Whether it says nothing of its receiver that the record of another attempt does not say. */
+  readonly isAlong?: boolean;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
   /** Whether the delivery has ended, and makes room for the next one in the order. */
@@ -205,7 +207,7 @@ export class AttemptStore {
       this.retention.ageMs,
       eventId,
       acceptedAt,
-      verdictOf(fact.attempt.outcome),
+      attempt.isAlong ? SAYS_NOTHING : verdictOf(fact.attempt.outcome),
       now,
       openUntil,
       attempt.tellsOfFailing ? 1 : 0,
@@ -229,7 +231,9 @@ export class AttemptStore {
 
 throwStorageErrors(AttemptStore);
 
+const SAYS_NOTHING = 2;
+
 function verdictOf(outcome: AttemptOutcome): number {
-  if (!isAboutReceiver(outcome)) return 2;
+  if (!isAboutReceiver(outcome)) return SAYS_NOTHING;
   return outcome === 'delivered' ? 1 : 0;
 }

@@ -32,6 +32,7 @@ function arrange({
   const context: ReleaserContext = {
     heldDeliveries: {
       claimDueWakeUps: async (_now, most) => due.splice(0, most),
+      count: async () => 0,
       wakeUpDueAt: async () => undefined,
       async release({ endpointId }, { most }) {
         wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });

@@ -1,6 +1,6 @@
 import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
-import type { Endpoint, EndpointAddress, EndpointId } from '../../domain/endpoint';
+import { batchLimitsOf, type Endpoint, type EndpointAddress, type EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
@@ -16,7 +16,7 @@ import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency } from './concurrency';
 
 export interface ReleaserContext extends WakeUpContext {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps' | 'release' | 'wakeUpDueAt'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps' | 'count' | 'release' | 'wakeUpDueAt'>;
   readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
   readonly emit: Emit;
 }
@@ -75,7 +75,9 @@ export class Releaser {
     const { heldDeliveries, clock } = this.context;
     for (;;) {
       const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
-      await Promise.all(due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address))));
+      await Promise.all(
+        due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address), 'claimed')),
+      );
       if (due.length < SWEPT_AT_ONCE) return;
     }
   }
@@ -143,13 +145,13 @@ export class Releaser {
     return Math.min(concurrency.freePermits(endpointId), concurrency.isSlow(endpointId) ? 1 : PERMITS);
   }
 
-  async #wakeUp(watched: Watched, permits: number): Promise<void> {
+  async #wakeUp(watched: Watched, permits: number, cause?: 'claimed'): Promise<void> {
     // One at a time: the next one knows which deliveries this one has released.
     if (watched.isWakingUp) return this.#setTimer(watched, this.context.clock() + GATHERED_MS);
     watched.isWakingUp = true;
     watched.permits = 0;
     try {
-      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.context, watched.address, permits);
+      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.context, watched.address, permits, cause);
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
@@ -183,7 +185,7 @@ export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'count' | 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly clock: Clock;
 }
@@ -196,6 +198,7 @@ export interface WokenUp extends Pick<Released, 'left'> {
 /** How many may go at once, and when to wake the endpoint up again. */
 interface Allowance {
   readonly most: number;
+  readonly perRequest?: number | undefined;
   readonly only?: EventId;
   readonly againInMs: number;
 }
@@ -225,27 +228,44 @@ const UNVERIFIED_WAKE_UP_MS = 60_000;
  * Release as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its
  * circuit breaker, its rate limit and its ordering allow. Any process may call it at any time, as often as it
  * likes: a released delivery is checked once more when it runs.
+ *
+ * @param cause `claimed`: it was due, and has got another time for the case that this fails.
  */
 export async function wakeUpEndpoint(
   context: WakeUpContext,
   address: EndpointAddress,
   permits: number,
+  cause?: 'claimed',
 ): Promise<WokenUp> {
   const { heldDeliveries, admissionStore, clock } = context;
   const { accountId, endpointId } = address;
   // Read the due time first: a request that comes from here on is not overwritten.
   const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
   const endpoint = await context.endpointStore.find(accountId, endpointId);
-  const { most, only, againInMs } = await allowanceOf(context, endpoint, permits);
+  const waiting = cause === 'claimed' ? undefined : await waitForMore(context, endpoint, wakeUpWasDueAt);
+  if (waiting) return waiting;
+  const { most, perRequest, only, againInMs } = await allowanceOf(context, endpoint, permits);
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
-  const request = { most, only, wakeUpWasDueAt, wakeUpAgainAt, now };
+  const request = { most, perRequest, only, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { left, isMissing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
   // For example after Redis has lost data: all deliveries behind it would wait for ever.
   await restoreDelivery(context, address, only);
   return { left, wakeUpAgainAt: clock() + RESTORED_WAKE_UP_MS };
+}
+
+// Several processes and timers may wake it up at the same time: a request would be divided among as many.
+async function waitForMore(
+  { heldDeliveries, clock }: WakeUpContext,
+  endpoint: Endpoint | undefined,
+  dueAt: number | undefined,
+): Promise<WokenUp | undefined> {
+  const batch = endpoint && batchLimitsOf(endpoint);
+  if (!batch || batch.maxWaitMs === 0 || dueAt === undefined || dueAt <= clock()) return undefined;
+  const left = await heldDeliveries.count(endpoint.id);
+  return left > 0 && left < batch.maxEvents ? { left, wakeUpAgainAt: dueAt } : undefined;
 }
 
 async function allowanceOf(
@@ -263,9 +283,12 @@ async function allowanceOf(
   const phase = phaseOf(breaker, now);
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
   const safetyMs = permits === 0 ? FULL_WAKE_UP_MS : SAFETY_WAKE_UP_MS;
-  const againInMs = Math.min(rate.free < permits ? rate.nextInMs : safetyMs, safetyMs);
+  const batch = batchLimitsOf(endpoint);
+  // Those that one request leaves wait no longer for others than they may.
+  const boundMs = batch && batch.maxWaitMs > 0 ? Math.min(batch.maxWaitMs, safetyMs) : safetyMs;
+  const againInMs = Math.min(rate.free < permits ? rate.nextInMs : boundMs, boundMs);
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
-  if (endpoint.ordering === 'none') return { most, againInMs };
+  if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
   if (most < 1) return { most: 0, againInMs };
   // The order is empty: deliveries held before it existed join it when they are checked again.
   return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };

@@ -258,6 +258,11 @@ export class AdmissionStore {
     await JOIN_ORDER(target, [keys.order(endpointId)], members);
   }
 
+  /** The first ones in the strict order. */
+  async firstInOrder(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
+    return (await this.redis.zrange(keys.order(endpointId), '0', String(most - 1))) as EventId[];
+  }
+
   /** A delivery that has ended makes room for the next one. */
   async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
     await LEAVE_ORDER(this.redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);

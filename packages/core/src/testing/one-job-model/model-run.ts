@@ -2,6 +2,7 @@ import { ErrorCode, type Job, type Worker } from 'bullmq';
 import { AccountStore } from '../../accounts/redis-account-store';
 import { type DeliverContext, type DeliverResult, deliver } from '../../deliver/deliver';
 import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
+import { BatchSizes } from '../../deliver/flow/batch-sizes';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
@@ -168,6 +169,7 @@ function stepwiseContext(
         return await heldDeliveries.enter(...args);
       },
       askForWakeUp: (...args) => heldDeliveries.askForWakeUp(...args),
+      count: (endpointId) => heldDeliveries.count(endpointId),
     },
     deliveryStore: {
       readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
@@ -193,6 +195,7 @@ function stepwiseContext(
       await events.onRequest(run);
       return (await work.pause(SENDING)) as SendResult;
     },
+    batchSizes: new BatchSizes(),
     healthRecorder: { record: () => {} },
     operationalEvents: { raise: () => {} },
     workerId: 'model',

@@ -206,6 +206,7 @@ export class ModelScene {
         ),
       },
       heldDeliveries: {
+        count: (id: Endpoint['id']) => heldDeliveries.count(id),
         wakeUpDueAt: (address: EndpointAddress) => heldDeliveries.wakeUpDueAt(address),
         release: look.before('the release', async (address: EndpointAddress, request: ReleaseRequest) => {
           const released = await heldDeliveries.release(address, request);

@@ -1,0 +1,455 @@
+import { createHash } from 'node:crypto';
+import type { Attempt } from '../domain/attempt';
+import type { JobEnd } from '../domain/delivery';
+import type { BatchLimits } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { eventsOfAttempt } from '../endpoints/operational-events';
+import { parsedOrUndefined } from '../platform/json';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
+import { batchContentOf, itemOf } from './cloudevents';
+import {
+  announceAttempt,
+  type ConcludeContext,
+  conclude,
+  type DeliverResult,
+  DONE,
+  delayUntil,
+  hasChanged,
+  isNotStorage,
+  letGo,
+  withdraw,
+} from './conclude-attempt';
+import { type DecideContext, type Decision, decideNext } from './decide-next';
+import type { BatchSizes } from './flow/batch-sizes';
+import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { persistFor } from './persist';
+import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
+import { type SendAttemptContext, type SentAttempt, sendAttempt } from './send-attempt';
+import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
+
+export type DeliverBatchContext = LoadDeliveryContext &
+  AdmitContext &
+  TransformContext &
+  SendAttemptContext &
+  DecideContext &
+  RecordAttemptContext &
+  ConcludeContext & {
+    readonly admissionStore: Pick<AdmissionStore, 'joinOrder' | 'firstInOrder'>;
+    readonly heldDeliveries: Pick<HeldDeliveries, 'count'>;
+    readonly batchSizes: BatchSizes;
+  };
+
+/** A delivery that goes in the request. */
+interface Member {
+  readonly ready: ReadyDelivery;
+  /** The text of its event in the body. */
+  readonly item: string;
+  /** The key that counts it for the rate limit, where that counts events. */
+  readonly attemptKey: string | undefined;
+}
+
+type Mate = Pick<Member, 'ready' | 'attemptKey'>;
+
+const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
+// The one that it follows takes it before that, if it can.
+const FOLLOWS_AGAIN_MS = 500;
+const TOO_LARGE = 413;
+// Room for the ids of a hundred events, whatever else is around them.
+const RESPONSE_BYTES = 64 * 1024;
+// What each attempt keeps of it, as of any response.
+const KEPT_CHARACTERS = 1_024;
+
+/**
+ * Send a delivery together with others of its endpoint. Each keeps its record, and its job: this process takes those of the
+ * others as well, and each is recorded and ended in the script of the same turn, as if it had gone alone.
+ *
+ * What is sent together is tied before that: a process that ends from then on leaves jobs that go together again, in a
+ * request with the same id and the same bytes. Those that were taken and are not sent are put back.
+ */
+export async function deliverBatch(
+  context: DeliverBatchContext,
+  first: ReadyDelivery,
+  limits: BatchLimits,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const { run } = first;
+  const follows = run.hasWaited && (await run.mates?.follow(run.endpointId, run.eventId));
+  if (follows) return { kind: 'later', delayMs: FOLLOWS_AGAIN_MS };
+  const held = await waitForOthers(context, first, limits);
+  if (held) return held;
+  const admission = await admit(context, first);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, first, admission) };
+  const batch = new Batch(context, first, admission, limits, abortSignal);
+  try {
+    return await batch.deliver();
+  } finally {
+    await first.run.mates?.giveBack();
+  }
+}
+
+/** Hold it until its time is over, or enough of them wait. */
+async function waitForOthers(
+  context: DeliverBatchContext,
+  first: ReadyDelivery,
+  { maxEvents, maxWaitMs }: BatchLimits,
+): Promise<DeliverResult | undefined> {
+  const { heldDeliveries, releaser, clock } = context;
+  const { run, endpoint, begunAt, scheduledAttempt } = first;
+  const wakeUpAt = begunAt + maxWaitMs;
+  const isNew = scheduledAttempt === 1 && !first.wasDelivered;
+  if (!isNew || maxEvents === 1 || endpoint.status === 'disabled' || clock() >= wakeUpAt) return undefined;
+  const others = await heldDeliveries.count(run.endpointId);
+  if (others + 1 >= maxEvents) return undefined;
+  const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
+  const { delayMs, along } = await holdAlong(context, first, refusal);
+  if (others + 1 + along >= maxEvents) {
+    await heldDeliveries.askForWakeUp(run, clock());
+    releaser.wakeUpAt(run.accountId, run.endpointId, clock());
+  }
+  return { kind: 'later', delayMs };
+}
+
+/** One request, from those that it could have to what becomes of each. */
+class Batch {
+  /** What becomes of the job of the first one: its run tells. */
+  #result: DeliverResult = AGAIN_AT_ONCE;
+  /** Those that count events for the rate limit, and that no record has taken over. */
+  readonly #keys = new Set<string>();
+
+  constructor(
+    private readonly context: DeliverBatchContext,
+    private readonly first: ReadyDelivery,
+    private readonly admitted: Admitted,
+    private readonly limits: BatchLimits,
+    private readonly abortSignal: AbortSignal,
+  ) {}
+
+  async deliver(): Promise<DeliverResult> {
+    const { context, admitted } = this;
+    if (admitted.attemptKey !== undefined) this.#keys.add(admitted.attemptKey);
+    let members: readonly Member[] = [];
+    try {
+      members = this.#fitting(await this.#transformAll(await this.#gather()));
+      await this.#tie(members.map(({ ready }) => ready));
+    } finally {
+      if (members.length === 0) context.concurrency.releasePermit(admitted.permit, undefined);
+    }
+    if (members.length > 0) await this.#send(members);
+    else await this.#withdraw(admitted.isProbe);
+    await this.#withdraw(false);
+    return this.#result;
+  }
+
+  /** Give back what no record has used. */
+  async #withdraw(isProbe: boolean): Promise<void> {
+    const keys = isProbe && this.#keys.size === 0 ? [undefined] : [...this.#keys];
+    this.#keys.clear();
+    for (const [i, attemptKey] of keys.entries()) {
+      const admitted = { ...this.admitted, attemptKey, isProbe: isProbe && i === 0 };
+      await withdraw(this.context, this.first, admitted);
+    }
+  }
+
+  /** Those that can go now, in the order of acceptance, but for the first one, which is in front. */
+  async #gather(): Promise<readonly Mate[]> {
+    const { first, context, limits, admitted } = this;
+    const { endpoint, run, event } = first;
+    const most = context.batchSizes.mostOf(run.endpointId, limits.maxEvents, context.clock()) - 1;
+    const wanted = {
+      most,
+      maxBytes: limits.maxBytes - Buffer.byteLength(event.body),
+      isInOrder: endpoint.ordering === 'strict',
+    };
+    const runs = most < 1 ? [] : ((await run.mates?.take(run, wanted)) ?? []);
+    const loaded = await Promise.all(runs.map((each) => loadDelivery(context, each)));
+    const mates: ReadyDelivery[] = [];
+    for (const [i, each] of loaded.entries()) {
+      const mate = runs[i];
+      if (each.kind === 'ready') mates.push(each);
+      else if (each.kind === 'over') await this.#end(mate, { kind: 'done' });
+      else await this.#end(mate, { kind: 'delayed', delayMs: delayUntil(context, each.dueAt) });
+    }
+    const unchanged = await this.#unchanged([first, ...mates.toSorted(byAcceptance)]);
+    const next = await this.#inOrder(unchanged);
+    const isFirstIn = next[0] === first;
+    if (!isFirstIn) return [];
+    const counted = await this.#counted(next.slice(1));
+    return [{ ready: first, attemptKey: this.#countsEvents ? admitted.attemptKey : undefined }, ...counted];
+  }
+
+  // A former worker may have recorded its attempt in this very moment.
+  async #unchanged(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
+    const changed = await Promise.all(
+      all.map(async (each) => each.run.wasTakenOver && (await hasChanged(this.context, each))),
+    );
+    return all.filter((_, i) => !changed[i]);
+  }
+
+  /** In strict order: those that follow each other without a gap. */
+  async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
+    const { context, first } = this;
+    const { id, accountId, ordering } = first.endpoint;
+    if (ordering === 'none' || all.length < 2) return all;
+    const entries = all.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
+    await context.admissionStore.joinOrder(id, entries);
+    const order = await context.admissionStore.firstInOrder(id, all.length);
+    const gap = all.findIndex(({ event }, i) => order[i] !== event.id);
+    const next = gap === -1 ? all : all.slice(0, Math.max(gap, 1));
+    const last = next.at(-1) ?? first;
+    const { acceptedAt } = last.event;
+    const isBehind = await context.oldestEvents.hasOlder({ accountId, id: last.event.id, acceptedAt });
+    return isBehind ? next.slice(0, 1) : next;
+  }
+
+  get #countsEvents(): boolean {
+    const { rateLimit, rateLimitUnit } = this.first.endpoint;
+    return rateLimit !== undefined && rateLimitUnit === 'events';
+  }
+
+  /** Where the rate limit counts events: those for which it has room. */
+  async #counted(mates: readonly ReadyDelivery[]): Promise<readonly Mate[]> {
+    if (!this.#countsEvents) return mates.map((ready) => ({ ready, attemptKey: undefined }));
+    const keys = await Promise.all(mates.map((ready) => admitAlong(this.context, ready)));
+    for (const key of keys) if (key !== undefined) this.#keys.add(key);
+    return untilFirst(
+      mates.map((ready, i) => ({ ready, attemptKey: keys[i] })),
+      ({ attemptKey }) => attemptKey !== undefined,
+    );
+  }
+
+  /** In strict order none goes before one that has failed. */
+  async #transformAll(mates: readonly Mate[]): Promise<readonly Member[]> {
+    const { context, first } = this;
+    const made = await Promise.all(mates.map(({ ready }) => transformEvent(context, ready)));
+    const style = context.requestStyle.cloudEvents;
+    const members: Member[] = [];
+    for (const [i, transformed] of made.entries()) {
+      const mate = mates[i];
+      if (mate === undefined) continue;
+      if (transformed.kind === 'ready') {
+        members.push({ ...mate, ready: transformed, item: itemOf(transformed, style) });
+      } else {
+        await this.#endUnsent(mate.ready, transformed);
+        if (first.endpoint.ordering === 'strict' && transformed.kind !== 'over') break;
+      }
+    }
+    return members;
+  }
+
+  /** As many as the limit of bytes has room for; one in any case. */
+  #fitting(members: readonly Member[]): readonly Member[] {
+    let bytes = 0;
+    return untilFirst(members, ({ item }) => {
+      const isOnly = bytes === 0;
+      bytes += Buffer.byteLength(item) + 1;
+      return isOnly || bytes <= this.limits.maxBytes;
+    });
+  }
+
+  async #tie(...sets: readonly (readonly ReadyDelivery[])[]): Promise<void> {
+    const { run } = this.first;
+    const steps = sets.flatMap(
+      (set) =>
+        (set.length > 0 &&
+          run.mates?.tie(
+            run.endpointId,
+            set.map(({ event }) => event.id),
+          )) ||
+        [],
+    );
+    if (steps.length > 0) await this.context.inOrder(steps);
+  }
+
+  async #send(members: readonly Member[]): Promise<void> {
+    const { context, first, admitted, abortSignal } = this;
+    const sorted = members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
+    const [leader = first] = sorted.map(({ ready }) => ready);
+    const ownedUntil = Math.min(...sorted.map(({ ready }) => ready.run.ownedUntil));
+    const batchId = batchIdOf(sorted);
+    const batch = {
+      id: batchId,
+      content: batchContentOf(
+        sorted.map(({ item }) => item),
+        leader.endpoint.format,
+      ),
+      isTest: sorted.every(({ ready }) => ready.isTest),
+      responseBytes: RESPONSE_BYTES,
+    };
+    const lead = { ...leader, run: { ...leader.run, ownedUntil } };
+    const sent = await sendAttempt(context, lead, admitted.permit, abortSignal, batch);
+    if (sent.kind !== 'sent') {
+      if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
+      this.#result = await letGo(context, first, admitted, sent);
+      return;
+    }
+    if (sent.attempt.responseStatus === TOO_LARGE && sorted.length > 1) return await this.#halve(sorted);
+    await this.#record(sorted, sent, batchId);
+  }
+
+  /** Nothing is recorded, and no attempt used: the halves are new requests. */
+  async #halve(sorted: readonly Member[]): Promise<void> {
+    const { context, first, admitted } = this;
+    const { accountId, endpointId } = first.run;
+    const half = Math.ceil(sorted.length / 2);
+    context.batchSizes.halve(endpointId, half, context.clock());
+    const all = sorted.map(({ ready }) => ready);
+    await this.#tie(all.slice(0, half), all.slice(half));
+    await this.#withdraw(admitted.isProbe);
+    context.emit({ name: 'delivery.batch_halved', accountId, endpointId, events: sorted.length });
+  }
+
+  async #record(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): Promise<void> {
+    const rejected = sent.attempt.outcome === 'delivered' ? rejectedIn(sent.attempt) : NONE;
+    // So that all of them come due together.
+    const share = shareOf(batchId);
+    const context = { ...this.context, random: () => share };
+    const ends = sorted.map((member) => {
+      const { ready } = member;
+      const own = attemptOf(ready, sent, batchId, rejected.has(ready.event.id));
+      return { member, sent: own, decision: decideNext(context, ready, own) };
+    });
+    // Its record says what the request says of the receiver.
+    const speaker = ends.find(({ sent: { attempt } }) => attempt.outcome === sent.attempt.outcome) ?? ends[0];
+    const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
+    const inTurn = ends.toSorted((a, b) => Number(b === speaker) - Number(a === speaker));
+    await Promise.all(
+      inTurn.map(async (end) => {
+        const isAlong = end !== speaker;
+        const attemptKey = this.#countsEvents || isAlong ? end.member.attemptKey : this.admitted.attemptKey;
+        const mate = { ready: end.member.ready, attemptKey };
+        const recorded = await this.#recordOne(mate, end.sent, end.decision, isAlong);
+        await this.#conclude(end.member.ready, end.sent, end.decision, recorded, { isAlong, hasEnded });
+        if (end.member.ready.event.id === this.first.event.id) {
+          this.#result = resultOf(context, end.sent, recorded);
+        }
+      }),
+    );
+  }
+
+  async #recordOne(
+    { ready, attemptKey }: Mate,
+    { attempt }: SentAttempt,
+    decision: Decision,
+    isAlong: boolean,
+  ): Promise<RecordedAttempt> {
+    const { context, abortSignal } = this;
+    if (attemptKey !== undefined) this.#keys.delete(attemptKey);
+    const input = { ready, attempt, decision, attemptKey, isAlong };
+    const untilItIs = { abortSignal, isFinal: isNotStorage };
+    return await persistFor(context, ready.run, () => recordAttempt(context, input), untilItIs);
+  }
+
+  async #conclude(
+    ready: ReadyDelivery,
+    sent: SentAttempt,
+    decision: Decision,
+    recorded: RecordedAttempt,
+    { isAlong, hasEnded }: { readonly isAlong: boolean; readonly hasEnded: boolean },
+  ): Promise<void> {
+    const { context, abortSignal } = this;
+    if (!isAlong) return await conclude(context, ready, sent, decision, recorded, abortSignal, hasEnded);
+    const { effect } = recorded;
+    announceAttempt(context, ready, sent, effect && decision);
+    if (!effect) return;
+    const { event, endpoint, run } = ready;
+    const { attempt } = sent;
+    const isExhausted = decision.kind === 'exhausted';
+    const aftermath = { disabledAs: undefined, recoveredFrom: undefined };
+    const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
+    context.operationalEvents.raise(run.accountId, events);
+  }
+
+  /** Its code failed, or cancelled it, or it is to be read again. */
+  async #endUnsent(
+    ready: ReadyDelivery,
+    made: Exclude<TransformedDelivery, { kind: 'ready' }>,
+  ): Promise<void> {
+    const result = await this.#resultUnsent(ready, made);
+    if (ready === this.first) this.#result = result;
+    else if (result.kind === 'done') await this.#end(ready.run, result);
+  }
+
+  async #resultUnsent(
+    ready: ReadyDelivery,
+    made: Exclude<TransformedDelivery, { kind: 'ready' }>,
+  ): Promise<DeliverResult> {
+    const { context } = this;
+    if (made.kind === 'over') return DONE;
+    if (made.kind !== 'sent') return AGAIN_AT_ONCE;
+    const decision = decideNext(context, ready, made);
+    const recorded = await this.#recordOne({ ready, attemptKey: undefined }, made, decision, true);
+    await this.#conclude(ready, made, decision, recorded, { isAlong: true, hasEnded: false });
+    return resultOf(context, made, recorded);
+  }
+
+  async #end(run: ReadyDelivery['run'] | undefined, end: JobEnd): Promise<void> {
+    const steps = run?.stepsToEnd?.(end) ?? [];
+    if (steps.length > 0) await this.context.inOrder(steps);
+  }
+}
+
+function resultOf(
+  context: DeliverBatchContext,
+  { attempt }: SentAttempt,
+  { nextAttemptAt }: RecordedAttempt,
+): DeliverResult {
+  if (nextAttemptAt === undefined) return DONE;
+  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
+}
+
+function byAcceptance({ event: a }: ReadyDelivery, { event: b }: ReadyDelivery): number {
+  return a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1);
+}
+
+function untilFirst<Item>(items: readonly Item[], isGood: (item: Item) => boolean): readonly Item[] {
+  const end = items.findIndex((item) => !isGood(item));
+  return end === -1 ? items : items.slice(0, end);
+}
+
+const BATCH_ID_PREFIX = 'batch_';
+const BATCH_ID_CHARACTERS = 32;
+
+/** Of a request for these deliveries, and for no others. */
+function batchIdOf(members: readonly Pick<Member, 'ready'>[]): EventId {
+  const [first] = members;
+  const events = members.map(({ ready }) => ready.event.id).toSorted();
+  const text = [first?.ready.run.endpointId, ...events].join(' ');
+  const digest = createHash('sha256').update(text).digest('hex');
+  return (BATCH_ID_PREFIX + digest.slice(0, BATCH_ID_CHARACTERS)) as EventId;
+}
+
+/** From 0 up to, not including, 1: the same for each retry. */
+function shareOf(batchId: EventId): number {
+  return Number.parseInt(batchId.slice(-8), 16) / 0x100000000;
+}
+
+const NONE: ReadonlySet<unknown> = new Set();
+
+/** The events that the receiver did not take, by the `failed` of its response. */
+function rejectedIn({ responseBody = '' }: Attempt): ReadonlySet<unknown> {
+  const response = parsedOrUndefined(responseBody);
+  if (typeof response !== 'object' || response === null || !('failed' in response)) return NONE;
+  return Array.isArray(response.failed) ? new Set(response.failed) : NONE;
+}
+
+/** What the request was for one of its deliveries. */
+function attemptOf(
+  { attemptNumber, trigger, transformed }: ReadyDelivery,
+  sent: SentAttempt,
+  batchId: EventId,
+  isRejected: boolean,
+): SentAttempt {
+  const { attempt } = sent;
+  const own: Attempt = {
+    ...attempt,
+    number: attemptNumber,
+    trigger: trigger === 'schedule' ? undefined : trigger,
+    outcome: isRejected ? 'rejected_in_batch' : attempt.outcome,
+    responseBody: attempt.responseBody?.slice(0, KEPT_CHARACTERS),
+    transformed,
+    batchId,
+  };
+  return { ...sent, attempt: own };
+}
