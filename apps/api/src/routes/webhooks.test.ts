@@ -56,6 +56,7 @@ describe('POST /v1/webhooks', () => {
     expect(body).toEqual({
       ...minimal,
       id: expect.stringMatching(/^wh_[0-9a-z]{22}$/),
+      rate_limit_unit: 'requests',
       description: 'mine',
       status: 'enabled',
       ordering: 'none',

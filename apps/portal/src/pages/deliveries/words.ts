@@ -42,6 +42,7 @@ export const holds: Readonly<Record<Hold['reason'], string>> = {
   out_of_turn: 'its webhook is strictly ordered: it is sent when the delivery before it has come to its end',
   no_token:
     'its webhook’s token URL gives no access token: it is sent once there is one, which is asked for now and then',
-  batching: 'its webhook gets several events in one request: it is sent when its time is over, or enough others wait',
+  batching:
+    'its webhook gets several events in one request: it is sent when its time is over, or enough others wait',
   busy: 'as many attempts are under way as its webhook can take: it is sent when one of them ends',
 };
