@@ -18,10 +18,12 @@ export interface PublishedEventJob {
   readonly webhook_ids?: readonly string[];
   /** When to send it, by RFC 3339: see `SCHEDULE_MAX`. `v` must be 2 then. Left out, or up to a minute ago: at once. */
   readonly deliver_at?: string;
+  /** What it belongs to, such as an order: 1 to 256 bytes. Webhooks may ask for a group's events in order. `v` must be 3 then. */
+  readonly group?: string;
   /** A `traceparent` (W3C Trace Context): what is done for the event is traced below it. What is none is passed over. */
   readonly trace?: string;
   /** Which form these data have. Left out, the first. A worker that does not know it leaves the job to those that do. */
-  readonly v?: 1 | 2;
+  readonly v?: 1 | 2 | 3;
 }
 
 /** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */

@@ -15,6 +15,8 @@ interface EventOptions {
   readonly webhookIds?: readonly string[];
   /** When to send it, some weeks ahead at most; up to a minute ago is now. Left out: at once. A text is by RFC 3339. */
   readonly deliverAt?: Date | string;
+  /** What it belongs to, such as an order: 1 to 256 bytes. Webhooks may ask for the events of a group in their order. */
+  readonly group?: string;
 }
 
 /** An event whose `data` is as its `type` asks. `Events` has the data of each type. */
@@ -39,7 +41,15 @@ const MAX_WEBHOOKS = 100;
 /** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
 export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
   // Whoever writes no TypeScript may pass none: it lacks a type then.
-  const { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds, deliverAt } = (event ?? {}) as AnyEvent;
+  const {
+    accountId = DEFAULT_ACCOUNT,
+    type,
+    data,
+    id,
+    webhookIds,
+    deliverAt,
+    group,
+  } = (event ?? {}) as AnyEvent;
   const refuse = (what: string, cause?: unknown): never => {
     throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
   };
@@ -50,6 +60,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
   if (webhookIds !== undefined && !isListOfSome(webhookIds)) {
     refuse(`webhookIds must be a list of 1 to ${MAX_WEBHOOKS}, or be left out for all webhooks`);
   }
+  if (group !== undefined && !isGroup(group)) refuse('its group must be text of 1 to 256 bytes');
   const deliver_at =
     timeOf(deliverAt) ?? refuse('its deliverAt must be a time, such as "2030-01-31T12:00:00Z"');
   try {
@@ -71,6 +82,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
       ...(trace === undefined ? {} : { trace }),
       // Workers that don't know of such times leave the job to those that do.
       ...(deliver_at === '' ? {} : { deliver_at, v: 2 }),
+      ...(group === undefined ? {} : { group, v: 3 }),
     },
     opts: { jobId: eventJobId(accountId, eventId) },
   };
@@ -84,6 +96,13 @@ function timeOf(deliverAt: unknown): string | undefined {
   if (typeof deliverAt === 'string' && !TIME.test(deliverAt)) return undefined;
   const time = typeof deliverAt === 'string' ? new Date(deliverAt) : deliverAt;
   return time instanceof Date && Number.isFinite(time.getTime()) ? time.toISOString() : undefined;
+}
+
+const MAX_GROUP_BYTES = 256;
+
+function isGroup(group: unknown): boolean {
+  const isText = typeof group === 'string' && /^[^\p{Cc}\p{Cs}]+$/u.test(group);
+  return isText && Buffer.byteLength(group) <= MAX_GROUP_BYTES;
 }
 
 function isListOfSome(webhookIds: readonly string[]): boolean {

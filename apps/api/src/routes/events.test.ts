@@ -264,6 +264,7 @@ describe('reading', () => {
     exhausted: 0,
     aborted: 0,
     cancelled: 0,
+    superseded: 0,
   };
 
   function get(path: string): Test {

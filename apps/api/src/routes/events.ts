@@ -4,6 +4,7 @@ import {
   EVENT_TYPE_NAME_FORM,
   type EventId,
   type EventStatus,
+  eventGroupSchema,
   eventIdSchema,
   eventStatuses,
   statusOfEvent,
@@ -55,6 +56,11 @@ const publishedEventSchema = z
     deliver_at: sentTimeSchema
       .optional()
       .describe('When to send it; up to a minute ago is now. Absent: at once.'),
+    group: eventGroupSchema
+      .optional()
+      .describe(
+        'What it belongs to, such as an order. Webhooks may ask for the events of a group in their order.',
+      ),
   })
   .meta({ id: 'NewEvent' });
 
@@ -91,7 +97,7 @@ export const publishEvent = defineRoute({
 
 /** @param dataText the JSON that its data were parsed from. */
 function toPublishedEvent(
-  { type, data, id, webhook_ids, deliver_at }: z.infer<typeof publishedEventSchema>,
+  { type, data, id, webhook_ids, deliver_at, group }: z.infer<typeof publishedEventSchema>,
   dataText: string,
 ): PublishedEvent {
   return {
@@ -101,6 +107,7 @@ function toPublishedEvent(
     ...(id === undefined ? {} : { id }),
     ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
     ...(deliver_at === undefined ? {} : { deliverAt: deliver_at }),
+    ...(group === undefined ? {} : { group }),
   };
 }
 
@@ -212,11 +219,13 @@ const deliveryCountsSchema = z
     exhausted: z.int().describe('Ended because every attempt failed.'),
     aborted: z.int().describe('Ended because the receiver answered 410.'),
     cancelled: z.int().describe('Ended because their webhook or the data was deleted.'),
+    superseded: z.int().describe('Ended for a newer event of their group.'),
   } satisfies Record<keyof DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
 
 const eventSchema = eventHeadSchema
   .extend({
+    group: z.string().nullable().describe('What it belongs to, if it was published with that.'),
     deliveries: deliveryCountsSchema,
     data: z.unknown().meta({ description: 'As it was published; null once `payload_erased_at` is not.' }),
   })
@@ -280,8 +289,12 @@ function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchem
 }
 
 /** A single event as JSON text: its data is the sent text, byte for byte, which parsing would lose. */
-function presentEvent({ dataText, deliveries, ...event }: history.PublishedEvent): string {
-  const shown: Omit<z.infer<typeof eventSchema>, 'data'> = { ...presentHead(event), deliveries };
+function presentEvent({ dataText, deliveries, group, ...event }: history.PublishedEvent): string {
+  const shown: Omit<z.infer<typeof eventSchema>, 'data'> = {
+    ...presentHead(event),
+    group: group ?? null,
+    deliveries,
+  };
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
 }
 

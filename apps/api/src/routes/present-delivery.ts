@@ -1,6 +1,7 @@
 import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
 import { type Attempt, attemptOutcomeSchema, type TokenError } from '@hookferry/core/domain/attempt';
 import { holdReasons, triggerSchema } from '@hookferry/core/domain/delivery';
+import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import {
@@ -90,7 +91,12 @@ export const attemptSchema = z
   .meta({ id: 'Attempt' });
 
 export const deliveryWithAttemptsSchema = deliverySchema
-  .extend({ attempts: z.array(attemptSchema) })
+  .extend({
+    superseded_by: eventIdSchema
+      .optional()
+      .describe('The newer event of its group that is sent in place of it, if it has ended so.'),
+    attempts: z.array(attemptSchema),
+  })
   .meta({ id: 'DeliveryWithAttempts' });
 
 /** A delivery in a list. */
@@ -118,6 +124,7 @@ export function presentDeliveryWithAttempts(
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
     ...presentDelivery(delivery),
+    ...(delivery.supersededBy === undefined ? {} : { superseded_by: delivery.supersededBy }),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
   };
 }

@@ -90,11 +90,16 @@ describe('POST /v1/webhooks', () => {
     expect(patched).not.toHaveProperty('max_concurrency');
   });
 
+  const neededBy: Readonly<Record<string, object>> = { coalesce: { ordering: 'group' } };
   it.each(Object.entries<Setting>(endpointSettings))(
     'takes %s, shows it as it was said, and removes it by a patch',
     async (name, setting) => {
       const value = sampleOf(setting);
-      const { headers, body } = await call('post', '/v1/webhooks', { ...minimal, [name]: value });
+      const { headers, body } = await call('post', '/v1/webhooks', {
+        ...minimal,
+        ...neededBy[name],
+        [name]: value,
+      });
       expect(body).toMatchObject({ [name]: value });
       const { location = '' } = headers;
       const { body: kept } = await call('patch', location, { metadata: { a: 'b' } });

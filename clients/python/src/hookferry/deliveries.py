@@ -31,7 +31,8 @@ class Deliveries:
     ) -> Iterator[JsonObject]:
         """The account's deliveries, or those to a webhook, without the attempts, page by page of `limit` (1 to 200).
 
-        status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`. status_class: `2xx`, …, `none`.
+        status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`,
+        `superseded`. status_class: `2xx`, …, `none`.
         outcome: of the last attempt, such as `delivered` or `http_5xx`. data: only of events whose data contain this.
         """
         query = without_absent(

@@ -18,6 +18,7 @@ const BY_WORD: Readonly<Record<string, Colour>> = {
   done: 'green',
   enabled: 'green',
   cancelled: 'dim',
+  superseded: 'dim',
   held: 'yellow',
   pending: 'yellow',
   disabled: 'yellow',

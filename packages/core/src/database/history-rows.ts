@@ -30,6 +30,7 @@ export interface EventRow {
   readonly published_at: string | Absent;
   /** When an event that was cancelled would have been due. */
   readonly cancelled_due_at: string | Absent;
+  readonly event_group: string | Absent;
 }
 
 /** A row of `webhook_deliveries`. */
@@ -113,6 +114,7 @@ export function toEventRow({ accountId, id, createdAt, head, dataText, keepDays 
     erased_at: head.erasedAt === undefined ? undefined : formatTime(head.erasedAt),
     published_at: head.schedule && formatTime(head.schedule.publishedAt),
     cancelled_due_at: head.schedule?.state === 'cancelled' ? formatTime(head.schedule.deliverAt) : undefined,
+    event_group: head.group,
   };
 }
 

@@ -133,3 +133,9 @@ ALTER TABLE webhook_events ADD COLUMN published_at timestamptz, ADD COLUMN cance
 /** Another one. */
 export const ADD_TRANSFORM_ERROR = `ALTER TYPE webhook_outcome ADD VALUE 'transform_error'`;
 export const ADD_REJECTED_IN_BATCH = `ALTER TYPE webhook_outcome ADD VALUE 'rejected_in_batch'`;
+
+/** Of events that belong to a group, and deliveries that ended for a newer one of it. */
+export const GROUPS = `
+ALTER TABLE webhook_events ADD COLUMN event_group text;
+ALTER TYPE webhook_status ADD VALUE 'superseded';
+`;

@@ -133,6 +133,7 @@ describePostgres('the history in PostgreSQL', () => {
         exhausted: 1,
         aborted: 0,
         cancelled: 0,
+        superseded: 0,
       });
     });
   });

@@ -21,6 +21,7 @@ import type {
   WalkedDelivery,
   WalkQuery,
 } from '../history/history-source';
+import { noDeliveries } from '../history/history-source';
 import type { TimeRange } from '../platform/redis-timeline';
 import { type AttemptColumns, type DeliveryRow, deliveryKeyOf, type EventRow, toLog } from './history-rows';
 import type { PgDatabase } from './pg-database';
@@ -105,8 +106,16 @@ export class PgHistory implements HistorySource {
       ORDER BY e.accepted_at DESC LIMIT 1`;
     const [row] = await this.database.read<EventRow>({ name: 'find-event', text, values: [accountId, id] });
     if (!row) return undefined;
-    const { type, erasedAt, trace, acceptedAt, schedule } = headOf(row);
-    const known = { id, accountId, type, acceptedAt, ...(trace && { trace }), ...(schedule && { schedule }) };
+    const { type, erasedAt, trace, acceptedAt, schedule, group } = headOf(row);
+    const known = {
+      id,
+      accountId,
+      type,
+      acceptedAt,
+      ...(trace && { trace }),
+      ...(schedule && { schedule }),
+      ...(group !== undefined && { group }),
+    };
     return row.data == null
       ? { ...known, erasedAt: erasedAt ?? known.acceptedAt }
       : { ...known, body: bodyOf(type, row.data) };
@@ -147,7 +156,7 @@ export class PgHistory implements HistorySource {
       text: COUNT_DELIVERIES,
       values,
     });
-    const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
+    const counts = noDeliveries();
     for (const { status, count } of rows) {
       counts[status] += count;
       counts.total += count;
@@ -314,6 +323,7 @@ function headOf(row: EventRow): EventHead {
     ...(erased_at == null ? {} : { erasedAt: Date.parse(erased_at) }),
     ...(position === undefined ? {} : { trace: position }),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(row.event_group == null ? {} : { group: row.event_group }),
   };
 }
 

@@ -13,6 +13,7 @@ const EVENT_COLUMNS = [
   'erased_at',
   'published_at',
   'cancelled_due_at',
+  'event_group',
 ];
 const DELIVERY_COLUMNS = [
   'account_id',

@@ -4,6 +4,7 @@ import {
   ADD_REJECTED_IN_BATCH,
   ADD_TOKEN_ERROR,
   ADD_TRANSFORM_ERROR,
+  GROUPS,
   HISTORY_SCHEMA,
   SCHEDULES,
 } from './history-schema';
@@ -18,6 +19,7 @@ const MIGRATIONS = [
   SCHEDULES,
   ADD_TRANSFORM_ERROR,
   ADD_REJECTED_IN_BATCH,
+  GROUPS,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

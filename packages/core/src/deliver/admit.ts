@@ -1,6 +1,7 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
-import type { Endpoint, EndpointId } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, lineOf } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
 import type {
@@ -17,7 +18,14 @@ import type { Concurrency, Permit } from './flow/concurrency';
 import { type Releaser, SAFETY_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
 
-export type Admission = Admitted | Refused;
+export type Admission = Admitted | Refused | Coalesced;
+
+/** At an endpoint that sends only the newest event of a group. */
+export type Coalesced =
+  /** Another one is sent in place of this. */
+  | { readonly kind: 'superseded'; readonly by: EventId }
+  /** A newer one may come until then. Milliseconds since the Unix epoch. */
+  | { readonly kind: 'coalescing'; readonly until: number };
 
 /** An attempt may begin. Its permit has to be released, and the attempt recorded or withdrawn. */
 export interface Admitted {
@@ -36,6 +44,8 @@ export interface Refused {
   readonly wakeUpAt: number;
   /** Whether it waits for a slot that an attempt at any endpoint may free. */
   readonly awaitsSlot?: boolean;
+  /** Whether another one of its line goes before it, and lets it go at its end. */
+  readonly isBehind?: boolean;
 }
 
 export interface AdmitContext {
@@ -84,7 +94,7 @@ export async function admit(context: AdmitContext, ready: ReadyDelivery): Promis
 }
 
 function isLimited({ endpoint, breaker }: ReadyDelivery): boolean {
-  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering === 'strict';
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering !== 'none';
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {
@@ -103,8 +113,12 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
     case 'rate_limited':
       return refused('rate_limited', now + Math.min(response.nextInMs, SAFETY_WAKE_UP_MS));
     case 'out_of_turn':
+      return { ...refused('out_of_turn', now + SOON_MS), isBehind: true };
     case 'first':
       return refused('out_of_turn', now + SOON_MS);
+    case 'superseded':
+    case 'coalescing':
+      return response;
   }
 }
 
@@ -127,16 +141,21 @@ export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): P
 // An earlier event that is still on its way from the queue may come before the first one in the order.
 async function askInOrder(
   context: AdmitContext,
-  { endpoint, event: { acceptedAt }, run: { eventId, hasWaited } }: ReadyDelivery,
+  { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
   const { oldestEvents, attemptTimeoutMs } = context;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
-  const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited };
-  if (endpoint.ordering === 'none') {
+  const { acceptedAt, group } = event;
+  const line = lineOf(endpoint, event);
+  const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
+  const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited, line, windowMs };
+  if (line === undefined) {
     return await askOnce(context, id, { ...request, ordering: 'any' });
   }
+  const isAlone = endpoint.ordering === 'group' && group === undefined;
+  if (isAlone) return await askOnce(context, id, { ...request, ordering: 'begin' });
   const response = await askOnce(context, id, { ...request, ordering: 'look' });
   if (response.kind !== 'first') return response;
   if (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt })) return response;
@@ -154,6 +173,7 @@ async function askOnce(
 
 export interface HoldContext {
   readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
+  readonly admissionStore: Pick<AdmissionStore, 'markReady'>;
   readonly releaser: Pick<Releaser, 'wakeUpAt' | 'awaitSlot'>;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
@@ -179,13 +199,16 @@ export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: 
 
 /** As `hold`; gives how many others were held along, too. */
 export async function holdAlong(
-  { heldDeliveries, releaser, random, emit }: HoldContext,
+  { heldDeliveries, admissionStore, releaser, random, emit }: HoldContext,
   { run: { accountId, endpointId, eventId }, endpoint, event: { acceptedAt, trace } }: ReadyDelivery,
   refusal: Refused,
 ): Promise<{ readonly delayMs: number; readonly along: number }> {
   const { reason, wakeUpAt, awaitsSlot } = refusal;
   const address = { accountId, endpointId };
   const alongForMs = isRefusedForAll(endpoint, refusal) ? BOUND_MS : undefined;
+  if (endpoint.ordering === 'group' && !refusal.isBehind) {
+    await admissionStore.markReady(endpointId, { eventId, acceptedAt });
+  }
   const along = await heldDeliveries.enter(address, { eventId, acceptedAt }, wakeUpAt, reason, alongForMs);
   releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);

@@ -72,6 +72,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       delivered,
       disabledBy: undefined,
       hasEnded: true,
+      letsOthersGo: false,
       hasWaited: false,
       ...input,
     });

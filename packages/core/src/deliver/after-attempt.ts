@@ -32,6 +32,8 @@ export interface AfterAttemptInput {
   readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
   /** Whether the delivery has ended. */
   readonly hasEnded: boolean;
+  /** Whether its end lets others of its group begin. */
+  readonly letsOthersGo: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
   readonly hasWaited: boolean;
 }
@@ -102,7 +104,7 @@ function announceBreaker(
 // By memory alone: another process releases the deliveries that it knows of, and its sweep finds the rest.
 function letOthersGo(
   { releaser, concurrency, clock }: AfterAttemptContext,
-  { endpoint, effect, delivered, hasEnded, hasWaited }: AfterAttemptInput,
+  { endpoint, effect, delivered, hasEnded, letsOthersGo, hasWaited }: AfterAttemptInput,
 ): void {
   const { accountId, id, ordering } = endpoint;
   if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
@@ -111,6 +113,7 @@ function letOthersGo(
     if (hasEnded) releaser.wakeUpAt(accountId, id, clock());
     return;
   }
+  if (letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
   if (!hasWaited && !releaser.isWatching(id)) return;
   if (!delivered && concurrency.isSlow(id)) releaser.wakeUpAt(accountId, id, clock() + SLOW_PAUSE_MS);
   else releaser.grant(accountId, id, Math.min(concurrency.freePermits(id), delivered ? GROWTH : 1));

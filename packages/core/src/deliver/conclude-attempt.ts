@@ -6,10 +6,10 @@ import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operationa
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
 import type { AccessTokens } from './access-tokens';
-import { type Admitted, type HoldContext, hold } from './admit';
+import { type Admitted, type Coalesced, type HoldContext, hold } from './admit';
 import { type AfterAttemptContext, afterAttempt } from './after-attempt';
 import type { Decision } from './decide-next';
-import type { ReadyDelivery } from './load-delivery';
+import { type EndUnsentContext, endUnsent, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import type { RecordedAttempt } from './record-attempt';
 import type { SendOutcome, SentAttempt } from './send-attempt';
@@ -33,6 +33,8 @@ export type DeliverResult =
   | { readonly kind: 'interrupted' };
 
 export const DONE: DeliverResult = { kind: 'done' };
+/** It is read again. */
+export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 
 // Soon enough after a proxy was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
@@ -64,6 +66,19 @@ export async function withdraw(
   await admissionStore.withdraw(endpoint.id, admitted, breaker, clock());
 }
 
+/** A newer one of its group is sent in place of it, or may come until a time. */
+export async function coalesce(
+  context: ConcludeContext & EndUnsentContext,
+  ready: ReadyDelivery,
+  coalesced: Coalesced,
+): Promise<DeliverResult> {
+  if (coalesced.kind === 'coalescing') {
+    return { kind: 'later', delayMs: delayUntil(context, coalesced.until) };
+  }
+  const { kind } = await endUnsent(context, ready, { kind: 'superseded', by: coalesced.by });
+  return kind === 'over' ? DONE : AGAIN_AT_ONCE;
+}
+
 // This was no attempt: its permits are free for others at once. In strict order the delivery keeps its turn.
 export async function letGo(
   context: ConcludeContext,
@@ -93,7 +108,7 @@ export async function conclude(
   ready: ReadyDelivery,
   sent: SentAttempt,
   decision: Decision,
-  { effect }: RecordedAttempt,
+  { effect, letsOthersGo }: RecordedAttempt,
   abortSignal: AbortSignal,
   hasEnded = decision.kind !== 'retry',
 ): Promise<void> {
@@ -109,6 +124,7 @@ export async function conclude(
     delivered: attempt.outcome === 'delivered',
     disabledBy: wish.disabledBy,
     hasEnded,
+    letsOthersGo,
     hasWaited: run.hasWaited,
   };
   // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable

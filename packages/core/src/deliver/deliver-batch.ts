@@ -10,6 +10,8 @@ import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
 import { batchContentOf, itemOf } from './cloudevents';
 import {
+  AGAIN_AT_ONCE,
+  coalesce,
   announceAttempt,
   type ConcludeContext,
   conclude,
@@ -52,7 +54,6 @@ interface Member {
 
 type Mate = Pick<Member, 'ready' | 'attemptKey'>;
 
-const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 // The one that it follows takes it before that, if it can.
 const FOLLOWS_AGAIN_MS = 500;
 const TOO_LARGE = 413;
@@ -81,6 +82,7 @@ export async function deliverBatch(
   if (held) return held;
   const admission = await admit(context, first);
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, first, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(context, first, admission);
   const batch = new Batch(context, first, admission, limits, abortSignal);
   try {
     return await batch.deliver();

@@ -2,6 +2,7 @@ import type { DeliveryRun } from '../domain/delivery';
 import { batchLimitsOf } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import {
+  coalesce,
   conclude,
   type DeliverResult,
   DONE,
@@ -46,6 +47,7 @@ export async function deliver(
 
   const admission = await admit(context, loaded);
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, loaded, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(context, loaded, admission);
 
   // The former worker may have recorded its attempt in this very moment.
   if (run.wasTakenOver && (await hasChanged(context, loaded))) {
@@ -54,7 +56,7 @@ export async function deliver(
 
   const transformed = await transformOrRelease(context, loaded, admission);
   if (transformed.kind === 'changed') return await startAnew(context, loaded, admission, abortSignal);
-  if (transformed.kind === 'over') return await endUnsent(context, loaded, admission);
+  if (transformed.kind === 'over') return await endTransformed(context, loaded, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : loaded;
   const sent = isMade ? await sendAttempt(context, ready, admission.permit, abortSignal) : transformed;
@@ -88,7 +90,7 @@ async function transformOrRelease(
   }
 }
 
-async function endUnsent(
+async function endTransformed(
   context: DeliverContext,
   ready: ReadyDelivery,
   admitted: Admitted,

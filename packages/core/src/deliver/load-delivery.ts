@@ -2,7 +2,7 @@ import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
 import type { Transformed } from '../domain/attempt';
 import type { BreakerState } from '../domain/breaker';
 import type { DeliveryRun, Trigger } from '../domain/delivery';
-import type { DeliveryState } from '../domain/delivery-log';
+import type { DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
@@ -32,6 +32,11 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
 
+export type EndUnsentContext = LeaveOrderContext &
+  AnnounceEndContext & {
+    readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged'>;
+    readonly overList?: Pick<OverList, 'add'> | undefined;
+  };
 export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'clock'>;
 
 /** A delivery that can be tried now, with everything that its attempt needs. */
@@ -185,14 +190,31 @@ function contentOf({ attempts, round, transformed }: DeliveryState, { transforma
 }
 
 /**
- * Let the next delivery follow one that has ended, if the endpoint has strict order. Otherwise nothing to do.
+ * End a delivery that is not sent.
+ *
+ * @returns `changed`: another worker has continued it, and nothing was recorded.
+ */
+export async function endUnsent(
+  context: EndUnsentContext,
+  { run, endpoint, event, logLength }: ReadyDelivery,
+  fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
+): Promise<{ readonly kind: 'over' | 'changed' }> {
+  if (!(await context.deliveryStore.appendIfUnchanged(run, fact, logLength))) return { kind: 'changed' };
+  await context.overList?.add(run, context.clock());
+  await leaveOrder(context, endpoint, run.eventId);
+  announceEnd(context, run, fact.kind, event.acceptedAt, event.trace);
+  return { kind: 'over' };
+}
+
+/**
+ * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
 export async function leaveOrder(
   { admissionStore, releaser, clock }: LeaveOrderContext,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,
 ): Promise<void> {
-  if (ordering !== 'strict') return;
-  await admissionStore.leaveOrder(id, eventId);
-  releaser.wakeUpAt(accountId, id, clock());
+  if (ordering === 'none') return;
+  const letsOthersGo = await admissionStore.leaveOrder(id, eventId);
+  if (ordering === 'strict' || letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
 }

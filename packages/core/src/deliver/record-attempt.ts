@@ -2,6 +2,7 @@ import type { Attempt } from '../domain/attempt';
 import type { DeliveryParts, DeliveryRun, JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { tellsOfFailing } from '../endpoints/operational-events';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
@@ -15,9 +16,11 @@ import type { ReadyDelivery } from './load-delivery';
 
 const SHORT_RESPONSE = 100;
 const NO_STEPS: readonly Step[] = [];
+const NO_EFFECT = { effect: undefined, letsOthersGo: false };
 
 export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
+  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** On the Redis of these. */
   readonly inOrder: InOrder;
@@ -47,6 +50,8 @@ export interface RecordedAttempt {
    * effect.
    */
   readonly effect: AttemptEffect | undefined;
+  /** Whether its end lets others of its group begin. */
+  readonly letsOthersGo: boolean;
   /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
   readonly nextAttemptAt: number | undefined;
 }
@@ -99,11 +104,17 @@ async function recordOrAddLate(
     now: clock(),
   };
   let effect = undefined as AttemptEffect | undefined;
+  let letsOthersGo = false;
+  // Of strict order, the record's own script leaves it.
+  const leave: Step = async (target) => {
+    letsOthersGo = await context.admissionStore.leaveOrder(run.endpointId, run.eventId, target);
+  };
   try {
     await inOrder([
       async (target) => {
         effect = await attemptStore.record(record, target);
       },
+      ...(record.hasEnded && ready.endpoint.ordering === 'group' ? [leave] : NO_STEPS),
       ...stepsToHistory(context, run, record),
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
@@ -111,9 +122,9 @@ async function recordOrAddLate(
     // What keeps the job from its end takes no record back: it shows again when the run is over.
     if (effect === undefined) throw error;
   }
-  if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
+  if (effect) return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
-  if (length === 0 && (await hasMoved(context, run))) return { effect: undefined, nextAttemptAt: undefined };
+  if (length === 0 && (await hasMoved(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // No other worker has decided the status: its responses were erased, for example, or a late attempt was
   // recorded.
@@ -122,7 +133,7 @@ async function recordOrAddLate(
   }
   const { nextAttemptAt } = state;
   const late = { ...numbered, nextAttemptAt, isLate: true };
-  if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
+  if (await deliveryStore.appendIfUnchanged(run, late, length)) return { ...NO_EFFECT, nextAttemptAt };
   return await recordOrAddLate(context, input, fact, length);
 }
 

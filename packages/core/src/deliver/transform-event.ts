@@ -1,4 +1,3 @@
-import { announceEnd } from '../domain/announce-end';
 import type { Transformed } from '../domain/attempt';
 import type { Emit } from '../domain/signal';
 import type { NoteUsage } from '../domain/usage';
@@ -13,11 +12,11 @@ import {
   runTransformation,
   type TransformResult,
 } from '../transform/run-transformation';
-import { type LeaveOrderContext, leaveOrder, type ReadyDelivery } from './load-delivery';
+import { type EndUnsentContext, endUnsent, type ReadyDelivery } from './load-delivery';
 import { hasMoved } from './record-attempt';
 import { attemptWithoutRequest, type SendOutcome, type SentAttempt } from './send-attempt';
 
-export interface TransformContext extends LeaveOrderContext, RunTransformationContext {
+export interface TransformContext extends EndUnsentContext, RunTransformationContext {
   readonly transformationStore: Pick<TransformationStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfUnchanged'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
@@ -58,7 +57,7 @@ export async function transformEvent(
         headers: result.headers,
       });
     case 'cancelled':
-      return await cancel(context, ready);
+      return await endUnsent(context, ready, { kind: 'cancelled', reason: 'transformation' });
     case 'failed':
       return attemptWithoutRequest(context, ready, startedAt, {
         outcome: 'transform_error',
@@ -111,16 +110,4 @@ async function keep(
 // The process that fanned it out may have died before it was listed.
 async function isNew(context: TransformContext, { run, logLength }: ReadyDelivery): Promise<boolean> {
   return logLength === 0 && context.overList !== undefined && !(await hasMoved(context, run));
-}
-
-async function cancel(
-  context: TransformContext,
-  { run, endpoint, event, logLength }: ReadyDelivery,
-): Promise<{ readonly kind: 'over' | 'changed' }> {
-  const fact = { kind: 'cancelled', reason: 'transformation' } as const;
-  if (!(await context.deliveryStore.appendIfUnchanged(run, fact, logLength))) return { kind: 'changed' };
-  await context.overList?.add(run, context.clock());
-  await leaveOrder(context, endpoint, run.eventId);
-  announceEnd(context, run, 'cancelled', event.acceptedAt, event.trace);
-  return { kind: 'over' };
 }

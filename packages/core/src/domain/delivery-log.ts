@@ -8,6 +8,7 @@ import {
   type Transformed,
 } from './attempt';
 import { type RequestTrigger, type Trigger, triggers } from './delivery';
+import type { EventId } from './event';
 import type { TokenErrorCode } from './receiver-auth';
 import { formatTraceparent, parseTraceparent } from './trace';
 
@@ -19,7 +20,8 @@ import { formatTraceparent, parseTraceparent } from './trace';
  * ```
  *              ┌──────── retry ────────┐
  *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
- *                  └── endpoint deleted, dead letter dropped ─▶ cancelled
+ *                  ├── endpoint deleted, dead letter dropped ─▶ cancelled
+ *                  └── a newer event of its group is sent ─▶ superseded
  * ```
  *
  * The one exception: when an event's payload is erased, the logs of its deliveries lose the receivers'
@@ -38,7 +40,7 @@ export type DeliveryStatus = 'pending' | EndStatus;
 export const FULL_LOG_BYTES = 1024 * 1024;
 
 /** How a delivery ended. */
-export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled'] as const;
+export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
 /** The state of a delivery, as lists show it. */
@@ -62,6 +64,8 @@ export interface DeliveryState extends DeliverySummary {
   /** How many attempts have decided the delivery's status: all but the late ones. */
   readonly decidingAttempts: number;
   readonly requestIds: readonly string[];
+  /** The newer event of its group that is sent in place of it, if it has ended so. */
+  readonly supersededBy?: EventId | undefined;
   /** What the endpoint's transformation made for it, the last time that it made something. */
   readonly transformed?: Transformed | undefined;
   readonly round: Round;
@@ -110,7 +114,16 @@ export function readLog(log: string): DeliveryState {
   const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
   const made = lines.filter(isTransformed).map(toTransformed);
   const attempts = attemptLines.map((line) => toAttempt(line, made));
-  return { ...summary, attempts, decidingAttempts, requestIds, transformed: made.at(-1), round };
+  const supersededBy = summary.status === 'superseded' ? lines.filter(isCancelled).at(-1)?.i : undefined;
+  return {
+    ...summary,
+    attempts,
+    decidingAttempts,
+    requestIds,
+    ...(supersededBy === undefined ? {} : { supersededBy: supersededBy as EventId }),
+    transformed: made.at(-1),
+    round,
+  };
 }
 
 /** A line of a log, with the state after it. */
@@ -186,7 +199,7 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
 function statusAfter(status: DeliveryStatus, line: Exclude<Line, TransformedLine>): DeliveryStatus {
   if (status === 'delivered') return 'delivered';
   if (isRequest(line)) return 'pending';
-  if (!isAttempt(line)) return 'cancelled';
+  if (!isAttempt(line)) return line.i === undefined ? 'cancelled' : 'superseded';
   if (line.o === undefined) return 'delivered';
   if (line.a) return 'aborted';
   return line.r === undefined ? 'exhausted' : 'pending';
@@ -211,6 +224,7 @@ export type DeliveryFact =
   /** Before it is sent: so each attempt sends the same bytes. */
   | { readonly kind: 'transformed'; readonly transformed: Transformed }
   | { readonly kind: 'cancelled'; readonly reason: string }
+  | { readonly kind: 'superseded'; readonly by: EventId }
   | RequestedFact;
 
 export interface AttemptedFact {
@@ -273,6 +287,7 @@ export interface TransformedLine {
 }
 export interface CancelledLine {
   readonly c: string; // why
+  readonly i?: string | undefined; // superseded: id of the newer event that is sent in place of it
 }
 export interface RequestedLine {
   readonly q: string; // id
@@ -343,6 +358,10 @@ export function isAttempt(line: Line): line is AttemptLine {
   return 'n' in line;
 }
 
+function isCancelled(line: Line): line is CancelledLine {
+  return 'c' in line;
+}
+
 function isRequest(line: Line): line is RequestedLine {
   return 'q' in line;
 }
@@ -380,6 +399,7 @@ function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
 
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
+  if (fact.kind === 'superseded') return { c: 'superseded', i: fact.by };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
   if (fact.kind === 'transformed') {
     const { body, headers, version } = fact.transformed;

@@ -39,16 +39,23 @@ export const endpointSettings = {
   ordering: {
     kind: 'choice',
     // The first is the one of a webhook that has none.
-    choices: ['none', 'strict'],
+    choices: ['none', 'strict', 'group'],
     description:
-      '`strict`: one at a time, in the order in which the events were accepted; `none`: as they come.',
+      '`strict`: one at a time, in the order in which the events were accepted; `group`: so within each `group` of events, and the groups beside each other; `none`: as they come.',
     field: {
       label: 'Order',
       hint: 'In order, each waits until the one before it is done: a failure holds up all that follow.',
-      options: { none: 'As they come', strict: 'One at a time, in order' },
+      options: {
+        none: 'As they come',
+        strict: 'One at a time, in order',
+        group: 'In order within each group of events',
+      },
     },
     fact: { label: 'Order' },
-    flag: { argument: '<kind>', help: 'strict: one at a time, in order' },
+    flag: {
+      argument: '<kind>',
+      help: 'strict: one at a time, in order; group: so within each group of events',
+    },
   },
   uid: {
     kind: 'uid',
@@ -224,6 +231,25 @@ export const endpointSettings = {
     },
     fact: { label: 'Rate limit counts' },
     flag: { argument: '<unit>', help: 'what the rate limit counts: requests or events' },
+  },
+  coalesce: {
+    kind: 'group',
+    description:
+      'Of the events of a group that wait for it only the newest is sent; needs `ordering` to be `group`. The deliveries of the others end as `superseded`.',
+    members: {
+      window_ms: {
+        kind: 'number',
+        least: 1,
+        most: 3_600_000,
+        description: 'How long the first event of a group waits for newer ones, in milliseconds.',
+        field: {
+          label: 'Coalesce within, milliseconds',
+          hint: 'Of the events of a group that come within this time only the newest is sent. Needs the order within groups. Empty: all are sent.',
+        },
+        fact: { label: 'Coalesces within', unit: 'ms' },
+        flag: { argument: '<n>', help: 'of a group’s events of so many milliseconds, only the newest' },
+      },
+    },
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
@@ -141,6 +142,24 @@ export function batchLimitsOf({
   const { max_events = MOST_EVENTS, max_wait_ms = 0, max_bytes = MOST_BYTES } = batch;
   return { maxEvents: max_events, maxWaitMs: max_wait_ms, maxBytes: max_bytes };
 }
+
+/**
+ * What a delivery waits in for those before it, named by the suffix of its keys: '' in the order of a whole endpoint.
+ * `undefined`: it waits for none.
+ */
+export function lineOf(
+  { ordering }: Pick<Endpoint, 'ordering'>,
+  { id, group }: { readonly id: string; readonly group?: string | undefined },
+): string | undefined {
+  if (ordering === 'strict') return '';
+  if (ordering === 'none') return undefined;
+  // A line of its own: it waits for none, and is found among those that may go.
+  if (group === undefined) return `::${id}`;
+  return `:${createHash('sha256').update(group).digest('base64url').slice(0, LINE_CHARACTERS)}`;
+}
+
+// 132 bits: no two groups share a line.
+const LINE_CHARACTERS = 22;
 
 /** Whether it was without a connection for so long that it gets no events any more, until somebody connects again. */
 export function isAsleep({ listener, events }: Pick<Endpoint, 'listener' | 'events'>): boolean {

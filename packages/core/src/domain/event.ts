@@ -24,6 +24,18 @@ export const eventTypeNameSchema = z
   .max(MAX_TYPE_CHARACTERS, `must have at most ${MAX_TYPE_CHARACTERS} characters`)
   .regex(TYPE, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
 
+const MAX_GROUP_BYTES = 256;
+
+/** What an event belongs to, such as an order. Webhooks may ask for the events of one group in their order. */
+export const eventGroupSchema = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be text without control characters')
+  .refine(
+    (group) => Buffer.byteLength(group) <= MAX_GROUP_BYTES,
+    `must have at most ${MAX_GROUP_BYTES} bytes`,
+  )
+  .meta({ minLength: 1, maxLength: MAX_GROUP_BYTES, example: 'order-4711' });
+
 /**
  * When an event is sent that was published to be sent later. It takes its place in time when it is due: its
  * `acceptedAt` is the time that it is due at, or the time at which it was cancelled.
@@ -65,6 +77,8 @@ export interface AcceptedEvent {
   readonly trace?: TraceContext;
   /** Absent: it was published to be sent at once. */
   readonly schedule?: Schedule;
+  /** Absent: it belongs to none, and waits for no other. */
+  readonly group?: string;
 }
 
 /** An event whose payload was erased. The event stays recorded; nothing is left to send. */
@@ -87,6 +101,7 @@ export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   readonly trace?: TraceContext;
   /** Absent: it was published to be sent at once. */
   readonly schedule?: Schedule;
+  readonly group?: string;
 }
 
 /** The body around the text of the data. */

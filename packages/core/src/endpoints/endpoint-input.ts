@@ -141,6 +141,7 @@ export function mergeEndpoint(
   const endpoint = requireBounds(settings);
   requireOneAuthorization(endpoint);
   requireListFormat(endpoint);
+  requireGroups(endpoint);
   requireBytes(endpoint, bytesOf(base));
   const { tls, ...merged } = withoutEmptyGroups(endpoint);
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
@@ -150,11 +151,12 @@ export function mergeEndpoint(
 }
 
 // A patch that removes its last member removes it.
-function withoutEmptyGroups({ cloudevents, batch, ...endpoint }: Endpoint): Endpoint {
+function withoutEmptyGroups({ cloudevents, batch, coalesce, ...endpoint }: Endpoint): Endpoint {
   return {
     ...endpoint,
     ...(isEmpty(cloudevents) ? {} : { cloudevents }),
     ...(isEmpty(batch) ? {} : { batch }),
+    ...(isEmpty(coalesce) ? {} : { coalesce }),
   };
 }
 
@@ -167,6 +169,15 @@ function requireListFormat({ batch, format }: Endpoint): void {
   const detail =
     'must be native or cloudevents-batch where batch is given: no other format has several events';
   throw invalidRequest([{ pointer: '/format', detail }]);
+}
+
+function requireGroups({ ordering, coalesce, batch }: Endpoint): void {
+  if (ordering === 'group' && !isEmpty(batch)) {
+    const detail = 'must not be group where batch is given: events of several groups do not wait for each other';
+    throw invalidRequest([{ pointer: '/ordering', detail }]);
+  }
+  if (ordering === 'group' || isEmpty(coalesce)) return;
+  throw invalidRequest([{ pointer: '/coalesce', detail: 'needs "ordering": "group"' }]);
 }
 
 // What a patch adds to can only be counted once it is merged.

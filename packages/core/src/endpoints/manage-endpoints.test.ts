@@ -7,6 +7,7 @@ import { endpointUidSchema } from '../domain/setting-schemas';
 import type { EndpointVerification } from '../domain/verification';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -87,6 +88,7 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
     healthStore,
     transformationStore: new TransformationStore(redis.client),
     admissionStore,
+    eventStore: new EventStore(redis.client, testRetention),
     heldDeliveries,
     eventTypeStore: new EventTypeStore(redis.client),
     newId: createNewId(clock),

@@ -8,11 +8,13 @@ import {
   type EndpointRef,
   endpointNotFound,
   isAsleep,
+  lineOf,
   newestSecret,
 } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -343,7 +345,8 @@ export async function removeEndpoint(
 }
 
 interface LimitsContext {
-  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'joinOrder'>;
+  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'joinOrder' | 'markReady'>;
+  readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
   readonly clock: Clock;
 }
@@ -354,19 +357,30 @@ async function applyLimits(
   before: Endpoint,
   { accountId, id, ordering }: Endpoint,
 ): Promise<void> {
-  if (before.ordering !== ordering) await changeOrder(context, id, ordering);
+  if (before.ordering !== ordering) await changeOrder(context, { accountId, id, ordering });
   await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
 }
 
 // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
 async function changeOrder(
-  { admissionStore, heldDeliveries }: LimitsContext,
-  id: EndpointId,
-  ordering: Endpoint['ordering'],
+  { admissionStore, eventStore, heldDeliveries }: LimitsContext,
+  { accountId, id, ordering }: Pick<Endpoint, 'accountId' | 'id' | 'ordering'>,
 ): Promise<void> {
   await admissionStore.clearOrder(id);
-  if (ordering !== 'strict') return;
-  for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
+  if (ordering === 'none') return;
+  for await (const held of heldDeliveries.pagesOf(id)) {
+    const heads =
+      ordering === 'strict'
+        ? []
+        : await Promise.all(held.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
+    const places = held.flatMap((each, i) => {
+      const line = lineOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
+      return line === undefined ? [] : [{ ...each, line }];
+    });
+    await admissionStore.joinOrder(id, places);
+    // Each is looked at once: that tells who goes first.
+    if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));
+  }
 }
 
 async function changeEndpoint(

@@ -39,7 +39,7 @@ export interface CountedHead {
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
-export const HEAD_BYTES = 256;
+export const HEAD_BYTES = 1024;
 
 /**
  * An event with thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few
@@ -335,6 +335,7 @@ const AIMED = '@';
 const QUEUED = '&';
 const TRACED = '^';
 const ERASED = '!';
+const GROUPED = '=';
 const SCHEDULE_MARKS = { waiting: '~', due: '+', cancelled: '-' } as const;
 const SCHEDULE = /^([~+-])(\d+)(?:,(\d+))?$/;
 
@@ -347,11 +348,16 @@ export function encode({
   isQueued,
   trace,
   schedule,
+  group,
 }: AcceptedEvent): string {
   const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
   const queued = isQueued ? ` ${QUEUED}` : '';
   const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
-  return `${head}${queued}${encodeSchedule(schedule)}${traced}\n${body}`;
+  return `${head}${queued}${encodeSchedule(schedule)}${encodeGroup(group)}${traced}\n${body}`;
+}
+
+function encodeGroup(group: string | undefined): string {
+  return group === undefined ? '' : ` ${GROUPED}${encodeURIComponent(group)}`;
 }
 
 function encodeSchedule(schedule: Schedule | undefined): string {
@@ -382,14 +388,14 @@ function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
 
 /** The stored form of an event by its head. @param body '' once it was erased. */
 export function encodeStored(head: EventHead, body: string): string {
-  const { trace, erasedAt, schedule } = head;
+  const { trace, erasedAt, schedule, group } = head;
   const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
   const erased = erasedAt === undefined ? '' : ` ${ERASED}${erasedAt}`;
-  return `${encodeHead(head)}${encodeSchedule(schedule)}${traced}${erased}\n${body}`;
+  return `${encodeHead(head)}${encodeSchedule(schedule)}${encodeGroup(group)}${traced}${erased}\n${body}`;
 }
 
 export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
-  const { type, acceptedAt, erasedAt, trace, schedule } = decodeHead(stored);
+  const { type, acceptedAt, erasedAt, trace, schedule, group } = decodeHead(stored);
   const known = {
     id,
     accountId,
@@ -397,6 +403,7 @@ export function decodeStored(accountId: AccountId, id: EventId, stored: string):
     acceptedAt,
     ...(trace === undefined ? {} : { trace }),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(group === undefined ? {} : { group }),
   };
   return erasedAt === undefined
     ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
@@ -410,6 +417,7 @@ export function decodeHead(stored: string): EventHead {
   const traced = marks.find((mark) => mark.startsWith(TRACED));
   const trace = traced === undefined ? undefined : parseTraceparent(traced.slice(TRACED.length));
   const schedule = decodeSchedule(marks, Number(acceptedAt));
+  const grouped = marks.find((mark) => mark.startsWith(GROUPED));
   return {
     acceptedAt: Number(acceptedAt),
     type,
@@ -417,5 +425,6 @@ export function decodeHead(stored: string): EventHead {
     ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
     ...(trace === undefined ? {} : { trace }),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(grouped === undefined ? {} : { group: decodeURIComponent(grouped.slice(GROUPED.length)) }),
   };
 }

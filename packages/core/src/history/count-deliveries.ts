@@ -8,6 +8,7 @@ import type { MovedCounts, MovedStore } from '../events/redis-moved';
 import { SharedResults } from '../platform/caches';
 import { type HeldStatus, type ShownStatus, shownStatusOf } from './delivery-standings';
 import type { DeliveryCounts } from './history-source';
+import { noDeliveries } from './history-source';
 
 export interface DeliveryCounterOptions {
   readonly eventStore: Pick<EventStore, 'listReceivers'>;
@@ -63,7 +64,7 @@ export class DeliveryCounter {
   }
 
   async #count(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
-    const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
+    const counts = noDeliveries();
     let before: EndpointId | undefined;
     do {
       const page = await this.options.eventStore.listReceivers(accountId, eventId, COUNTED_AT_ONCE, before);

@@ -5,7 +5,7 @@ import { type DeliveryId, type DeliveryParts, deliveryIdOf, type HoldReason } fr
 import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore, Standing as Limits } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { isUnreadableSecret } from '../endpoints/seal';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
@@ -54,6 +54,8 @@ export interface Delivery extends TypedStanding {
 /** A delivery with each of its attempts. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly attempts: readonly Attempt[];
+  /** The newer event of its group that is sent in place of it, if it has ended so. */
+  readonly supersededBy?: EventId | undefined;
 }
 
 /** Tells which deliveries are held. */
@@ -239,6 +241,9 @@ export interface ExplainHoldContext {
   readonly clock: Clock;
 }
 
+// Of more groups than that, some that are held behind another event are said to be held for want of a slot.
+const READY_LOOKED_AT = 1_000;
+
 /**
  * Explain what holds an endpoint's deliveries, by the event of each. The reason may have changed since a
  * delivery was held, so it is not stored. It is looked up once for all deliveries of an endpoint that are
@@ -250,10 +255,9 @@ export async function explainHold(
 ): Promise<(eventId: EventId) => HoldExplanation> {
   if (endpoint.status === 'disabled') return () => ({ reason: 'disabled', until: undefined });
   if (await verificationPolicy.isWaiting(endpoint)) return () => ({ reason: 'unverified', until: undefined });
-  const { breaker, rate, next, tokenPausedUntil } = await admissionStore.stand(
-    endpoint.id,
-    endpoint.rateLimit,
-  );
+  const mostReady = endpoint.ordering === 'group' ? READY_LOOKED_AT : 0;
+  const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit, mostReady);
+  const { breaker, rate, tokenPausedUntil } = standing;
   const now = clock();
   switch (phaseOf(breaker, now)) {
     case 'open':
@@ -262,13 +266,23 @@ export async function explainHold(
       return () => ({ reason: 'breaker_open', until: undefined });
     case 'closed':
   }
-  const first = endpoint.ordering === 'strict' ? next?.eventId : undefined;
+  const isInTurn = turnIn(endpoint, standing);
   return (eventId) => {
-    if (first !== undefined && first !== eventId) return { reason: 'out_of_turn', until: undefined };
+    if (!isInTurn(eventId)) return { reason: 'out_of_turn', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
     return { reason: 'busy', until: undefined };
   };
+}
+
+function turnIn(
+  { ordering }: Endpoint,
+  { next, ready }: Pick<Limits, 'next' | 'ready'>,
+): (eventId: EventId) => boolean {
+  if (ordering === 'strict' && next) return (eventId) => eventId === next.eventId;
+  if (ordering !== 'group' || ready.length === READY_LOOKED_AT) return () => true;
+  const first = new Set(ready);
+  return (eventId) => first.has(eventId);
 }

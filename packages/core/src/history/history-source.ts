@@ -99,6 +99,20 @@ export interface ListedEvent {
 /** The number of an event's deliveries, in total and by status. */
 export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;
 
+/** To count with. */
+export function noDeliveries(): Record<ShownStatus | 'total', number> {
+  return {
+    total: 0,
+    pending: 0,
+    held: 0,
+    delivered: 0,
+    exhausted: 0,
+    aborted: 0,
+    cancelled: 0,
+    superseded: 0,
+  };
+}
+
 /** A place where events and deliveries are kept. Lists come newest first, walks oldest first. */
 export interface HistorySource {
   listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>>;

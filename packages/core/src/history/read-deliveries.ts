@@ -128,7 +128,7 @@ export async function readDelivery(
   const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
   const [delivery] = await completeDeliveries(context, accountId, [standing]);
   if (!delivery) throw deliveryNotFound();
-  return { ...delivery, attempts: recorded.attempts };
+  return { ...delivery, supersededBy: recorded.supersededBy, attempts: recorded.attempts };
 }
 
 function deliveryNotFound(): AppError {

@@ -9,6 +9,7 @@ export interface PublishedEvent extends Omit<ListedEvent, 'deliveryCount'> {
   /** The JSON text of its data, as it was sent; `null` once that was erased. */
   readonly dataText: string;
   readonly deliveries: DeliveryCounts;
+  readonly group?: string;
 }
 
 export interface ReadEventContext {
@@ -24,8 +25,15 @@ export async function readEvent(
   const found = await history.findCounted(accountId, id);
   if (!found) throw eventNotFound();
   const { event, counts: deliveries } = found;
-  const { type, acceptedAt: createdAt, schedule } = event;
-  const listed = { id, type, createdAt, deliveries, ...(schedule === undefined ? {} : { schedule }) };
+  const { type, acceptedAt: createdAt, schedule, group } = event;
+  const listed = {
+    id,
+    type,
+    createdAt,
+    deliveries,
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(group === undefined ? {} : { group }),
+  };
   if (event.body === undefined) return { ...listed, dataText: 'null', erasedAt: event.erasedAt };
   return { ...listed, dataText: textOfMember(event.body, 'data') ?? 'null' };
 }

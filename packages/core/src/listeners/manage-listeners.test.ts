@@ -17,6 +17,7 @@ import { newSecret } from '../endpoints/rotate-secret';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
@@ -76,6 +77,7 @@ async function arrange() {
     healthStore: new HealthStore(redis.client, 60_000),
     transformationStore: new TransformationStore(redis.client),
     admissionStore: new AdmissionStore(redis.client),
+    eventStore: new EventStore(redis.client, testRetention),
     ...buildVerification(redis.client, 'required'),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     eventTypeStore: new EventTypeStore(redis.client),

@@ -52,6 +52,8 @@ export interface PublishedEvent extends UncheckedEvent {
   readonly endpointRefs?: readonly EndpointRef[];
   /** When to send it. Milliseconds since the Unix epoch. Absent: at once. */
   readonly deliverAt?: number;
+  /** What it belongs to, for webhooks with the order within groups. */
+  readonly group?: string;
 }
 
 export interface AcceptEventsInput extends EventsPremise {
@@ -129,7 +131,7 @@ async function prepare(
   input: AcceptEventsInput,
   resolve: ResolvedEndpoints,
 ): Promise<Candidate> {
-  const { type, endpointRefs } = published;
+  const { type, endpointRefs, group } = published;
   const { accountId, receivedAt, trace } = input;
   const schedule = await scheduleFor(context, published, input);
   const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
@@ -144,6 +146,7 @@ async function prepare(
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(group === undefined ? {} : { group }),
   };
   return { event, hasOwnId: published.id !== undefined };
 }

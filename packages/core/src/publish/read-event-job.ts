@@ -40,7 +40,7 @@ export async function readEventJob(context: ReadEventJobContext, job: EventJob):
 // The API has looked up the endpoints. One that was deleted since then gets nothing, as at any other time.
 function readAccepted(
   { name }: EventJob,
-  { id, account_id, body, accepted_at, webhook_ids, trace }: z.output<typeof acceptedEventSchema>,
+  { id, account_id, body, accepted_at, webhook_ids, trace, group }: z.output<typeof acceptedEventSchema>,
 ): AcceptedEvent {
   return {
     id,
@@ -50,6 +50,7 @@ function readAccepted(
     acceptedAt: accepted_at,
     ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
     ...(trace === undefined ? {} : { trace }),
+    ...(group === undefined ? {} : { group }),
   };
 }
 
@@ -62,6 +63,7 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
     webhook_ids,
     trace,
     deliver_at,
+    group,
   } = parsePublished(job);
   // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
   const acceptedAt = Math.min(publishedAt(job), context.clock());
@@ -79,6 +81,7 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
     ...(schedule === undefined ? {} : { schedule }),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
+    ...(group === undefined ? {} : { group }),
   };
 }
 

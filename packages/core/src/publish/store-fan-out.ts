@@ -1,5 +1,5 @@
 import type { NewDelivery } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
+import { type EndpointId, lineOf } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -151,8 +151,14 @@ async function listDeliveries(
   for (const { receiver, events } of byReceiver.values()) {
     const marks = events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt }));
     steps.push(deliveryStore.enlistAll(receiver.id, marks, events[0]?.accountId, target));
-    if (receiver.ordering !== 'strict') continue;
-    const places = events.map(({ id: eventId, acceptedAt }) => ({ eventId, acceptedAt }));
+    if (receiver.ordering === 'none') continue;
+    const places = events.flatMap((event) => {
+      const { id: eventId, acceptedAt } = event;
+      const line = lineOf(receiver, event);
+      // One that waits for no other takes its place when it is admitted.
+      const waits = receiver.ordering === 'strict' || event.group !== undefined;
+      return line === undefined || !waits ? [] : [{ eventId, acceptedAt, line }];
+    });
     steps.push(admissionStore.joinOrder(receiver.id, places, target));
   }
   await Promise.all(steps);

@@ -6,6 +6,7 @@ import {
   type AcceptedEvent,
   type EventHead,
   type EventId,
+  eventGroupSchema,
   eventIdSchema,
   eventTypeNameSchema,
 } from '../domain/event';
@@ -95,7 +96,7 @@ export function shardsOfAccount(shards: QueueShards, accountId: AccountId): read
 const REPLACE_DATA = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
 
-function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: AcceptedEvent): NewJob {
+function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace, group }: AcceptedEvent): NewJob {
   const data: AcceptedEventJob = {
     account_id: accountId,
     id,
@@ -103,6 +104,7 @@ function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: Ac
     accepted_at: acceptedAt,
     ...(endpointIds === undefined ? {} : { webhook_ids: endpointIds }),
     ...(trace === undefined ? {} : { trace: formatTraceparent(trace) }),
+    ...(group === undefined ? {} : { group, v: GROUPED_JOB_VERSION }),
   };
   return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
 }
@@ -123,10 +125,13 @@ export interface EventJob {
  * The version of the jobs' data, and the latest that this process can read. Data without one have the first
  * version. A change that an older process would handle wrongly raises it and writes it into the data as `v`.
  */
-export const JOB_VERSION = 2;
+export const JOB_VERSION = 3;
 
 /** Of jobs that processes before version 2 would refuse: they wait for one that knows them. */
 export const SCHEDULED_JOB_VERSION = 2;
+
+/** Of jobs of events that belong to a group, likewise. */
+const GROUPED_JOB_VERSION = 3;
 
 /** The version in a job's data. */
 const jobVersionSchema = z.int().min(1).optional();
@@ -152,6 +157,8 @@ export const publishedEventSchema = z.strictObject({
   webhook_ids: endpointRefsSchema.optional(),
   /** When to send it. An older process would not know it, so `v` is 2 then. */
   deliver_at: sentTimeSchema.optional(),
+  /** What it belongs to. Likewise, `v` is 3 then. */
+  group: eventGroupSchema.optional(),
   trace: traceSchema,
   v: jobVersionSchema,
 });
@@ -174,6 +181,7 @@ export const acceptedEventSchema = z.strictObject({
   accepted_at: z.number(),
   /** An empty list: its payload was erased, so no endpoint gets it. */
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
+  group: eventGroupSchema.optional(),
   trace: traceSchema,
   v: jobVersionSchema,
 });
@@ -190,5 +198,6 @@ function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead |
   const parsed = z.union([acceptedEventSchema, publishedEventSchema]).safeParse(parsedOrUndefined(text));
   if (!parsed.success || parsed.data.account_id !== accountId || parsed.data.id !== id) return undefined;
   const acceptedAt = 'accepted_at' in parsed.data ? parsed.data.accepted_at : timestamp;
-  return { type, acceptedAt, isAimed: parsed.data.webhook_ids !== undefined };
+  const { group, webhook_ids } = parsed.data;
+  return { type, acceptedAt, isAimed: webhook_ids !== undefined, ...(group === undefined ? {} : { group }) };
 }

@@ -60,7 +60,13 @@ async function arrange(count: number, { priority = 0 } = {}) {
     /** Releases as a look does that began when it was last asked for one. */
     async release(most: number, wakeUpAgainAt = NOW + 60_000, only?: EventId) {
       const wakeUpWasDueAt = await held.wakeUpDueAt(address);
-      return await held.release(address, { most, only, wakeUpWasDueAt, wakeUpAgainAt, now: NOW });
+      return await held.release(address, {
+        most,
+        only: only && [only],
+        wakeUpWasDueAt,
+        wakeUpAgainAt,
+        now: NOW,
+      });
     },
   };
 }
@@ -264,7 +270,7 @@ it('what is released has a place of today, and thousands at once go before nobod
 describe('release', () => {
   it('puts back as many as may go, the first accepted ones, and forgets their entries', async () => {
     const { release, eventIds, stillHeld, jobIds } = await arrange(4);
-    expect(await release(2)).toEqual({ released: 2, left: 2, isMissing: false });
+    expect(await release(2)).toEqual({ released: 2, left: 2, missing: [] });
     expect(await stillHeld()).toEqual(eventIds.slice(2));
     expect([(await take()).id, (await take()).id]).toEqual(jobIds.slice(0, 2));
     expect((await take()).id).toBe('');
@@ -282,7 +288,7 @@ describe('release', () => {
   it('puts back the one that alone is wanted, and no other', async () => {
     const { release, eventIds, stillHeld, jobIds } = await arrange(3);
     const [first, second, third] = eventIds;
-    expect(await release(8, undefined, second)).toEqual({ released: 1, left: 2, isMissing: false });
+    expect(await release(8, undefined, second)).toEqual({ released: 1, left: 2, missing: [] });
     expect(await stillHeld()).toEqual([first, third]);
     expect((await take()).id).toBe(jobIds[1]);
   });
@@ -290,15 +296,15 @@ describe('release', () => {
   it('says that the single requested one has no job, held or not', async () => {
     const { release, eventIds, jobIds } = await arrange(1);
     await queue.remove(jobIds[0] ?? '');
-    expect(await release(1, undefined, eventIds[0])).toMatchObject({ isMissing: true, left: 0 });
-    expect(await release(1, undefined, eventIds[0])).toMatchObject({ isMissing: true });
+    expect(await release(1, undefined, eventIds[0])).toMatchObject({ missing: [eventIds[0]], left: 0 });
+    expect(await release(1, undefined, eventIds[0])).toMatchObject({ missing: [eventIds[0]] });
   });
 
   it('lets go of entries whose job is gone or waits already, and counts none of them', async () => {
     const { release, eventIds, jobIds, stillHeld } = await arrange(3);
     await queue.remove(jobIds[0] ?? '');
     await (await queue.getJob(jobIds[1] ?? ''))?.promote();
-    expect(await release(1)).toEqual({ released: 1, left: 0, isMissing: true });
+    expect(await release(1)).toEqual({ released: 1, left: 0, missing: [expect.anything()] });
     expect(await stillHeld()).toEqual([]);
     expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(2);
     expect(eventIds).toHaveLength(3);
@@ -315,7 +321,7 @@ describe('release', () => {
     const { release, eventIds, jobIds, stillHeld, wakeUpDueAt } = await arrange(2);
     await (await queue.getJob(jobIds[0] ?? ''))?.promote();
     await take();
-    expect(await release(1, NOW + 10_000)).toEqual({ released: 1, left: 1, isMissing: false });
+    expect(await release(1, NOW + 10_000)).toEqual({ released: 1, left: 1, missing: [] });
     expect(await stillHeld()).toEqual(eventIds.slice(0, 1));
     expect(await wakeUpDueAt()).toBe(NOW + 100);
   });

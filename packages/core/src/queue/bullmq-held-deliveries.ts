@@ -26,8 +26,8 @@ export interface ReleaseRequest {
   readonly most: number;
   /** How many of them go in one request; then one is released for each request, and takes the others. */
   readonly perRequest?: number | undefined;
-  /** This one alone. */
-  readonly only?: EventId | undefined;
+  /** Of these alone. */
+  readonly only?: readonly EventId[] | undefined;
   /** The result of `wakeUpDueAt` at the start of the wake-up. */
   readonly wakeUpWasDueAt: number | undefined;
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
@@ -37,8 +37,8 @@ export interface ReleaseRequest {
 
 export interface Released {
   readonly released: number;
-  /** Whether the single requested delivery has no job at all. */
-  readonly isMissing: boolean;
+  /** Those that were asked for and have no job at all. */
+  readonly missing: readonly EventId[];
   /** How many are still held. */
   readonly left: number;
 }
@@ -97,14 +97,14 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, perRequest = 1, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
+    const { most, perRequest = 1, only = [], wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
     const { endpointId } = address;
     const { jobs, keys, releaseKeys } = this.#homeShard(address);
     const end = [wakeUpWasDueAt, wakeUpAgainAt, now + SOON_MS, perRequest];
-    const args = [jobs.base, encodeAddress(address), suffixOf(endpointId), most, only, ...end];
+    const args = [jobs.base, encodeAddress(address), suffixOf(endpointId), most, ...end, ...only];
     const reply = await RELEASE(this.redis, [keys.held(endpointId), ...releaseKeys], args);
-    const [released, left, isMissing] = releasedSchema.parse(reply);
-    return { released, left, isMissing: isMissing === 1 };
+    const [released, left, missing] = releasedSchema.parse(reply);
+    return { released, left, missing: missing as EventId[] };
   }
 
   /** Ask for a wake-up of an endpoint, unless an earlier one is due. */
@@ -227,7 +227,7 @@ function firstOf(marks: readonly Mark[], limit: number): readonly Mark[] {
   return [...byId.values()].toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).slice(0, limit);
 }
 
-const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
+const releasedSchema = z.tuple([z.number(), z.number(), z.array(z.string())]);
 const idsSchema = z.array(z.string());
 
 // This many waiting jobs are read at a time, as long as half of them are the endpoint's, and at most as many
@@ -298,20 +298,20 @@ const ASK_FOR_WAKE_UP = defineScript(`
  */
 // KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair
 // order's state, weights, counts, counted endpoints. ARGV: prefix of the jobs' keys, endpoint, suffix of the
-// ids of its jobs, how many, the only event to release ('' for any), when the wake-up was due ('' for never),
-// when the next one is due, when one is due soon, how many go in one request.
+// ids of its jobs, how many, when the wake-up was due ('' for never), when the next one is due, when one is due soon,
+// how many go in one request, the only events to release (none for any).
 const RELEASE = defineScript(
   `
   local held, wake_ups, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
-  local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+  local base, endpoint, suffix, most = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
   -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
   flow = flow .. ':held'
   local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
-  local released, is_missing, is_busy = 0, 0, false
-  if tonumber(ARGV[9]) > 1 then most = math.min(most, math.ceil(redis.call('ZCARD', held) / ARGV[9])) end
+  local released, missing, is_busy = 0, {}, false
+  if tonumber(ARGV[8]) > 1 then most = math.min(most, math.ceil(redis.call('ZCARD', held) / ARGV[8])) end
 
   local function release(event)
     local job = event .. suffix
@@ -319,7 +319,7 @@ const RELEASE = defineScript(
       put_back(queue, job, priority_of(account, flow, 1))
       released = released + 1
     elseif redis.call('EXISTS', base .. job) == 0 then
-      is_missing = 1
+      table.insert(missing, event)
     elseif redis.call('LPOS', active, job) then
       is_busy = true
       return
@@ -327,9 +327,13 @@ const RELEASE = defineScript(
     redis.call('ZREM', held, event)
   end
 
-  if only ~= '' then
-    if redis.call('ZSCORE', held, only) then release(only)
-    elseif most > 0 and redis.call('EXISTS', base .. only .. suffix) == 0 then is_missing = 1 end
+  if #ARGV > 8 then
+    for i = 9, #ARGV do
+      local event = ARGV[i]
+      if released >= math.max(most, 1) then break end
+      if redis.call('ZSCORE', held, event) then release(event)
+      elseif most > 0 and redis.call('EXISTS', base .. event .. suffix) == 0 then table.insert(missing, event) end
+    end
   elseif most > 0 then
     for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
       if released >= most then break end
@@ -344,15 +348,15 @@ const RELEASE = defineScript(
   local left = redis.call('ZCARD', held)
   count_held(KEYS[12], KEYS[13], endpoint, left)
   local due = redis.call('ZSCORE', wake_ups, endpoint)
-  local is_unchanged = (due and string.format('%d', due) or '') == ARGV[6]
+  local is_unchanged = (due and string.format('%d', due) or '') == ARGV[5]
   if left == 0 then
     if is_unchanged then redis.call('ZREM', wake_ups, endpoint) end
   elseif is_busy then
-    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[8], endpoint)
-  else
     redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
+  else
+    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', ARGV[6], endpoint)
   end
-  return {released, left, is_missing}`,
+  return {released, left, missing}`,
   FAIR_ORDER,
   PUT_BACK,
   COUNT_HELD,

@@ -4,6 +4,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import { readSummary } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { MovedEvent } from '../domain/moved-event';
+import { noDeliveries } from '../history/history-source';
 import type { MoveContext } from '../history-mover/move-batch';
 
 /** What is in the history: in memory, with the rules of the real one. */
@@ -65,7 +66,7 @@ export class MemoryHistory {
     });
 
   readonly countDeliveries: PgHistory['countDeliveries'] = async (accountId, id) => {
-    const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
+    const counts = noDeliveries();
     for (const [key, log] of this.#logs) {
       if (!key.startsWith(`${accountId}/${id}.`)) continue;
       counts[readSummary(log).status] += 1;

@@ -8,6 +8,7 @@ export const statuses: Readonly<Record<DeliveryStatus, readonly [label: string, 
   exhausted: ['Exhausted', 'bad'],
   aborted: ['Aborted', 'bad'],
   cancelled: ['Cancelled', 'neutral'],
+  superseded: ['Superseded', 'neutral'],
 };
 
 /** In a few words; the page of outcomes says more of each. */

@@ -9,7 +9,7 @@ import { addPaging, type PagingFlags, pageSize, printPages } from '../paging';
 import { DELIVERY_COLUMNS } from './delivery-columns';
 
 const STATUSES: readonly Delivery['status'][] = [
-  ...(['pending', 'held', 'delivered', 'exhausted', 'aborted', 'cancelled'] as const),
+  ...(['pending', 'held', 'delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const),
 ];
 
 interface ListFlags extends PagingFlags {

@@ -36,7 +36,7 @@ function arrange({
       wakeUpDueAt: async () => undefined,
       async release({ endpointId }, { most }) {
         wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });
-        return { left: await release(), released: 0, isMissing: false };
+        return { left: await release(), released: 0, missing: [] };
       },
     },
     endpointStore: { find: async (accountId, id) => buildEndpoint({ accountId, id }) },
@@ -45,6 +45,7 @@ function arrange({
         breaker: { failures: 0, openUntil },
         rate: { free: Number.POSITIVE_INFINITY, nextInMs: 0 },
         next: undefined,
+        ready: [],
       }),
       endRateWait: unexpected,
       leaveOrder: unexpected,

@@ -199,7 +199,7 @@ export interface WokenUp extends Pick<Released, 'left'> {
 interface Allowance {
   readonly most: number;
   readonly perRequest?: number | undefined;
-  readonly only?: EventId;
+  readonly only?: readonly EventId[];
   readonly againInMs: number;
 }
 
@@ -215,6 +215,8 @@ const FULL_WAKE_UP_MS = 1_000;
 const OLDER_EVENT_WAKE_UP_MS = 100;
 // Hundreds of them may follow each other.
 const RESTORED_WAKE_UP_MS = 10;
+// Some that are ready have been released, and have not begun yet.
+const LOOKED_AT_BESIDE = 200;
 // Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
@@ -248,11 +250,11 @@ export async function wakeUpEndpoint(
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, perRequest, only, wakeUpWasDueAt, wakeUpAgainAt, now };
-  const { left, isMissing } = await heldDeliveries.release(address, request);
+  const { left, missing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
-  if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
-  // For example after Redis has lost data: all deliveries behind it would wait for ever.
-  await restoreDelivery(context, address, only);
+  if (missing.length === 0) return { left, wakeUpAgainAt };
+  // For example after Redis has lost data: all deliveries behind them would wait for ever.
+  await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));
   return { left, wakeUpAgainAt: clock() + RESTORED_WAKE_UP_MS };
 }
 
@@ -278,7 +280,12 @@ async function allowanceOf(
   if (await context.verificationPolicy.isWaiting(endpoint)) {
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
-  const { breaker, rate, next } = await context.admissionStore.stand(endpoint.id, endpoint.rateLimit);
+  const mostReady = endpoint.ordering === 'group' ? permits + LOOKED_AT_BESIDE : 0;
+  const { breaker, rate, next, ready } = await context.admissionStore.stand(
+    endpoint.id,
+    endpoint.rateLimit,
+    mostReady,
+  );
   const now = context.clock();
   const phase = phaseOf(breaker, now);
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
@@ -290,6 +297,9 @@ async function allowanceOf(
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
   if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
   if (most < 1) return { most: 0, againInMs };
+  // Nothing is known of any: those that are held longest are checked again.
+  if (endpoint.ordering === 'group')
+    return ready.length === 0 ? { most, againInMs } : { most, only: ready, againInMs };
   // The order is empty: deliveries held before it existed join it when they are checked again.
   return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };
 }
@@ -303,7 +313,7 @@ async function allowanceInOrder(
   const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
   return isOvertaking
     ? { most: 0, againInMs: OLDER_EVENT_WAKE_UP_MS }
-    : { most: 1, only: eventId, againInMs };
+    : { most: 1, only: [eventId], againInMs };
 }
 
 export interface RestoreDeliveryContext {

@@ -9,6 +9,7 @@ import {
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
+import { chunksOf } from '../../platform/batches';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../../platform/redis-script';
 
@@ -32,6 +33,10 @@ export interface AdmissionRequest {
    * - `begin`: the same, and if so, it has the turn until it ends.
    */
   readonly ordering: 'any' | 'look' | 'begin';
+  /** What it waits in, if it does: see `lineOf`. */
+  readonly line?: string | undefined;
+  /** Only the newest of its line is sent, when the first has waited for so long. Milliseconds; 0: all are sent. */
+  readonly windowMs?: number | undefined;
 }
 
 export type AdmissionAnswer =
@@ -39,8 +44,18 @@ export type AdmissionAnswer =
   | { readonly kind: 'breaker_open'; readonly openUntil: number }
   | { readonly kind: 'rate_limited'; readonly nextInMs: number }
   | { readonly kind: 'out_of_turn' }
+  /** A newer one of its line is sent in place of it. */
+  | { readonly kind: 'superseded'; readonly by: EventId }
+  /** In the window of its line: a newer one may come until then. Milliseconds since the Unix epoch. */
+  | { readonly kind: 'coalescing'; readonly until: number }
   /** For `look`: no delivery has begun, and this is the first one. */
   | { readonly kind: 'first' };
+
+/** A delivery in the line that it waits in. */
+export interface OrderPlace extends Pick<OrderedDelivery, 'eventId' | 'acceptedAt'> {
+  /** Absent: that of the whole endpoint. */
+  readonly line?: string;
+}
 
 /** The state of everything that may hold an endpoint's deliveries back. */
 export interface Standing {
@@ -49,6 +64,8 @@ export interface Standing {
   readonly rate: { readonly free: number; readonly nextInMs: number };
   /** In strict order: the delivery that has the turn, or the first one. */
   readonly next: OrderedDelivery | undefined;
+  /** In the order within groups: held deliveries that are first in their lines, the oldest first. */
+  readonly ready: readonly EventId[];
   /** While it has no access token: until when nobody asks for one. Milliseconds since the Unix epoch. */
   readonly tokenPausedUntil?: number | undefined;
 }
@@ -65,6 +82,9 @@ export interface OrderedDelivery {
 export const RATE_WINDOW_MS = 1_000;
 // An endpoint without attempts leaves no keys.
 const KEPT_MS = 3_600_000;
+// The others follow when the newest has been sent.
+const COALESCED_AT_ONCE = 100;
+const REMOVED_AT_ONCE = 500;
 
 // All workers use the clock of Redis. An attempt stops counting after its millisecond, so that the window is
 // a whole second also where a clock's milliseconds begin.
@@ -79,20 +99,56 @@ const NEXT_IN = `
     return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
   end`;
 
+// Of a line that coalesces. The last one that was sent counts as long as others are in the line: they may be
+// older. None is superseded before the window is over, so that it names the one that is sent. Gives what keeps the
+// event from being sent.
+const COALESCE = `
+  local function coalesce(coalescing, line, order, event, accepted_at, window)
+    local sent = redis.call('HGET', coalescing, line .. ' sent')
+    local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
+    local is_newer = sent_at and (tonumber(sent_at) > tonumber(accepted_at)
+      or tonumber(sent_at) == tonumber(accepted_at) and sent_event > event)
+    if is_newer then
+      return {'superseded', 0, sent_event}
+    end
+    redis.call('HSETNX', coalescing, line, at(tonumber(window)))
+    redis.call('PEXPIRE', coalescing, ${BREAKER_KEPT_MS})
+    local wait_until = tonumber(redis.call('HGET', coalescing, line))
+    if wait_until > now then return {'coalescing', wait_until} end
+    local newest = redis.call('ZRANGE', order, -1, -1)[1]
+    if newest ~= event then return {'superseded', 0, newest} end
+  end`;
+
 // A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the
-// order is void. KEYS: breaker, recent attempts, order, turn, waiting for the rate limit. ARGV: the worker's
-// time, event, time of acceptance, ordering, rate limit (0: none), attempt, lease, whether it has waited.
+// order is void. In a line that coalesces, older ones are no obstacle: they are not sent. KEYS: breaker, recent
+// attempts, order, turn, waiting for the rate limit; of an endpoint with the order within groups: lines, ready,
+// coalescing. ARGV: the worker's time, event, time of acceptance, ordering, rate limit (0: none), attempt, lease,
+// whether it has waited, its line, for how long that coalesces (0: not at all).
 const ADMIT = defineScript(`${NOW}
-  local breaker, recent, order, turn, waiting = unpack(KEYS)
+  local breaker, recent, order, turn, waiting, lines, ready, coalescing = unpack(KEYS)
   ${NEXT_IN}
-  local event, ordering, limit = ARGV[2], ARGV[4], tonumber(ARGV[5])
+  ${COALESCE}
+  local event, ordering, limit, line, window = ARGV[2], ARGV[4], tonumber(ARGV[5]), ARGV[9], tonumber(ARGV[10])
+  local function refuse(answer)
+    if lines then redis.call('ZREM', ready, event) end
+    return answer
+  end
   if ordering ~= 'any' then
+    order, turn = order .. line, turn .. line
     redis.call('ZADD', order, 'NX', ARGV[3], event)
     redis.call('PEXPIRE', order, ${BREAKER_KEPT_MS})
+    if lines then
+      redis.call('HSET', lines, event, line)
+      redis.call('PEXPIRE', lines, ${BREAKER_KEPT_MS})
+    end
     local holder = redis.call('GET', turn)
     if holder ~= event then
-      if holder and redis.call('ZSCORE', order, holder) then return {'out_of_turn', 0} end
-      if redis.call('ZRANGE', order, 0, 0)[1] ~= event then return {'out_of_turn', 0} end
+      local why_not = window > 0 and coalesce(coalescing, line, order, event, ARGV[3], window)
+      if why_not and why_not[1] == 'superseded' then return refuse(why_not) end
+      if holder and redis.call('ZSCORE', order, holder) then return refuse({'out_of_turn', 0}) end
+      if why_not then return refuse(why_not) end
+      local is_first = window > 0 or redis.call('ZRANGE', order, 0, 0)[1] == event
+      if not is_first then return refuse({'out_of_turn', 0}) end
       if ordering == 'look' then return {'first', 0} end
     end
   end
@@ -109,6 +165,14 @@ const ADMIT = defineScript(`${NOW}
     redis.call('PEXPIRE', recent, tonumber(ARGV[7]) + ${KEPT_MS})
   end
   if ordering ~= 'any' then redis.call('SET', turn, event) end
+  if lines then
+    redis.call('PEXPIRE', turn, ${BREAKER_KEPT_MS})
+    redis.call('ZREM', ready, event)
+    if window > 0 then
+      redis.call('HDEL', coalescing, line)
+      redis.call('HSET', coalescing, line .. ' sent', ARGV[3] .. ' ' .. event)
+    end
+  end
   if open_until == '0' then return {'admitted', 0} end
   local probe_until = string.format('%d', tonumber(ARGV[1]) + ${PROBE_MS})
   redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
@@ -123,9 +187,10 @@ const WITHDRAW = defineScript(`${NOW}
   if failures ~= ARGV[3] or tonumber(open_until) <= tonumber(ARGV[5]) then return end
   redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[4] .. rest, 'PX', ${BREAKER_KEPT_MS})`);
 
-// KEYS: breaker, recent attempts, order, turn, access token. ARGV: rate limit (0: none).
+// KEYS: breaker, recent attempts, order, turn, access token, ready. ARGV: rate limit (0: none), how many of those
+// that are ready.
 const STAND = defineScript(`${NOW}
-  local breaker, recent, order, turn, access_token = unpack(KEYS)
+  local breaker, recent, order, turn, access_token, ready = unpack(KEYS)
   ${NEXT_IN}
   local token = redis.call('HMGET', access_token, 'open_until', 'expires_at')
   local paused_until = tonumber(token[2] or 0) > now and '0' or token[1] or '0'
@@ -140,20 +205,47 @@ const STAND = defineScript(`${NOW}
     local first = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
     next, accepted_at, has_begun = first[1], first[2], 0
   end
-  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until}`);
+  local waiting = ARGV[2] == '0' and {} or redis.call('ZRANGE', ready, 0, ARGV[2] - 1)
+  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting}`);
 
-// KEYS: order. ARGV: time of acceptance and id of each event.
+// KEYS: order, lines. ARGV: time of acceptance, id and line of each event.
 const JOIN_ORDER = defineScript(`
-  for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', ARGV[i], ARGV[i + 1]) end`);
+  for i = 1, #ARGV, 3 do
+    redis.call('ZADD', KEYS[1] .. ARGV[i + 2], 'NX', ARGV[i], ARGV[i + 1])
+    if ARGV[i + 2] ~= '' then
+      redis.call('PEXPIRE', KEYS[1] .. ARGV[i + 2], ${BREAKER_KEPT_MS})
+      redis.call('HSET', KEYS[2], ARGV[i + 1], ARGV[i + 2])
+      redis.call('PEXPIRE', KEYS[2], ${BREAKER_KEPT_MS})
+    end
+  end`);
 
-// KEYS: order, turn. ARGV: event.
+// Who is first in the line now may be held for that. Those of a line that coalesces need not wait for each other.
+// KEYS: order, turn, lines, ready, coalescing. ARGV: event. Gives 1 if others may begin.
 const LEAVE_ORDER = defineScript(`
-  redis.call('ZREM', KEYS[1], ARGV[1])
-  if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end`);
+  local event, line = ARGV[1], redis.call('HGET', KEYS[3], ARGV[1])
+  local order, turn = KEYS[1] .. (line or ''), KEYS[2] .. (line or '')
+  redis.call('ZREM', order, event)
+  if redis.call('GET', turn) == event then redis.call('DEL', turn) end
+  if not line then return 0 end
+  redis.call('HDEL', KEYS[3], event)
+  redis.call('ZREM', KEYS[4], event)
+  local coalesces = redis.call('HEXISTS', KEYS[5], line .. ' sent') == 1 or redis.call('HEXISTS', KEYS[5], line) == 1
+  local next = redis.call('ZRANGE', order, 0, coalesces and ${COALESCED_AT_ONCE - 1} or 0, 'WITHSCORES')
+  if #next == 0 then redis.call('HDEL', KEYS[5], line, line .. ' sent') end
+  if #next == 0 or redis.call('EXISTS', turn) == 1 then return 0 end
+  for i = 1, #next, 2 do redis.call('ZADD', KEYS[4], next[i + 1], next[i]) end
+  redis.call('PEXPIRE', KEYS[4], ${BREAKER_KEPT_MS})
+  return 1`);
+
+// KEYS: ready. ARGV: time of acceptance, event.
+const MARK_READY = defineScript(`
+  redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ${BREAKER_KEPT_MS})`);
 
 const answerSchema = z.tuple([
-  z.enum(['admitted', 'breaker_open', 'rate_limited', 'out_of_turn', 'first']),
+  z.enum(['admitted', 'breaker_open', 'rate_limited', 'out_of_turn', 'first', 'superseded', 'coalescing']),
   z.number(),
+  z.string().optional(),
 ]);
 const standingSchema = z.tuple([
   z.string(),
@@ -163,6 +255,7 @@ const standingSchema = z.tuple([
   z.coerce.number(),
   z.number(),
   z.coerce.number(),
+  z.array(z.string()),
 ]);
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
@@ -171,9 +264,14 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
   return parts.map((keyOf) => keyOf(endpointId));
 }
 
+/** Those of the order within groups, beside those of each line. */
+function keysOfLines(endpointId: EndpointId): readonly string[] {
+  return [keys.lines(endpointId), keys.ready(endpointId), keys.coalescing(endpointId)];
+}
+
 /**
  * Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a permit
- * within the rate limit, the turn of an endpoint with strict order.
+ * within the rate limit, the turn of an endpoint with strict order, or of a group of events.
  *
  * An attempt counts for the rate limit until one second after its end. Since its request arrives before that
  * end, no second sees more arrivals than the limit, however long each request takes.
@@ -188,9 +286,11 @@ export class AdmissionStore {
     target: ScriptTarget = this.redis,
   ): Promise<AdmissionAnswer> {
     const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
+    const { line = '', windowMs = 0 } = request;
     const waited = hasWaited ? 1 : 0;
-    const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited];
-    const [kind, value] = answerSchema.parse(await ADMIT(target, keysOfLimits(endpointId), args));
+    const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited, line, windowMs];
+    const scriptKeys = [...keysOfLimits(endpointId), ...(line === '' ? [] : keysOfLines(endpointId))];
+    const [kind, value, by = ''] = answerSchema.parse(await ADMIT(target, scriptKeys, args));
     switch (kind) {
       case 'admitted':
         return { kind, isProbe: value === 1 };
@@ -198,6 +298,10 @@ export class AdmissionStore {
         return { kind, openUntil: value };
       case 'rate_limited':
         return { kind, nextInMs: value };
+      case 'coalescing':
+        return { kind, until: value };
+      case 'superseded':
+        return { kind, by: by as EventId };
       case 'out_of_turn':
       case 'first':
         return { kind };
@@ -218,15 +322,19 @@ export class AdmissionStore {
     await WITHDRAW(this.redis, keysOfLimits(endpointId).slice(0, 2), args);
   }
 
-  async stand(endpointId: EndpointId, rateLimit: number | undefined): Promise<Standing> {
-    const scriptKeys = [...keysOfLimits(endpointId).slice(0, 4), keys.accessToken(endpointId)];
-    const reply = await STAND(this.redis, scriptKeys, [rateLimit ?? 0]);
-    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil] = standingSchema.parse(reply);
+  /** @param mostReady how many are read of those that are first in their lines. */
+  async stand(endpointId: EndpointId, rateLimit: number | undefined, mostReady = 0): Promise<Standing> {
+    const own = [keys.accessToken(endpointId), keys.ready(endpointId)];
+    const scriptKeys = [...keysOfLimits(endpointId).slice(0, 4), ...own];
+    const reply = await STAND(this.redis, scriptKeys, [rateLimit ?? 0, mostReady]);
+    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil, ready] =
+      standingSchema.parse(reply);
     return {
       breaker: decodeBreaker(breaker === '' ? undefined : breaker),
       rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
       next:
         eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+      ready: ready as EventId[],
       tokenPausedUntil: pausedUntil === 0 ? undefined : pausedUntil,
     };
   }
@@ -248,14 +356,15 @@ export class AdmissionStore {
     await this.redis.del(keys.breaker(endpointId));
   }
 
-  /** Put deliveries into the strict order. Those that are in it keep their position. */
+  /** Put deliveries into their lines. Those that are in one keep their position. */
   async joinOrder(
     endpointId: EndpointId,
-    deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
+    deliveries: readonly OrderPlace[],
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    const members = deliveries.flatMap(({ eventId, acceptedAt }) => [acceptedAt, eventId]);
-    await JOIN_ORDER(target, [keys.order(endpointId)], members);
+    if (deliveries.length === 0) return;
+    const members = deliveries.flatMap(({ eventId, acceptedAt, line = '' }) => [acceptedAt, eventId, line]);
+    await JOIN_ORDER(target, [keys.order(endpointId), keys.lines(endpointId)], members);
   }
 
   /** The first ones in the strict order. */
@@ -263,9 +372,23 @@ export class AdmissionStore {
     return (await this.redis.zrange(keys.order(endpointId), '0', String(most - 1))) as EventId[];
   }
 
-  /** A delivery that has ended makes room for the next one. */
-  async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
-    await LEAVE_ORDER(this.redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);
+  /**
+   * A delivery that has ended makes room for the next one.
+   *
+   * @returns whether others of its group may begin now.
+   */
+  async leaveOrder(
+    endpointId: EndpointId,
+    eventId: EventId,
+    target: ScriptTarget = this.redis,
+  ): Promise<boolean> {
+    const scriptKeys = [keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId)];
+    return (await LEAVE_ORDER(target, scriptKeys, [eventId])) === 1;
+  }
+
+  /** A delivery is held, but not because another one of its line goes before it: it may go as soon as any may. */
+  async markReady(endpointId: EndpointId, { eventId, acceptedAt }: Omit<OrderPlace, 'line'>): Promise<void> {
+    await MARK_READY(this.redis, [keys.ready(endpointId)], [acceptedAt, eventId]);
   }
 
   /** No delivery waits for the rate limit any more: new ones need not queue behind others. */
@@ -275,11 +398,15 @@ export class AdmissionStore {
 
   /** Forget the order: other rules apply to the endpoint's deliveries now. */
   async clearOrder(endpointId: EndpointId): Promise<void> {
-    await this.redis.del(keys.order(endpointId), keys.turn(endpointId));
+    const lines = [...new Set(await this.redis.hvals(keys.lines(endpointId)))];
+    const ofLines = lines.flatMap((line) => [keys.order(endpointId) + line, keys.turn(endpointId) + line]);
+    for (const some of chunksOf(ofLines, REMOVED_AT_ONCE)) await this.redis.unlink(...some);
+    await this.redis.unlink(keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId));
   }
 
   /** Remove all keys of a deleted endpoint. */
   async remove(endpointId: EndpointId): Promise<void> {
+    await this.clearOrder(endpointId);
     await this.redis.unlink(...keysOfLimits(endpointId), keys.accessToken(endpointId));
   }
 }
