@@ -4,6 +4,10 @@ import { caughtFrom } from '@hookferry/core/testing/caught-from';
 import { z } from 'zod';
 import { portalSettings, readApiConfig } from './config';
 
+const DEFAULT_RETRIES_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
+  (s) => s * 1_000,
+);
+
 describe('config', () => {
   const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
 
@@ -35,6 +39,9 @@ describe('config', () => {
         TRANSFORM_TIMEOUT: 50,
         ENDPOINT_VERIFICATION: 'off',
         SCHEDULE_MAX: 30 * 86_400_000,
+        RETRY_SCHEDULE: DEFAULT_RETRIES_MS,
+        DELIVERY_TIMEOUT: 15_000,
+        RECEIVE_PAGE: true,
         TRANSFORM_MEMORY_MB: 16,
         AUDIT_COUNT: 10_000,
         AUDIT_RETENTION: 365 * 86_400_000,
@@ -115,6 +122,9 @@ describe('config', () => {
         TRANSFORM_TIMEOUT: 50,
         ENDPOINT_VERIFICATION: 'off',
         SCHEDULE_MAX: 30 * 86_400_000,
+        RETRY_SCHEDULE: DEFAULT_RETRIES_MS,
+        DELIVERY_TIMEOUT: 15_000,
+        RECEIVE_PAGE: true,
         TRANSFORM_MEMORY_MB: 16,
         AUDIT_COUNT: 10_000,
         AUDIT_RETENTION: 365 * 86_400_000,

@@ -7,6 +7,7 @@ import type { Contact } from '@hookferry/core/domain/contact';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
+import { keys } from '@hookferry/core/domain/keys';
 import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
@@ -529,6 +530,9 @@ function buildUnverified(accountId: AccountId): Endpoint {
 
 /** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
+  // Every test makes a contact of the same target, which may be asked for confirmation three times an hour.
+  const asked = await client.keys(keys.confirmationsAsked('*'));
+  if (asked.length > 0) await client.del(asked);
   const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
   const unverified = buildUnverified(accountId);
   const listener = buildEndpoint({ accountId, listener: {} });

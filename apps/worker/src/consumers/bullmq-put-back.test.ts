@@ -1,6 +1,7 @@
 import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
+import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -169,7 +170,7 @@ describe('bullmq delay too new', () => {
         throw new Error('It was not left alone.');
       }),
     );
-    await queue.add('replay', { v: 3 }, { jobId: 'one' });
+    await queue.add('replay', { v: JOB_VERSION + 1 }, { jobId: 'one' });
     if (started > 0) await client.hset(queue.toKey('one'), 'ats', started);
     worker.start();
     return { queue, signals };
@@ -188,9 +189,9 @@ describe('bullmq delay too new', () => {
   it('delays a job that it can not read, reports it, and uses up no attempt', async () => {
     const { queue, signals } = await startWorker();
     const job = await untilDelayed(queue);
-    expect([job.attemptsMade, job.data]).toEqual([0, { v: 3 }]);
+    expect([job.attemptsMade, job.data]).toEqual([0, { v: JOB_VERSION + 1 }]);
     expect(signals.named('job.too_new')).toEqual([
-      { name: 'job.too_new', queue: REPLAYS_QUEUE, jobId: 'one', version: 3 },
+      { name: 'job.too_new', queue: REPLAYS_QUEUE, jobId: 'one', version: JOB_VERSION + 1 },
     ]);
     expect(signals.named('job.failed')).toEqual([]);
     expect(signals.named('job.interrupted')).toEqual([]);

@@ -11,9 +11,9 @@ import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } 
 import { batchContentOf, itemOf } from './cloudevents';
 import {
   AGAIN_AT_ONCE,
-  coalesce,
   announceAttempt,
   type ConcludeContext,
+  coalesce,
   conclude,
   type DeliverResult,
   DONE,

@@ -173,7 +173,8 @@ function requireListFormat({ batch, format }: Endpoint): void {
 
 function requireGroups({ ordering, coalesce, batch }: Endpoint): void {
   if (ordering === 'group' && !isEmpty(batch)) {
-    const detail = 'must not be group where batch is given: events of several groups do not wait for each other';
+    const detail =
+      'must not be group where batch is given: events of several groups do not wait for each other';
     throw invalidRequest([{ pointer: '/ordering', detail }]);
   }
   if (ordering === 'group' || isEmpty(coalesce)) return;

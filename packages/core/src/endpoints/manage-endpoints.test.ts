@@ -137,6 +137,7 @@ describe('create', () => {
       ordering: 'none',
       signing: 'hmac',
       format: 'native',
+      rateLimitUnit: 'requests',
       enabledAt: NOW,
       secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,
