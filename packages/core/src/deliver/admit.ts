@@ -113,13 +113,19 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
     case 'rate_limited':
       return refused('rate_limited', now + Math.min(response.nextInMs, SAFETY_WAKE_UP_MS));
     case 'out_of_turn':
-      return { ...refused('out_of_turn', now + SOON_MS), isBehind: true };
+      return { ...refused('out_of_turn', now + lookAgainMs(ready)), isBehind: true };
     case 'first':
       return refused('out_of_turn', now + SOON_MS);
     case 'superseded':
     case 'coalescing':
       return response;
   }
+}
+
+// Whoever ends lets the next one of a group go. It may have ended before this one was held: that is seen soon. One
+// that is still behind another then is not looked at again and again.
+function lookAgainMs({ endpoint, run }: ReadyDelivery): number {
+  return endpoint.ordering === 'group' && run.hasWaited ? SAFETY_WAKE_UP_MS : SOON_MS;
 }
 
 /**
