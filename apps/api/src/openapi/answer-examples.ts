@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '891ea734fdf50585',
+      saved_by: '9d967ff8b82a7aa1',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '8ea907d50f370c30',
+      saved_by: '9085a35c3cb0e91b',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 17.737 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 18.278 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: 'bf42e5c73db0e1cc',
+          saved_by: 'c666653fd4273130',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '4936bd17d2acdaa5',
+      saved_by: 'f9bd72d8ea7077bf',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 1.568 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 0.822 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8ddxr9f9r1h34ec3y61',
+      id: 'ct_01m8dfpbaaexz6v82r4pa6',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,7 +241,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8ddxrj2dtwmaj0naktc',
+          id: 'ct_01m8dfpbhq61srsk2vktam',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8ddxrrsbyeepwwzc11c',
+      id: 'ct_01m8dfpbpsaq91f305wv73',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -271,8 +271,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ntf_01m8ddxs95aykzjf5pe2p9',
-          contact_id: 'ct_01m8ddxs8wfmg9yp2yg56p',
+          id: 'ntf_01m8dfpc2q3gb7an7wecf3',
+          contact_id: 'ct_01m8dfpc2fft381z0cce1c',
           kind: 'email',
           topic: 'failing',
           subjects: [
@@ -568,7 +568,17 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       status: 'accepted',
       deliver_at: null,
       payload_erased_at: null,
-      deliveries: { total: 1, pending: 1, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 },
+      group: null,
+      deliveries: {
+        total: 1,
+        pending: 1,
+        held: 0,
+        delivered: 0,
+        exhausted: 0,
+        aborted: 0,
+        cancelled: 0,
+        superseded: 0,
+      },
       data: { keyword: 'buy red shoes', position: 11, volume: 2400 },
     },
   },
@@ -580,7 +590,17 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       status: 'scheduled',
       deliver_at: '2026-11-21T16:13:00.859Z',
       payload_erased_at: null,
-      deliveries: { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 },
+      group: null,
+      deliveries: {
+        total: 0,
+        pending: 0,
+        held: 0,
+        delivered: 0,
+        exhausted: 0,
+        aborted: 0,
+        cancelled: 0,
+        superseded: 0,
+      },
       data: { keyword: 'buy red shoes', position: 11, volume: 2400 },
     },
   },
@@ -685,7 +705,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: '2026-11-21T16:13:00.859Z',
+          last_used_at: null,
         },
       ],
       next_cursor: null,
@@ -784,7 +804,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkZHk4a2s1OTFqa3RieDNheXAi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkZnBxaDlmZ3ZjcWF6dnAxYXYi',
       has_more: true,
     },
   },
@@ -867,7 +887,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkZHlhc2tiOTB3bWY3YXJlbWUiLCJmYWlsZWRBdCI6MTc5NTc0NzE2Mjk0Mn0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkZnBybmc4Z3Q0YmRhNHk5c3IiLCJmYWlsZWRBdCI6MTc5NTc0OTAxMjE1OX0',
       has_more: true,
     },
   },
