@@ -8,6 +8,7 @@ import re
 IDEMPOTENCY_KEY_ROUTES = (
     "/v1/accounts",
     "/v1/api-keys",
+    "/v1/contacts",
     "/v1/deliveries/{id}/redeliver",
     "/v1/events",
     "/v1/events/batch",
