@@ -1,5 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { webhooks } from '@hookferry/receiver/express';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { ApiClient, Webhook } from '../support/api-client';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
@@ -111,6 +116,21 @@ it('holds deliveries, tests and redeliveries until the receiver has answered a s
   expect(delivered.attempts.map(({ outcome }) => outcome)).toEqual(['delivered']);
   await stack.client.waitForStatus(webhook.id, test.body.event_id, 'delivered');
   expect((await askAgain(webhook.id)).status).toBe(409);
+});
+
+it('is verified by the receiver package by itself, whose handlers get the events alone', async () => {
+  const received: unknown[] = [];
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const handle = webhooks({ secret, on: { [QUICK_WIN.type]: ({ id }) => void received.push(id) } });
+  const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  willClose({ close: () => void server.close().closeAllConnections() });
+  const { port } = server.address() as AddressInfo;
+  const webhook = await register(`http://127.0.0.1:${port}/hook`, { secret });
+  const eventId = await publish(webhook.id);
+  await waitForStatus(webhook.id, 'verified');
+  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  expect(received).toEqual([eventId]);
 });
 
 it('sends a challenge that a library of Standard Webhooks verifies, another one each time', async () => {
