@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { webhooks } from '@hookferry/receiver/express';
+import { webhooks as handlerOf } from '@hookferry/receiver/express';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { ApiClient, Webhook } from '../support/api-client';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
@@ -121,10 +121,10 @@ it('holds deliveries, tests and redeliveries until the receiver has answered a s
 it('is verified by the receiver package by itself, whose handlers get the events alone', async () => {
   const received: unknown[] = [];
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
-  const handle = webhooks({ secret, on: { [QUICK_WIN.type]: ({ id }) => void received.push(id) } });
+  const handle = handlerOf({ secret, on: { [QUICK_WIN.type]: ({ id }) => void received.push(id) } });
   const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  willClose({ close: () => void server.close().closeAllConnections() });
+  willClose({ close: () => server.close().closeAllConnections() });
   const { port } = server.address() as AddressInfo;
   const webhook = await register(`http://127.0.0.1:${port}/hook`, { secret });
   const eventId = await publish(webhook.id);
