@@ -98,10 +98,18 @@ describe('as a script runs it', () => {
       '20',
       '--max-concurrency',
       '4',
+      '--batch-max-wait-ms',
+      '0',
       '--header',
       'X-A: b',
     ]);
-    expect(updated).toMatchObject({ id, uid: 'crm', rate_limit: 20, max_concurrency: 4 });
+    expect(updated).toMatchObject({
+      id,
+      uid: 'crm',
+      rate_limit: 20,
+      max_concurrency: 4,
+      batch: { max_wait_ms: 0 },
+    });
     expect(await json(['webhooks', 'update', id, '--data', '{"rate_limit":null}'])).not.toHaveProperty(
       'rate_limit',
     );
@@ -210,7 +218,9 @@ describe('as a script runs it', () => {
   it('finds events and deliveries by their data', async () => {
     const { id } = await createEndpoint();
     const data = '{"keyword":"searched","position":9007199254740993.0,"volume":10}';
-    const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', data, '--to', id]);
+    const words = ['events', 'publish', TYPE, '--data', data, '--to', id, '--group', 'order 1'];
+    const event = await json<{ id: string }>(words);
+    expect(await json(['events', 'show', event.id])).toMatchObject({ group: 'order 1' });
     await publish(1, id);
     await stack.client.waitForStatus(id, event.id, 'delivered');
     const exact = '{ "position": 9007199254740993, "keyword": "searched" }';

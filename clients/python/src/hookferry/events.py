@@ -21,14 +21,16 @@ class Events:
         id: Optional[str] = None,
         webhook_ids: Optional[Sequence[str]] = None,
         deliver_at: Optional[str] = None,
+        group: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
         """`id`, `type` and `created_at` of the event, which is stored and will be delivered.
 
         id: your own; published again with it, an event stays one. webhook_ids: only these get it, by id or `uid`.
         deliver_at: when to send it (RFC 3339), some weeks ahead at most; it has the status `scheduled` until then.
+        group: what it belongs to, such as an order; webhooks may ask for a group's events in their order.
         """
-        optional = without_absent(id=id, webhook_ids=webhook_ids, deliver_at=deliver_at)
+        optional = without_absent(id=id, webhook_ids=webhook_ids, deliver_at=deliver_at, group=group)
         body = {"type": type, "data": data, **optional}
         event: JsonObject = self._requests.send("POST", "/v1/events", body, idempotency_key=idempotency_key)
         return event

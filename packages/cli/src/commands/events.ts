@@ -16,6 +16,7 @@ interface PublishFlags {
   readonly id?: string;
   readonly to?: readonly string[];
   readonly at?: string;
+  readonly group?: string;
 }
 
 interface ListFlags extends PagingFlags {
@@ -76,6 +77,7 @@ function addPublish(events: Command, cli: Cli): void {
     .option('--at <time>', 'send it then: a time, or in how long (2h)', (text: string) =>
       parseTimeAhead(text),
     )
+    .option('--group <text>', 'what it belongs to, for webhooks with the order within groups')
     .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
       await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);
     });

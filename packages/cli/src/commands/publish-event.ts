@@ -9,15 +9,17 @@ export interface NewEvent {
   readonly to?: readonly string[];
   /** When to send it, by RFC 3339. */
   readonly at?: string;
+  readonly group?: string;
 }
 
 /** Publishes an event, its data byte for byte as they were written. */
 export async function publishEvent(event: NewEvent, cli: Cli): Promise<void> {
-  const { type, data, id, to, at } = event;
+  const { type, data, id, to, at, group } = event;
   const rest = {
     ...(id === undefined ? {} : { id }),
     ...(to === undefined ? {} : { webhook_ids: [...to] }),
     ...(at === undefined ? {} : { deliver_at: at }),
+    ...(group === undefined ? {} : { group }),
   };
   const text = bodyText({ type, ...rest }, data.text);
   // JSON that is parsed and written again is another text: 1.0 becomes 1.

@@ -9,7 +9,14 @@ import {
 } from '@hookferry/core/domain/endpoint-settings';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures/usage-error';
-import { type Pairs, parseHeader, parseList, parseMember, parsePositive } from '../../input/parse-flags';
+import {
+  type Pairs,
+  parseCount,
+  parseHeader,
+  parseList,
+  parseMember,
+  parsePositive,
+} from '../../input/parse-flags';
 import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
 import type { NewWebhook } from '../../resources';
@@ -65,7 +72,7 @@ export function flagOf({ name, setting }: SettingPart): Option {
   const option = new Option(`--${name.replaceAll('_', '-')} ${argument}`, help);
   switch (setting.kind) {
     case 'number':
-      return option.argParser(parsePositive);
+      return option.argParser(setting.least === 0 ? parseCount : parsePositive);
     case 'choice':
       return option.choices(setting.choices);
     case 'delays':
