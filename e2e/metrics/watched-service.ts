@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
+import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { ManagedProcess } from '../support/managed-process';
@@ -122,7 +123,7 @@ export class WatchedService {
   async makeJobTooNew(): Promise<LastingFault> {
     const job = await until(async () => (await this.deliveries.getJobs(['prioritized', 'wait']))[0]);
     const { data } = job;
-    await job.updateData({ ...data, v: 3 });
+    await job.updateData({ ...data, v: JOB_VERSION + 1 });
     return { stop: async () => await job.updateData(data) };
   }
 

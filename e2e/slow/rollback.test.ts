@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
 import { Queue } from 'bullmq';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
@@ -32,7 +33,7 @@ async function publishMany(count: number): Promise<readonly string[]> {
 /** As if an API of the next version had added them. */
 async function changeToNextVersion(): Promise<void> {
   for (const job of await deliveries.getJobs(['prioritized', 'wait'])) {
-    await job.updateData({ ...job.data, v: 3 });
+    await job.updateData({ ...job.data, v: JOB_VERSION + 1 });
   }
 }
 
