@@ -42,7 +42,7 @@ it('shows who did what, on which, when, from where, and which fields it changed,
   const page = await signIn({ path: `/audit-log?target=${id}` });
   await rowOf(page, 'Refused').waitFor();
   await checkSteadiness(page);
-  const changed = rowOf(page, 'rate_limit');
+  const changed = rowOf(page, 'headers.x-token');
   expect(await changed.innerText()).toMatch(
     /API key \S+\s+Webhook changed\s+wh_\S+\s+●\s*Done\s+.*headers\.x-token/,
   );
