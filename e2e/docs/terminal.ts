@@ -33,11 +33,11 @@ export class Terminal {
     return this.#output.slice(from).replace(end, '');
   }
 
-  /** Waits until all that was printed so far has this in it, and pastes `again` each time that it has not. */
+  /** Waits until all that was printed so far has this in it, or what `again` prints, which is pasted until it has. */
   async waitFor(pattern: RegExp, again?: string): Promise<void> {
     await until(async () => {
-      if (again !== undefined) await this.paste(again);
-      return pattern.test(this.#output) || undefined;
+      const printed = again === undefined ? this.#output : await this.paste(again);
+      return pattern.test(printed) || undefined;
     });
   }
 
