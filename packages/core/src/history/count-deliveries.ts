@@ -7,8 +7,7 @@ import type { EventStore } from '../events/redis-event-store';
 import type { MovedCounts, MovedStore } from '../events/redis-moved';
 import { SharedResults } from '../platform/caches';
 import { type HeldStatus, type ShownStatus, shownStatusOf } from './delivery-standings';
-import type { DeliveryCounts } from './history-source';
-import { noDeliveries } from './history-source';
+import { type DeliveryCounts, noDeliveries } from './history-source';
 
 export interface DeliveryCounterOptions {
   readonly eventStore: Pick<EventStore, 'listReceivers'>;

@@ -8,9 +8,9 @@ import {
   type Subject,
 } from '../domain/contact';
 import type { Emit } from '../domain/signal';
+import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import { WakeUpTimer } from '../platform/timers';
 import { type ComposeContext, composeMessage } from './compose-message';
 import {
   confirmationFieldOf,
@@ -41,9 +41,6 @@ export interface NotifierContext extends ObserveContext, SendNotificationContext
   readonly emit: Emit;
 }
 
-const SWEEP_EVERY_MS = 1_000;
-// A sweep goes to Redis along with other scripts, if there are some within this time.
-const PATIENCE_MS = 1_000;
 /** Accounts that one process looks at at the same time. */
 const AT_ONCE = 8;
 /** How late something may be noticed. */
@@ -60,68 +57,33 @@ const RETRY_DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_0
  * they are told and the messages in one step. So nothing that delivers waits for it or tells it anything, and nothing is
  * lost with a process: whoever looks next finds the same. Any worker may look at any account, one at a time.
  */
-export class Notifier {
-  readonly #stopping = new AbortController();
-  readonly #underWay = new Set<Promise<void>>();
-  readonly #timer = new WakeUpTimer(async () => {
-    await this.#sweep(PATIENCE_MS);
-    this.start();
-  });
-
-  constructor(private readonly context: NotifierContext) {}
-
-  start(): void {
-    this.#timer.wakeUpIn(SWEEP_EVERY_MS);
+export class Notifier extends ClaimedWork<ClaimedAccount> {
+  constructor(private readonly context: NotifierContext) {
+    super(AT_ONCE);
   }
 
-  /** Messages under way are broken off, and sent again by another process. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#timer.stop();
-    await Promise.all(this.#underWay);
+  protected async claim(most: number, patienceMs: number): Promise<readonly ClaimedAccount[]> {
+    const { notificationStore, clock } = this.context;
+    return await notificationStore.claimAccounts(clock(), most, patienceMs);
   }
 
-  /** Look at all accounts whose look is due, and wait for the end of that. */
-  async runOnce(): Promise<void> {
-    await this.#sweep(0);
-    await Promise.all(this.#underWay);
+  protected onFailure(error: unknown): void {
+    this.context.emit({ name: 'task.failed', task: 'notify contacts', error });
   }
 
-  async #sweep(patienceMs: number): Promise<void> {
-    const { notificationStore, clock, emit } = this.context;
-    const room = AT_ONCE - this.#underWay.size;
-    if (room < 1) return;
-    try {
-      const claimed = await notificationStore.claimAccounts(clock(), room, patienceMs);
-      for (const each of claimed) this.#track(this.#lookAt(each));
-    } catch (error) {
-      emit({ name: 'task.failed', task: 'notify contacts', error });
-    }
-  }
-
-  #track(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#underWay.delete(tracked));
-    this.#underWay.add(tracked);
-  }
-
-  async #lookAt(claimed: ClaimedAccount): Promise<void> {
-    const { contactStore, notificationStore, clock, emit } = this.context;
+  protected async work(claimed: ClaimedAccount): Promise<void> {
+    const { contactStore, notificationStore, clock } = this.context;
     const { accountId } = claimed;
-    try {
-      const contacts = await contactStore.list(accountId);
-      await this.#tell(accountId, contacts);
-      await this.#sendDue(claimed, contacts);
-      const nextDue = await notificationStore.nextDue(accountId);
-      if (contacts.length === 0 && nextDue === undefined) {
-        await notificationStore.forgetTold(accountId);
-        await notificationStore.endLook(claimed, undefined);
-      } else {
-        const nextLook = clock() + LOOK_EVERY_MS;
-        await notificationStore.endLook(claimed, Math.min(nextLook, nextDue ?? nextLook));
-      }
-    } catch (error) {
-      // The look is due again once nobody has it.
-      emit({ name: 'task.failed', task: 'notify contacts', error });
+    const contacts = await contactStore.list(accountId);
+    await this.#tell(accountId, contacts);
+    await this.#sendDue(claimed, contacts);
+    const nextDue = await notificationStore.nextDue(accountId);
+    if (contacts.length === 0 && nextDue === undefined) {
+      await notificationStore.forgetTold(accountId);
+      await notificationStore.endLook(claimed, undefined);
+    } else {
+      const nextLook = clock() + LOOK_EVERY_MS;
+      await notificationStore.endLook(claimed, Math.min(nextLook, nextDue ?? nextLook));
     }
   }
 
@@ -209,7 +171,7 @@ export class Notifier {
     if (contact?.status !== wanted || first === undefined) return 'unwanted';
     if (!messageStyle) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
     const message = composeMessage(messageStyle, contact, together);
-    const { signal } = this.#stopping;
+    const signal = this.stopSignal;
     const outcome = await sendNotification(this.context, contact, message, first.id, signal);
     return outcome.kind === 'failed' && signal.aborted ? 'broken off' : outcome;
   }
