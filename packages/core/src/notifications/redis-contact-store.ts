@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { defineChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
@@ -7,7 +6,7 @@ import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
 import type { Sealer } from '../endpoints/seal';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { takeOne } from '../platform/redis-take-one';
 
 /** Each costs a message to every occasion, and all of them are read at once. */
 export const MAX_CONTACTS = 20;
@@ -46,14 +45,6 @@ const REMOVE = defineChange(
   if removed == 1 then record_act() end
   return removed`,
 );
-
-// KEYS: asked. ARGV: how many, milliseconds. Gives how long to wait, 0 if not.
-const TAKE_ONE = defineScript(`
-  if tonumber(redis.call('GET', KEYS[1]) or '0') >= tonumber(ARGV[1]) then
-    return math.max(redis.call('PTTL', KEYS[1]), 1)
-  end
-  if redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-  return 0`);
 
 /** Who is told, for each account. Nobody but the sender ever gets a target or a secret in the open. */
 export class ContactStore {
@@ -121,7 +112,7 @@ export class ContactStore {
   async takeFromTarget(target: string): Promise<number> {
     const digest = createHash('sha256').update(target.toLowerCase()).digest('base64url');
     const key = keys.confirmationsAsked(digest.slice(0, DIGEST_CHARACTERS));
-    return z.number().parse(await TAKE_ONE(this.redis, [key], [CONFIRMATIONS_AN_HOUR, HOUR_MS]));
+    return await takeOne(this.redis, key, CONFIRMATIONS_AN_HOUR, HOUR_MS);
   }
 
   async #lookAt(accountId: AccountId, at: number): Promise<void> {

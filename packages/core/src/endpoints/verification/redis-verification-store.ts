@@ -5,6 +5,7 @@ import { decodeAddress, type EndpointAddress, encodeAddress } from '../../domain
 import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
+import { takeOne } from '../../platform/redis-take-one';
 
 /** A try that one process may make now. */
 export interface ClaimedTry extends EndpointAddress {
@@ -65,14 +66,6 @@ const END = defineScript(`
     redis.call('ZADD', KEYS[1], ARGV[3], endpoint)
   end`);
 
-// KEYS: asked. ARGV: how many, milliseconds. Gives how long to wait, 0 if not.
-const TAKE_ONE = defineScript(`
-  if tonumber(redis.call('GET', KEYS[1]) or '0') >= tonumber(ARGV[1]) then
-    return math.max(redis.call('PTTL', KEYS[1]), 1)
-  end
-  if redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-  return 0`);
-
 const addressesSchema = z.array(z.string().transform(decodeAddress));
 const scheduleKeys = [keys.verificationsDue, keys.verificationsUnderWay];
 
@@ -128,19 +121,15 @@ export class VerificationStore {
 
   /** Count a verification that somebody asks for. @returns how long to wait if it is one too many, else 0. */
   async takeFromHost(host: string): Promise<number> {
-    return await this.#takeOne(keys.verificationsAsked(digestOf(host)), ASKED_AN_HOUR, HOUR_MS);
+    return await takeOne(this.redis, keys.verificationsAsked(digestOf(host)), ASKED_AN_HOUR, HOUR_MS);
   }
 
   /** Count a try that is about to be made. @returns how long to wait if it is one too many, else 0. */
   async takeTry(accountId: AccountId, host: string): Promise<number> {
     const { ofHost, ofAccount } = TRIED_A_MINUTE;
-    const waitMs = await this.#takeOne(keys.verificationsTried(accountId), ofAccount, MINUTE_MS);
+    const waitMs = await takeOne(this.redis, keys.verificationsTried(accountId), ofAccount, MINUTE_MS);
     if (waitMs > 0) return waitMs;
-    return await this.#takeOne(keys.verificationsTried(digestOf(host)), ofHost, MINUTE_MS);
-  }
-
-  async #takeOne(key: string, most: number, withinMs: number): Promise<number> {
-    return z.number().parse(await TAKE_ONE(this.redis, [key], [most, withinMs]));
+    return await takeOne(this.redis, keys.verificationsTried(digestOf(host)), ofHost, MINUTE_MS);
   }
 }
 
