@@ -6,6 +6,7 @@ import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import { HEAD_BYTES } from './redis-event-store';
 
 /** An event as it is stored, and the digest of its claim if a client chose its id. */
 export interface SeenEvent {
@@ -113,15 +114,15 @@ const REMOVE = defineGuard(
   IS_UNCHANGED,
 );
 
-// KEYS: event, receivers, pin, event-claim, moved. ARGV: whether its payload was erased. Gives 1 and the bytes
-// that are gone; 0 and 1 if it is to be tried again.
+// KEYS: event, receivers, pin, event-claim, moved, scheduled-for. ARGV: whether its payload was erased. Gives 1 and
+// the bytes that are gone; 0 and 1 if it is to be tried again.
 const DROP = defineGuard(`
-  local event, receivers, pin, claim, moved = unpack(KEYS)
+  local event, receivers, pin, claim, moved, scheduled_for = unpack(KEYS)
   if redis.call('EXISTS', receivers, pin) > 0 then return {0, 1 - redis.call('EXISTS', receivers)} end
-  local head = string.match(redis.call('GETRANGE', event, 0, 255), '^[^\\n]+') or ''
+  local head = string.match(redis.call('GETRANGE', event, 0, ${HEAD_BYTES - 1}), '^[^\\n]+') or ''
   if (string.find(head, ' !%d+$') ~= nil) ~= (ARGV[1] == '1') then return {0, 1} end
   local bytes = redis.call('STRLEN', event)
-  redis.call('UNLINK', event, claim, moved)
+  redis.call('UNLINK', event, claim, moved, scheduled_for)
   return {1, bytes}`);
 
 // KEYS: the account's events. ARGV: event.
@@ -268,6 +269,7 @@ export class MovedStore {
         keys.pinnedEvent(accountId, eventId),
         keys.eventClaim(accountId, eventId),
         keys.moved(accountId, eventId),
+        keys.scheduledFor(accountId, eventId),
       ],
       ({ isErased }) => [isErased ? 1 : 0],
     );

@@ -1,11 +1,14 @@
 import { deliveryIdOf } from '../domain/delivery';
 import { readSummary } from '../domain/delivery-log';
-import { bodyOf, dataOf } from '../domain/event';
+import { type AcceptedEvent, bodyOf, dataOf } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENT_BYTES } from '../domain/usage';
 import { digestOf, isOfDigest } from '../events/redis-moved-ids';
+import type { Begun } from '../events/redis-scheduled-events';
+import { buildScheduledEvent } from '../testing/build-event';
 import { DELIVERED, EXHAUSTED, FAILED, KEEP_DAYS, MOVE_AFTER_MS, MovingScene } from '../testing/moving-scene';
-import { uniqueAccountId } from '../testing/unique-ids';
+import { openScheduleParts } from '../testing/open-schedule-parts';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
 import { BATCH } from './move-batch';
 
@@ -16,6 +19,19 @@ beforeEach(async () => {
   scene = await MovingScene.open();
 });
 afterEach(() => scene.close());
+
+// Of a hundred characters, and of 256 bytes that are stored as 768.
+const LONG_HEAD = {
+  type: `a.${'b'.repeat(98)}`,
+  group: 'ü'.repeat(128),
+  body: `{"type":"a.${'b'.repeat(98)}","data":{}}`,
+  trace: { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true },
+};
+
+function eventOf(begun: Begun): AcceptedEvent {
+  if (begun.state !== 'due' || begun.event.body === undefined) throw new Error(`It is ${begun.state}.`);
+  return begun.event;
+}
 
 function only<Item>([item]: readonly Item[]): Item {
   if (item === undefined) throw new Error('There is none.');
@@ -87,6 +103,33 @@ describe('what is over', () => {
     });
     const { moved } = await scene.movedIds.look(event.accountId, event.id, scene.now);
     expect(moved).toMatchObject({ digest: undefined });
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('moves with a head as long as one can be, and as one whose payload was erased', async () => {
+    const schedule = { state: 'due', publishedAt: scene.now - DAY, deliverAt: scene.now } as const;
+    const { event } = await scene.arrange([[DELIVERED]], { ...LONG_HEAD, isQueued: true, schedule });
+    await scene.eventStore.erasePayload(event.accountId, event.id, scene.now);
+    expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(scene.history.find(event.accountId, event.id)).toMatchObject({
+      head: { group: LONG_HEAD.group, schedule, erasedAt: scene.now - MOVE_AFTER_MS },
+      dataText: undefined,
+    });
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('moves with what tells where an event goes that was to be sent later', async () => {
+    const { scheduledEvents } = openScheduleParts(scene.redis.client);
+    const waiting = buildScheduledEvent({ deliverAt: scene.now, endpointIds: [uniqueEndpointId()] });
+    const { accountId, id } = waiting;
+    await scheduledEvents.save(waiting, 'response');
+    await scene.eventStore.enlist(eventOf(await scheduledEvents.begin(accountId, id, scene.now)));
+    await scene.overList.add({ accountId, eventId: id }, scene.now);
+    expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(scene.history.find(accountId, id)?.head).toMatchObject({
+      isAimed: true,
+      schedule: { state: 'due' },
+    });
     expect(await scene.keysLeft()).toEqual([]);
   });
 
@@ -232,8 +275,11 @@ describe('what is not over', () => {
 });
 
 describe('what changes while it moves', () => {
-  async function arrangeChange(change: (parts: Changing) => Promise<unknown>) {
-    const { event, endpointIds } = await scene.arrange([[EXHAUSTED]]);
+  async function arrangeChange(
+    change: (parts: Changing) => Promise<unknown>,
+    head: Partial<AcceptedEvent> = {},
+  ) {
+    const { event, endpointIds } = await scene.arrange([[EXHAUSTED]], head);
     const parts = { eventId: event.id, endpointId: only(endpointIds) };
     const { accountId } = event;
     let isFirst = true;
@@ -281,6 +327,18 @@ describe('what changes while it moves', () => {
       scene.eventStore.erasePayload(delivery.accountId, delivery.eventId, 77),
     );
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(await scene.eventStore.findHead(accountId, parts.eventId)).toMatchObject({ erasedAt: 77 });
+    await scene.moveAll();
+    expect(scene.history.find(accountId, parts.eventId)?.dataText).toBeUndefined();
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('moves as it is then: a payload that was erased, of an event with a long head', async () => {
+    const { parts, accountId } = await arrangeChange(
+      (delivery) => scene.eventStore.erasePayload(delivery.accountId, delivery.eventId, 77),
+      LONG_HEAD,
+    );
+    await scene.moveAfter();
     expect(await scene.eventStore.findHead(accountId, parts.eventId)).toMatchObject({ erasedAt: 77 });
     await scene.moveAll();
     expect(scene.history.find(accountId, parts.eventId)?.dataText).toBeUndefined();
