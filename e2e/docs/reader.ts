@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -10,6 +10,19 @@ const ROOT = join(__dirname, '..', '..');
 const API_ON_PAGES = 'http://127.0.0.1:3000';
 const REDIS_ON_PAGES = 'redis://127.0.0.1:6379';
 const RECEIVER_ON_PAGES = /\b4000\b/g;
+
+/** In the place of Redis' own, which the tests have not: the command goes to the real Redis; what measures for ever ends. */
+const REDIS_CLI = `#!/usr/bin/env node
+const { Redis } = require('ioredis');
+const [flag, url, ...command] = process.argv.slice(2);
+if (flag === '-u' && !command[0].startsWith('-')) {
+  const redis = new Redis(url);
+  redis.call(...command).then((answer) => console.log(String(answer)), (error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  }).finally(() => redis.disconnect());
+} else if (!process.argv.some((word) => /^--latency(-history)?$/.test(word))) process.exitCode = 2;
+`;
 
 /** Somebody with a service that runs and a terminal in its folder, who pastes what the pages say. */
 export class Reader {
@@ -26,7 +39,8 @@ export class Reader {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
     await mkdir(join(folder, '.data'));
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
-    for (const name of ['node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name));
+    for (const name of ['node_modules', 'examples', 'clients'])
+      await symlink(join(ROOT, name), join(folder, name));
     return new Reader(stack, new Terminal(folder), await findClosedPort(), folder);
   }
 
@@ -36,6 +50,12 @@ export class Reader {
       .replaceAll(API_ON_PAGES, this.stack.client.baseUrl)
       .replaceAll(REDIS_ON_PAGES, this.stack.redis.url)
       .replaceAll(RECEIVER_ON_PAGES, String(this.receiverPort));
+  }
+
+  async installRedisCli(): Promise<void> {
+    const program = join(this.folder, 'redis-cli');
+    await writeFile(program, REDIS_CLI);
+    await chmod(program, 0o755);
   }
 
   async stop(): Promise<void> {

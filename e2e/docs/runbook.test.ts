@@ -1,5 +1,3 @@
-import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
@@ -9,19 +7,6 @@ import { Reader } from './reader';
 
 /** There is no container engine and no cluster here. */
 const ELSEWHERE = /^(docker|kubectl) /;
-
-/** In the place of Redis' own, which the tests have not: the command goes to the real Redis; what measures for ever ends. */
-const REDIS_CLI = `#!/usr/bin/env node
-const { Redis } = require('ioredis');
-const [flag, url, ...command] = process.argv.slice(2);
-if (flag === '-u' && !command[0].startsWith('-')) {
-  const redis = new Redis(url);
-  redis.call(...command).then((answer) => console.log(String(answer)), (error) => {
-    console.error(error.message);
-    process.exitCode = 1;
-  }).finally(() => redis.disconnect());
-} else if (!process.argv.some((word) => /^--latency(-history)?$/.test(word))) process.exitCode = 2;
-`;
 
 describe('what is pasted at night', () => {
   let reader: Reader;
@@ -42,16 +27,12 @@ describe('what is pasted at night', () => {
     await reader.terminal.paste(`export PATH="$PWD:$PWD/node_modules/.bin:$PATH" REDIS_URL=${redis.url}`);
     await reader.terminal.paste(`export SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}`);
     await reader.terminal.paste('hookferry-admin accounts create --id acme');
-    const program = join(await folder(), 'redis-cli');
-    await writeFile(program, REDIS_CLI);
-    await chmod(program, 0o755);
+    await reader.installRedisCli();
   });
   afterAll(async () => {
     await reader.stop();
     await receiver.stop();
   });
-
-  const folder = async () => (await reader.terminal.paste('pwd')).trim();
 
   it.each(['nothing-arrives', 'runbook'])('runs: every command of %s.md', async (page) => {
     const lines = linesOf(await readPage(`${page}.md`)).filter((line) => !ELSEWHERE.test(line));

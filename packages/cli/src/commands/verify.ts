@@ -66,8 +66,13 @@ function keysOf({ publicKey, jwks: url, secretStdin }: VerifyFlags) {
       'Several things to verify by.',
       'Pass one of --secret-stdin, --public-key and --jwks.',
     );
-  if (publicKey !== undefined) return { keys: publicKeys(publicKey) };
-  return url === undefined ? undefined : { keys: jwks(url) };
+  try {
+    if (publicKey !== undefined) return { keys: publicKeys(publicKey) };
+    return url === undefined ? undefined : { keys: jwks(url) };
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) throw error;
+    throw new UsageError('That is nothing to verify by.', error.message);
+  }
 }
 
 async function askSecret({ secretStdin }: VerifyFlags, prompt: Prompt): Promise<string> {

@@ -1,0 +1,34 @@
+/** Pages whose commands a test of their own pastes, because it waits for what each of them shows. */
+export const PASTED_BY: Readonly<Record<string, string>> = {
+  'README.md': 'e2e/docs/readme.test.ts',
+  'docs/api.md': 'e2e/docs/api-page.test.ts',
+  'docs/cloudevents.md': 'e2e/docs/cloudevents-page.test.ts',
+  'docs/getting-started.md': 'e2e/docs/getting-started.test.ts',
+  'docs/guides/debugging.md': 'e2e/docs/guides.test.ts',
+  'docs/guides/integrating.md': 'e2e/docs/guides.test.ts',
+  'docs/guides/operating.md': 'e2e/docs/guides.test.ts',
+  'docs/guides/publishing.md': 'e2e/docs/guides.test.ts',
+  'docs/guides/receiving.md': 'e2e/docs/guides.test.ts',
+  'docs/nothing-arrives.md': 'e2e/docs/runbook.test.ts',
+  'docs/recipes/receiver-in-ci.md': 'e2e/docs/recipes.test.ts',
+  'docs/runbook.md': 'e2e/docs/runbook.test.ts',
+};
+
+/** Commands that no test pastes, and why. What they name is checked instead, where that is said. */
+export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: string }[] = [
+  {
+    command: /^docker /,
+    why: 'there is no container engine here; e2e/docker follows the steps of the images',
+  },
+  { command: /^(kubectl|helm) /, why: 'there is no cluster here; e2e/helm renders and checks the chart' },
+  { command: /^git clone /, why: 'the project is here already' },
+  { command: /^npm ci$/, why: 'everything is installed already' },
+  { command: /^npm start/, why: 'the tests of tools/start run it' },
+  { command: /^npm (run|test)\b/, why: 'takes minutes: that the script and its flags exist is checked' },
+  { command: /^npm install /, why: 'e2e/packages installs each package from its tarball' },
+  { command: /^pip install /, why: 'e2e/packages/python.test.ts builds the wheel and installs it' },
+  { command: /^python examples\//, why: 'e2e/packages/python.test.ts runs it' },
+  { command: /^WEBHOOK_SECRET=\S+ python receiver/, why: 'e2e/packages/python.test.ts runs it' },
+  { command: /^cp \/data\/dump\.rdb /, why: 'npm run drill restores from such a copy' },
+  { command: /^hookferry login --url /, why: 'asks at a terminal; e2e/packages/cli.test.ts answers it' },
+];
