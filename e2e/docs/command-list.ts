@@ -32,3 +32,36 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
   { command: /^cp \/data\/dump\.rdb /, why: 'npm run drill restores from such a copy' },
   { command: /^hookferry login --url /, why: 'asks at a terminal; e2e/packages/cli.test.ts answers it' },
 ];
+
+/** Programs on the pages: which test runs or compiles those of a page and a language. */
+export const PROGRAMS: Readonly<Record<string, string>> = {
+  'clients/python/README.md python': 'e2e/packages/python.test.ts',
+  'docs/batches.md js': 'e2e/docs/programs.test.ts',
+  'docs/endpoint-verification.md js': 'e2e/docs/programs.test.ts',
+  'docs/finding.md ts': 'e2e/docs/programs.test.ts',
+  'docs/history.md sql': 'e2e/docs/history-page.test.ts',
+  'docs/migrating.md js': 'e2e/docs/programs.test.ts',
+  'docs/portal.md html': 'e2e/portal/framing.test.ts',
+  'docs/portal.md js': 'e2e/portal/framing.test.ts',
+  'docs/postgresql.md sql': 'e2e/docs/postgresql-page.test.ts',
+  'docs/publishing.md ts': 'e2e/docs/programs.test.ts',
+  'docs/recipes/idempotent-receiver.md js': 'e2e/docs/recipes.test.ts',
+  'docs/recipes/idempotent-receiver.md sql': 'e2e/docs/recipes.test.ts',
+  'docs/recipes/queue-behind-receiver.md js': 'e2e/docs/recipes.test.ts',
+  'docs/security.md toml': 'e2e/flows/api-keys.test.ts',
+  'docs/stream.md js': 'e2e/docs/programs.test.ts',
+  'docs/stream.md ts': 'e2e/docs/programs.test.ts',
+  'docs/transformations.md js': 'e2e/docs/programs.test.ts',
+  'docs/verifying-signatures.md go': 'e2e/docs/signature-snippets.test.ts',
+  'docs/verifying-signatures.md java': 'e2e/docs/signature-snippets.test.ts',
+  'docs/verifying-signatures.md js': 'e2e/docs/signature-snippets.test.ts',
+  'docs/verifying-signatures.md php': 'e2e/docs/signature-snippets.test.ts',
+  'docs/verifying-signatures.md python': 'e2e/docs/signature-snippets.test.ts',
+  'docs/verifying-signatures.md ruby': 'e2e/docs/signature-snippets.test.ts',
+  'packages/client/README.md ts': 'e2e/packages/client-package.test.ts',
+  'packages/producer/README.md ts': 'e2e/packages/producer.test.ts',
+  'packages/receiver/README.md ts': 'e2e/packages/receiver.test.ts',
+};
+
+/** Blocks that are nothing to run: answers, requests, settings, drawings. */
+export const NO_PROGRAMS = ['sh', 'bash', 'json', 'http', 'text', 'yaml', 'mermaid', ''];

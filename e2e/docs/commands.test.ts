@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { Queue } from 'bullmq';
-import { ApiClient } from '../support/api-client';
+import type { ApiClient } from '../support/api-client';
 import { type ReceivedRequest, Receiver } from '../support/receiver';
 import { until } from '../support/until';
 import { NOT_PASTED, PASTED_BY } from './command-list';
@@ -43,9 +43,7 @@ describe('commands on the pages', () => {
 
   beforeAll(async () => {
     reader = await Reader.start(SETTINGS);
-    apiKey = (await reader.terminal.paste('cat .data/api-key; echo')).trim();
-    folder = (await reader.terminal.paste('pwd')).trim();
-    client = new ApiClient(reader.stack.client.baseUrl, apiKey);
+    ({ apiKey, folder, client } = reader);
     receiver = await Receiver.start((request) => {
       if (request.path === '/crm') writeFileSync(join(folder, 'request.http'), rawRequest(request));
       return 204;

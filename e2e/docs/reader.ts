@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { ApiClient } from '../support/api-client';
 import { Stack } from '../support/stack';
 import { Terminal } from './terminal';
 
@@ -29,9 +30,15 @@ export class Reader {
   private constructor(
     readonly stack: Stack,
     readonly terminal: Terminal,
+    readonly apiKey: string,
     readonly receiverPort: number,
-    private readonly folder: string,
+    readonly folder: string,
   ) {}
+
+  /** Of the API, with the reader's key. */
+  get client(): ApiClient {
+    return new ApiClient(this.stack.client.baseUrl, this.apiKey);
+  }
 
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<Reader> {
     const { key: apiKey } = buildApiKey();
@@ -41,7 +48,7 @@ export class Reader {
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
     for (const name of ['node_modules', 'examples', 'clients'])
       await symlink(join(ROOT, name), join(folder, name));
-    return new Reader(stack, new Terminal(folder), await findClosedPort(), folder);
+    return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder);
   }
 
   /** A block of a page, with this reader's Redis, and the ports of its service and receiver. */

@@ -1,5 +1,4 @@
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
-import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { until } from '../support/until';
 import { readPage } from './read-page';
@@ -18,8 +17,8 @@ describe('what is pasted at night', () => {
     reader = await Reader.start();
     receiver = await Receiver.start();
     const { redis } = reader.stack;
-    apiKey = (await reader.terminal.paste('cat .data/api-key; echo')).trim();
-    const client = new ApiClient(reader.stack.client.baseUrl, apiKey);
+    ({ apiKey } = reader);
+    const { client } = reader;
     const { id } = await client.register(receiver.url);
     await client.publish('brief.created', { brief_id: '1', title: 'at night' });
     const delivery = await until(async () => (await client.listDeliveries(id))[0]?.id);

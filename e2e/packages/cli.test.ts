@@ -392,6 +392,12 @@ describe('as a script runs it', () => {
     expect(other).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no_match') });
     const both = await cli.run([...verify, publicKey, '--secret-stdin'], environment, 'whsec_');
     expect(both.exitCode).toBe(2);
+    const noKey = await cli.run([...verify, 'null'], environment);
+    expect(noKey).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('does not begin with whpk_'),
+    });
+    expect(noKey.stderr).not.toContain('    at ');
   });
 
   it('examines what is between here and the API', async () => {

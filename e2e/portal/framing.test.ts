@@ -1,4 +1,9 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { runInNewContext } from 'node:vm';
+import express, { type RequestHandler } from 'express';
 import type { Frame, Page } from 'playwright-core';
+import { blocksOf, readPage } from '../docs/read-page';
 import type { ApiClient } from '../support/api-client';
 import { until } from '../support/until';
 import { HostSite } from './support/host-site';
@@ -67,6 +72,36 @@ it('asks the site around it for a session, and takes one from there', async () =
   await page.evaluate(`frames[0].postMessage(${JSON.stringify(given)}, '${framable.baseUrl}')`);
   await (await frameOf(page)).getByRole('navigation').first().waitFor();
   await page.context().close();
+});
+
+it('works in a page as docs/portal.md shows it', async () => {
+  const site = express();
+  const server = site.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { client } = await portal().stack.startApi({ PORTAL_FRAME_ANCESTORS: origin });
+  const page = await readPage('portal.md');
+  const [script = '', html = ''] = [...blocksOf(page, 'js'), ...blocksOf(page, 'html')].map((block) =>
+    block.replaceAll('https://hooks.example.com', client.baseUrl),
+  );
+  let links = 0;
+  const requireLogin: RequestHandler = (request, _response, next) => {
+    links += 1;
+    Object.assign(request, { user: { webhookAccount: 'default' } });
+    next();
+  };
+  const env = { HOOKFERRY_API_KEY: portal().stack.bootstrapKey };
+  runInNewContext(script, { app: site, requireLogin, process: { env }, fetch });
+  site.get('/', (_request, response) => void response.type('html').send(`<!doctype html>${html}`));
+
+  const around = await (await portal().browser.newContext()).newPage();
+  await around.goto(origin);
+  await (await frameOf(around)).getByRole('navigation').first().waitFor();
+  await (await frameOf(around)).evaluate('location.reload()');
+  await until(async () => links === 2 || undefined);
+  await (await frameOf(around)).getByRole('navigation').first().waitFor();
+  await around.context().close();
+  server.close();
 });
 
 it('takes no session from anybody else who can reach it', async () => {

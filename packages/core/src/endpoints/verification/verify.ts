@@ -144,7 +144,10 @@ function isSameTry(one: Verification, other: Verification): boolean {
 export function withAnotherTry(endpoint: Endpoint, now: number): Endpoint {
   const { verification, status } = endpoint;
   if (verification === undefined || !lacksProof(endpoint)) {
-    throw new AppError('conflict', 'This webhook is verified. It has to be verified again only when its "url" or its secret changes.');
+    throw new AppError(
+      'conflict',
+      'This webhook is verified. It has to be verified again only when its "url" or its secret changes.',
+    );
   }
   if (status === 'disabled') {
     throw new AppError('conflict', 'This webhook is disabled, and nothing is sent to it. Enable it first.');
