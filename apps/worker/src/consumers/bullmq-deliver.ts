@@ -197,18 +197,21 @@ class Mates implements DeliveryMates {
     private readonly job: Job<DeliveryJob>,
   ) {}
 
-  async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[]> {
+  async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined> {
     const { worker, readRun } = this.context;
-    for (let tries = 0; ; tries += 1) {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const most = wanted.most - this.#jobs.length;
       const { tied, busy, jobs } = await worker.takeAlong(this.job, address, { ...wanted, most });
       this.#tied = tied;
       this.#jobs = [...this.#jobs, ...jobs];
       const own = new Set(this.#jobs.map(({ id }) => id));
-      const isComplete = busy.every((event) => own.has(`${event}.${address.endpointId}`));
-      if (isComplete || tries === MOST_TRIES) return this.#jobs.map(readRun);
+      const elsewhere = busy.filter((event) => !own.has(`${event}.${address.endpointId}`));
+      if (elsewhere.length === 0) return this.#jobs.map(readRun);
+      // The first one takes the others.
+      if (elsewhere[0] === tied[0]) return undefined;
       await wait(TRY_AGAIN_MS);
     }
+    return undefined;
   }
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {

@@ -87,6 +87,14 @@ export async function letGo(
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
 ): Promise<DeliverResult> {
   await withdraw(context, ready, admitted);
+  return await putOffUnsent(context, ready, outcome);
+}
+
+export async function putOffUnsent(
+  context: ConcludeContext,
+  ready: ReadyDelivery,
+  outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+): Promise<DeliverResult> {
   if (outcome.kind === 'interrupted') return outcome;
   if (outcome.kind === 'paused') {
     const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attempt } from '../domain/attempt';
-import type { JobEnd } from '../domain/delivery';
+import { DUE_WITHIN_MS, type JobEnd } from '../domain/delivery';
 import type { BatchLimits } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -21,6 +21,7 @@ import {
   hasChanged,
   isNotStorage,
   letGo,
+  putOffUnsent,
   withdraw,
 } from './conclude-attempt';
 import { type DecideContext, type Decision, decideNext } from './decide-next';
@@ -28,7 +29,7 @@ import type { BatchSizes } from './flow/batch-sizes';
 import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
-import { type SendAttemptContext, type SentAttempt, sendAttempt } from './send-attempt';
+import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
 
 export type DeliverBatchContext = LoadDeliveryContext &
@@ -164,8 +165,12 @@ class Batch {
       maxBytes: limits.maxBytes - Buffer.byteLength(event.body),
       isInOrder: endpoint.ordering === 'strict',
     };
-    const runs = most < 1 ? [] : ((await run.mates?.take(run, wanted)) ?? []);
-    const loaded = await Promise.all(runs.map((each) => loadDelivery(context, each)));
+    const runs = most < 1 || !run.mates ? [] : await run.mates.take(run, wanted);
+    if (!runs) {
+      this.#result = { kind: 'later', delayMs: FOLLOWS_AGAIN_MS };
+      return [];
+    }
+    const loaded = await Promise.all(runs.map((each) => loadDelivery(context, each, DUE_WITHIN_MS)));
     const mates: ReadyDelivery[] = [];
     for (const [i, each] of loaded.entries()) {
       const mate = runs[i];
@@ -284,10 +289,18 @@ class Batch {
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
       this.#result = await letGo(context, first, admitted, sent);
+      await Promise.all(sorted.map((member) => this.#putOffAlong(member, sent)));
       return;
     }
     if (sent.attempt.responseStatus === TOO_LARGE && sorted.length > 1) return await this.#halve(sorted);
     await this.#record(sorted, sent, batchId);
+  }
+
+  // As the first one, so that they stay together.
+  async #putOffAlong({ ready }: Member, sent: Exclude<SendOutcome, { kind: 'sent' }>): Promise<void> {
+    if (ready.event.id === this.first.event.id) return;
+    const result = await putOffUnsent(this.context, ready, sent);
+    if (result.kind === 'later') await this.#end(ready.run, { kind: 'delayed', delayMs: result.delayMs });
   }
 
   /** Nothing is recorded, and no attempt used: the halves are new requests. */
@@ -316,18 +329,23 @@ class Batch {
     const speaker = ends.find(({ sent: { attempt } }) => attempt.outcome === sent.attempt.outcome) ?? ends[0];
     const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
     const inTurn = ends.toSorted((a, b) => Number(b === speaker) - Number(a === speaker));
-    await Promise.all(
-      inTurn.map(async (end) => {
-        const isAlong = end !== speaker;
-        const attemptKey = this.#countsEvents || isAlong ? end.member.attemptKey : this.admitted.attemptKey;
-        const mate = { ready: end.member.ready, attemptKey };
-        const recorded = await this.#recordOne(mate, end.sent, end.decision, isAlong);
-        await this.#conclude(end.member.ready, end.sent, end.decision, recorded, { isAlong, hasEnded });
-        if (end.member.ready.event.id === this.first.event.id) {
-          this.#result = resultOf(context, end.sent, recorded);
-        }
-      }),
-    );
+    const records = inTurn.map(async (end) => {
+      const isAlong = end !== speaker;
+      const attemptKey = this.#countsEvents || isAlong ? end.member.attemptKey : this.admitted.attemptKey;
+      const mate = { ready: end.member.ready, attemptKey };
+      const recorded = await this.#recordOne(mate, end.sent, end.decision, isAlong);
+      await this.#conclude(end.member.ready, end.sent, end.decision, recorded, { isAlong, hasEnded });
+      if (end.member.ready.event.id === this.first.event.id) {
+        this.#result = resultOf(context, end.sent, recorded);
+      }
+    });
+    const left = ends.filter(({ decision }) => decision.kind === 'retry').map(({ member }) => member.ready);
+    await Promise.all([...records, left.length < ends.length && this.#tieLeft(left)]);
+  }
+
+  /** Those that are left go together again. In the script of the records: if that fails, they may go apart. */
+  async #tieLeft(left: readonly ReadyDelivery[]): Promise<void> {
+    await this.#tie(left).catch(() => {});
   }
 
   async #recordOne(

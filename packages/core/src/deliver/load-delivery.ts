@@ -77,14 +77,22 @@ export type LoadedDelivery =
   | { readonly kind: 'over' }
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
-/** Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more. */
-export async function loadDelivery(context: LoadDeliveryContext, run: DeliveryRun): Promise<LoadedDelivery> {
+/**
+ * Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more.
+ *
+ * @param earlyMs how long before it is due its attempt may be made.
+ */
+export async function loadDelivery(
+  context: LoadDeliveryContext,
+  run: DeliveryRun,
+  earlyMs = 0,
+): Promise<LoadedDelivery> {
   const [read, endpoint, event] = await readAll(context, run);
   const { state, length, breaker } = endpoint || event ? await withRequest(context, run, read) : read;
   if (state.isOpen && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;
-    if (dueAt > context.clock()) return { kind: 'not_due', dueAt };
+    if (dueAt > context.clock() + earlyMs) return { kind: 'not_due', dueAt };
     return {
       kind: 'ready',
       run,

@@ -77,13 +77,21 @@ export interface DeliveryRun {
   readonly mates?: DeliveryMates | undefined;
 }
 
+/**
+ * Those that are to go together go when the first of them is due, and others within this: longer than two workers'
+ * clocks differ, and than those that failed together are apart when they come due. Milliseconds.
+ */
+export const DUE_WITHIN_MS = 1_000;
+
 /** The endpoint's other deliveries that can go in one request with that of a run. */
 export interface DeliveryMates {
   /**
    * Take some of them: those that it went with before, if there are any, else those that wait and are new to this. The
    * process owns their jobs as it does that of the run.
+   *
+   * @returns `undefined`: one that it went with runs elsewhere.
    */
-  take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[]>;
+  take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined>;
   /** Whether it goes along with another one, which is about to take it. */
   follow(endpointId: EndpointId, event: EventId): Promise<boolean>;
   /** Let these go together from now on, whatever happens to this process: what was sent together is sent again together. */

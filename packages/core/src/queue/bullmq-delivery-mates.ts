@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { deliveryIdOf, type WantedMates } from '../domain/delivery';
+import { DUE_WITHIN_MS, deliveryIdOf, type WantedMates } from '../domain/delivery';
 import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
@@ -20,8 +20,6 @@ import {
 } from './bullmq-running-jobs';
 import { COUNT_HELD } from './redis-held-counts';
 
-// Longer than two workers' clocks differ, and than those that failed together are apart when they come due.
-const DUE_WITHIN_MS = 1_000;
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.
 const PAGE = 50;
 
@@ -29,8 +27,18 @@ const eventKey = keys.event('<account>' as AccountId, '<event>' as EventId).spli
 
 /*
  * The deliveries that go together are on record in their jobs: each has the event of the first one, and the job of that
- * has all of them. So they go when their jobs do, and a set of which a part has ended is none any more.
- *
+ * has all of them. So they go when their jobs do. A set whose first one has ended is none any more, and what has
+ * been tied anew is of that set alone.
+ */
+// Gives the set of an event, and the first one's event.
+const TIED = `
+  local function tied_to(base, event, suffix)
+    local first = redis.call('HGET', base .. event .. suffix, '${jobFields.firstMate}')
+    local set = first and redis.call('HGET', base .. first .. suffix, '${jobFields.mates}')
+    if set and string.find(' ' .. set .. ' ', ' ' .. event .. ' ', 1, true) then return set, first end
+  end`;
+
+/*
  * Those that were tied are taken wherever they wait, unless they are due later. Others are taken as they are held, and
  * then from the front of the queue; none of them is tied to others. Taking one does what `TAKE` does.
  */
@@ -45,10 +53,7 @@ const TAKE_MATES = defineScript(
   local reads_along, room, soon = ARGV[9] == '1', tonumber(ARGV[10]), (now + ${DUE_WITHIN_MS}) * ${DELAYED_SCORE}
   local taken, is_full = {}, false
 
-  local function tied_to(event)
-    local one = redis.call('HGET', base .. event .. suffix, '${jobFields.firstMate}')
-    return one and redis.call('HGET', base .. one .. suffix, '${jobFields.mates}')
-  end
+  local tied, leader = tied_to(base, first, suffix)
 
   local function remove(job, event)
     if redis.call('ZREM', prioritized, job) == 1 then return true end
@@ -64,7 +69,7 @@ const TAKE_MATES = defineScript(
     local account = string.match(fields[4] or '', '"account_id":"([%w_-]+)"')
     if not account or event == first or #taken >= most or is_full then return end
     local size = reads_along and redis.call('STRLEN', '${eventKey[0]}' .. account .. '${eventKey[1]}' .. event .. '${eventKey[2]}') or 0
-    if size > room then
+    if size > room and not tied then
       is_full = true
       return
     end
@@ -77,17 +82,18 @@ const TAKE_MATES = defineScript(
     taken[#taken + 1] = {job, fields, reads_along and read_along(job, fields[4], '')}
   end
 
-  local tied = tied_to(first)
   local busy = {}
   if tied then
     for event in string.gmatch(tied, '%S+') do
-      take(event)
-      if event ~= first and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+      if event ~= first and redis.call('HGET', base .. event .. suffix, '${jobFields.firstMate}') == leader then
+        take(event)
+        if redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+      end
     end
   else
     for _, event in ipairs(redis.call('ZRANGE', held, 0, 2 * most + 19)) do
       if #taken >= most or is_full then break end
-      if not tied_to(event) then take(event) end
+      if not tied_to(base, event, suffix) then take(event) end
     end
     local waiting, seen, enough = {}, 0, ARGV[11] == '1'
     while not enough and #waiting + #taken < most do
@@ -95,7 +101,7 @@ const TAKE_MATES = defineScript(
       local before = #waiting
       for _, job in ipairs(page) do
         local event = string.sub(job, 1, -#suffix - 1)
-        if string.sub(job, -#suffix) == suffix and not tied_to(event) then table.insert(waiting, event) end
+        if string.sub(job, -#suffix) == suffix and not tied_to(base, event, suffix) then table.insert(waiting, event) end
       end
       seen = seen + #page
       enough = #page < ${PAGE} or (#waiting - before) * 2 < #page
@@ -106,6 +112,7 @@ const TAKE_MATES = defineScript(
   return {tied or '', taken, busy}`,
   READ_ALONG,
   COUNT_HELD,
+  TIED,
 );
 
 // KEYS: the job of the first one. ARGV: prefix of the jobs' keys, suffix, events.
@@ -123,18 +130,21 @@ const TIE = defineScript(`
     end
   end`);
 
-// KEYS: prioritized, delayed, active, wait, held. ARGV: prefix of the jobs' keys, suffix, event, now. Gives 1 if the first one
-// of those that it is tied to is another one, which runs or is about to.
-const FOLLOWS = defineScript(`
-  local prioritized, delayed, active, wait, held = unpack(KEYS)
-  local first = redis.call('HGET', ARGV[1] .. ARGV[3] .. ARGV[2], '${jobFields.firstMate}')
+// One that is held goes as soon as any of its set does: then that takes it. KEYS: prioritized, delayed, active, wait.
+// ARGV: prefix of the jobs' keys, suffix, event, now. Gives 1 if the first one of those that it is tied to is another
+// one, which runs or is about to.
+const FOLLOWS = defineScript(
+  `
+  local prioritized, delayed, active, wait = unpack(KEYS)
+  local _, first = tied_to(ARGV[1], ARGV[3], ARGV[2])
   if not first or first == ARGV[3] then return 0 end
   local job = first .. ARGV[2]
-  if redis.call('HEXISTS', ARGV[1] .. job, '${jobFields.mates}') == 0 then return 0 end
   local score = redis.call('ZSCORE', delayed, job)
   local is_soon = score and tonumber(score) <= (tonumber(ARGV[4]) + ${DUE_WITHIN_MS}) * ${DELAYED_SCORE}
-  local is_near = is_soon or redis.call('ZSCORE', prioritized, job) or redis.call('ZSCORE', held, first)
-  return (is_near or redis.call('LPOS', active, job) or redis.call('LPOS', wait, job)) and 1 or 0`);
+  local is_near = is_soon or redis.call('ZSCORE', prioritized, job)
+  return (is_near or redis.call('LPOS', active, job) or redis.call('LPOS', wait, job)) and 1 or 0`,
+  TIED,
+);
 
 type MatesReply = readonly [
   tied: string,
@@ -205,7 +215,7 @@ export class MateJobs {
   /** Whether a delivery is tied to others, and goes when the first one of them takes it. */
   async follows(target: ScriptTarget, endpointId: EndpointId, event: EventId): Promise<boolean> {
     const { base, prioritized, delayed, active, wait } = this.#keys;
-    const scriptKeys = [prioritized, delayed, active, wait, this.#queueKeys.held(endpointId)];
+    const scriptKeys = [prioritized, delayed, active, wait];
     return (await FOLLOWS(target, scriptKeys, [base, suffixOf(endpointId), event, systemClock()])) === 1;
   }
 

@@ -294,7 +294,9 @@ const ASK_FOR_WAKE_UP = defineScript(`
  * entry stays, and another wake-up follows soon. The same goes for a job whose worker died, which BullMQ puts
  * back.
  *
- * The time of the next wake-up only changes if no other was asked for meanwhile.
+ * The time of the next wake-up only changes if no other was asked for meanwhile. Of those that go together in requests,
+ * the last few are left alone then: several processes wake up at the same time, and the first one has released for all
+ * of them.
  */
 // KEYS: held, wake-ups, delayed, prioritized, priority counter, meta, active, marker, events, the fair
 // order's state, weights, counts, counted endpoints. ARGV: prefix of the jobs' keys, endpoint, suffix of the
@@ -311,7 +313,12 @@ const RELEASE = defineScript(
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
   local released, missing, is_busy = 0, {}, false
-  if tonumber(ARGV[8]) > 1 then most = math.min(most, math.ceil(redis.call('ZCARD', held) / ARGV[8])) end
+  local due = redis.call('ZSCORE', wake_ups, endpoint)
+  local is_unchanged = (due and string.format('%d', due) or '') == ARGV[5]
+  if tonumber(ARGV[8]) > 1 then
+    local requests = redis.call('ZCARD', held) / ARGV[8]
+    most = math.min(most, is_unchanged and math.ceil(requests) or math.floor(requests))
+  end
 
   local function release(event)
     local job = event .. suffix
@@ -347,8 +354,6 @@ const RELEASE = defineScript(
 
   local left = redis.call('ZCARD', held)
   count_held(KEYS[12], KEYS[13], endpoint, left)
-  local due = redis.call('ZSCORE', wake_ups, endpoint)
-  local is_unchanged = (due and string.format('%d', due) or '') == ARGV[5]
   if left == 0 then
     if is_unchanged then redis.call('ZREM', wake_ups, endpoint) end
   elseif is_busy then
