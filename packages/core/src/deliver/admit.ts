@@ -113,7 +113,10 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
     case 'rate_limited':
       return refused('rate_limited', now + Math.min(response.nextInMs, SAFETY_WAKE_UP_MS));
     case 'out_of_turn':
-      return { ...refused('out_of_turn', now + lookAgainMs(ready)), isBehind: true };
+      return {
+        ...refused('out_of_turn', now + (response.isSoon ? SOON_MS : lookAgainMs(ready))),
+        isBehind: true,
+      };
     case 'first':
       return refused('out_of_turn', now + SOON_MS);
     case 'superseded':

@@ -111,6 +111,8 @@ export async function loadDelivery(
   if (state.isOpen) await cancel(context, run, endpoint, event);
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
+  // It may have come after all others of the endpoint were removed.
+  else await context.admissionStore.leaveOrder(run.endpointId, run.eventId);
   return { kind: 'over' };
 }
 

@@ -345,19 +345,17 @@ export async function removeEndpoint(
 }
 
 interface LimitsContext {
-  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'joinOrder' | 'markReady'>;
+  readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'clearCoalescing' | 'joinOrder' | 'markReady'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
   readonly clock: Clock;
 }
 
 // The former order has no meaning any more, and other rules may apply to held deliveries now.
-async function applyLimits(
-  context: LimitsContext,
-  before: Endpoint,
-  { accountId, id, ordering }: Endpoint,
-): Promise<void> {
+async function applyLimits(context: LimitsContext, before: Endpoint, endpoint: Endpoint): Promise<void> {
+  const { accountId, id, ordering } = endpoint;
   if (before.ordering !== ordering) await changeOrder(context, { accountId, id, ordering });
+  else if (windowOf(before) !== windowOf(endpoint)) await context.admissionStore.clearCoalescing(id);
   await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
 }
 
@@ -378,7 +376,6 @@ async function changeOrder(
       return line === undefined ? [] : [{ ...each, line }];
     });
     await admissionStore.joinOrder(id, places);
-    // Each is looked at once: that tells who goes first.
     if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));
   }
 }
@@ -424,7 +421,12 @@ function applyPatch(
 function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
   // Those that are held because of a token URL can go by what replaces it.
   const isSameAuth = one.auth?.changedAt === other.auth?.changedAt;
-  return one.ordering === other.ordering && one.rateLimit === other.rateLimit && isSameAuth;
+  const isSameOrder = one.ordering === other.ordering && windowOf(one) === windowOf(other);
+  return isSameOrder && one.rateLimit === other.rateLimit && isSameAuth;
+}
+
+function windowOf({ coalesce }: Endpoint): number | undefined {
+  return coalesce?.window_ms;
 }
 
 /** The filter of a list of endpoints. */

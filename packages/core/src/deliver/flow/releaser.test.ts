@@ -49,6 +49,7 @@ function arrange({
       }),
       endRateWait: unexpected,
       leaveOrder: unexpected,
+      lookAtLines: unexpected,
     },
     verificationPolicy: { isWaiting: async () => false },
     oldestEvents: { hasOlder: unexpected },

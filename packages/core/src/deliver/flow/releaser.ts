@@ -183,7 +183,7 @@ export class Releaser {
 
 export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder'>;
+  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder' | 'lookAtLines'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'count' | 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
@@ -297,9 +297,11 @@ async function allowanceOf(
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
   if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
   if (most < 1) return { most: 0, againInMs };
-  // Nothing is known of any: those that are held longest are checked again.
-  if (endpoint.ordering === 'group')
-    return ready.length === 0 ? { most, againInMs } : { most, only: ready, againInMs };
+  if (endpoint.ordering === 'group') {
+    const only = [...(await context.admissionStore.lookAtLines(endpoint.id)), ...ready];
+    // Nothing is known of any: those that are held longest are checked again.
+    return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
+  }
   // The order is empty: deliveries held before it existed join it when they are checked again.
   return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };
 }

@@ -307,4 +307,54 @@ describe('with jobs that are put off', () => {
       expect(await stillHeld()).toEqual(eventIds.slice(1));
     });
   });
+
+  describe('at an endpoint with the order within groups', () => {
+    const LINE = ':a';
+    async function arrangeGroup(held: number) {
+      const arranged = await arrangePutOff({ endpoint: buildEndpoint({ ordering: 'group' }), held });
+      const { admissionStore, endpoint, eventIds } = arranged;
+      const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, line: LINE }));
+      await admissionStore.joinOrder(endpoint.id, places);
+      return {
+        ...arranged,
+        join: async (eventId: EventId) =>
+          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }]),
+      };
+    }
+
+    it('releases the first of a group, although nobody has said that it may go', async () => {
+      const { wakeUp, stillHeld, eventIds } = await arrangeGroup(3);
+      await wakeUp(8);
+      await wakeUp(8);
+      expect(await stillHeld()).toEqual(eventIds.slice(1));
+    });
+
+    it('gives the one whose turn it is a job again when it has lost it, or its group would wait for ever', async () => {
+      const { wakeUp, join, endpoint, deliveryQueue, partsOf } = await arrangeGroup(1);
+      const lost = uniqueEventId();
+      await join(lost);
+      await redis.client.set(keys.turn(endpoint.id) + LINE, lost);
+      await wakeUp(1);
+      expect(await deliveryQueue.requestOf(partsOf(lost))).not.toBe('no_job');
+    });
+
+    it('gives the first of a group a job again that has lost it before it began', async () => {
+      const { wakeUp, join, deliveryQueue, partsOf } = await arrangeGroup(1);
+      const lost = uniqueEventId();
+      await join(lost);
+      await wakeUp(1);
+      expect(await deliveryQueue.requestOf(partsOf(lost))).not.toBe('no_job');
+    });
+
+    it('takes one that has ended out of its group, and lets the next one go', async () => {
+      const { wakeUp, join, deliveryStore, partsOf, stillHeld } = await arrangeGroup(1);
+      const ended = uniqueEventId();
+      await deliveryStore.append(partsOf(ended), { kind: 'cancelled', reason: 'event_expired' });
+      await join(ended);
+      await wakeUp(1);
+      await wakeUp(1);
+      await wakeUp(1);
+      expect(await stillHeld()).toEqual([]);
+    });
+  });
 });

@@ -12,6 +12,16 @@ import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../../platform/redis-script';
+import {
+  ADD_READY,
+  COALESCE,
+  JOIN_ORDER,
+  LEAVE_ORDER,
+  LOOK_AT_LINES,
+  MARK_READY,
+  NOW,
+  ORDER_KEPT_MS,
+} from './redis-lines';
 
 export interface AdmissionRequest {
   readonly eventId: EventId;
@@ -43,7 +53,11 @@ export type AdmissionAnswer =
   | { readonly kind: 'admitted'; readonly isProbe: boolean }
   | { readonly kind: 'breaker_open'; readonly openUntil: number }
   | { readonly kind: 'rate_limited'; readonly nextInMs: number }
-  | { readonly kind: 'out_of_turn' }
+  | {
+      readonly kind: 'out_of_turn';
+      /** Whether the one that goes before it may go now. */
+      readonly isSoon: boolean;
+    }
   /** A newer one of its line is sent in place of it. */
   | { readonly kind: 'superseded'; readonly by: EventId }
   /** In the window of its line: a newer one may come until then. Milliseconds since the Unix epoch. */
@@ -82,41 +96,13 @@ export interface OrderedDelivery {
 export const RATE_WINDOW_MS = 1_000;
 // An endpoint without attempts leaves no keys.
 const KEPT_MS = 3_600_000;
-// The others follow when the newest has been sent.
-const COALESCED_AT_ONCE = 100;
 const REMOVED_AT_ONCE = 500;
 
-// All workers use the clock of Redis. An attempt stops counting after its millisecond, so that the window is
-// a whole second also where a clock's milliseconds begin.
-const NOW = `
-  local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  local function at(ms) return string.format('%d', now + ms) end`;
 const DROP_EXPIRED = `redis.call('ZREMRANGEBYSCORE', recent, '-inf', '(' .. at(0))`;
 const NEXT_IN = `
   local function next_in()
     local first = redis.call('ZRANGE', recent, 0, 0, 'WITHSCORES')
     return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
-  end`;
-
-// Of a line that coalesces. The last one that was sent counts as long as others are in the line: they may be
-// older. None is superseded before the window is over, so that it names the one that is sent. Gives what keeps the
-// event from being sent.
-const COALESCE = `
-  local function coalesce(coalescing, line, order, event, accepted_at, window)
-    local sent = redis.call('HGET', coalescing, line .. ' sent')
-    local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
-    local is_newer = sent_at and (tonumber(sent_at) > tonumber(accepted_at)
-      or tonumber(sent_at) == tonumber(accepted_at) and sent_event > event)
-    if is_newer then
-      return {'superseded', 0, sent_event}
-    end
-    redis.call('HSETNX', coalescing, line, at(tonumber(window)))
-    redis.call('PEXPIRE', coalescing, ${BREAKER_KEPT_MS})
-    local wait_until = tonumber(redis.call('HGET', coalescing, line))
-    if wait_until > now then return {'coalescing', wait_until} end
-    local newest = redis.call('ZRANGE', order, -1, -1)[1]
-    if newest ~= event then return {'superseded', 0, newest} end
   end`;
 
 // A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the
@@ -127,6 +113,7 @@ const COALESCE = `
 const ADMIT = defineScript(`${NOW}
   local breaker, recent, order, turn, waiting, lines, ready, coalescing = unpack(KEYS)
   ${NEXT_IN}
+  ${ADD_READY}
   ${COALESCE}
   local event, ordering, limit, line, window = ARGV[2], ARGV[4], tonumber(ARGV[5]), ARGV[9], tonumber(ARGV[10])
   local function refuse(answer)
@@ -136,14 +123,14 @@ const ADMIT = defineScript(`${NOW}
   if ordering ~= 'any' then
     order, turn = order .. line, turn .. line
     redis.call('ZADD', order, 'NX', ARGV[3], event)
-    redis.call('PEXPIRE', order, ${BREAKER_KEPT_MS})
+    redis.call('PEXPIRE', order, ${ORDER_KEPT_MS})
     if lines then
       redis.call('HSET', lines, event, line)
-      redis.call('PEXPIRE', lines, ${BREAKER_KEPT_MS})
+      redis.call('PEXPIRE', lines, ${ORDER_KEPT_MS})
     end
     local holder = redis.call('GET', turn)
     if holder ~= event then
-      local why_not = window > 0 and coalesce(coalescing, line, order, event, ARGV[3], window)
+      local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, ARGV[3], window)
       if why_not and why_not[1] == 'superseded' then return refuse(why_not) end
       if holder and redis.call('ZSCORE', order, holder) then return refuse({'out_of_turn', 0}) end
       if why_not then return refuse(why_not) end
@@ -166,7 +153,7 @@ const ADMIT = defineScript(`${NOW}
   end
   if ordering ~= 'any' then redis.call('SET', turn, event) end
   if lines then
-    redis.call('PEXPIRE', turn, ${BREAKER_KEPT_MS})
+    redis.call('PEXPIRE', turn, ${ORDER_KEPT_MS})
     redis.call('ZREM', ready, event)
     if window > 0 then
       redis.call('HDEL', coalescing, line)
@@ -208,40 +195,6 @@ const STAND = defineScript(`${NOW}
   local waiting = ARGV[2] == '0' and {} or redis.call('ZRANGE', ready, 0, ARGV[2] - 1)
   return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting}`);
 
-// KEYS: order, lines. ARGV: time of acceptance, id and line of each event.
-const JOIN_ORDER = defineScript(`
-  for i = 1, #ARGV, 3 do
-    redis.call('ZADD', KEYS[1] .. ARGV[i + 2], 'NX', ARGV[i], ARGV[i + 1])
-    if ARGV[i + 2] ~= '' then
-      redis.call('PEXPIRE', KEYS[1] .. ARGV[i + 2], ${BREAKER_KEPT_MS})
-      redis.call('HSET', KEYS[2], ARGV[i + 1], ARGV[i + 2])
-      redis.call('PEXPIRE', KEYS[2], ${BREAKER_KEPT_MS})
-    end
-  end`);
-
-// Who is first in the line now may be held for that. Those of a line that coalesces need not wait for each other.
-// KEYS: order, turn, lines, ready, coalescing. ARGV: event. Gives 1 if others may begin.
-const LEAVE_ORDER = defineScript(`
-  local event, line = ARGV[1], redis.call('HGET', KEYS[3], ARGV[1])
-  local order, turn = KEYS[1] .. (line or ''), KEYS[2] .. (line or '')
-  redis.call('ZREM', order, event)
-  if redis.call('GET', turn) == event then redis.call('DEL', turn) end
-  if not line then return 0 end
-  redis.call('HDEL', KEYS[3], event)
-  redis.call('ZREM', KEYS[4], event)
-  local coalesces = redis.call('HEXISTS', KEYS[5], line .. ' sent') == 1 or redis.call('HEXISTS', KEYS[5], line) == 1
-  local next = redis.call('ZRANGE', order, 0, coalesces and ${COALESCED_AT_ONCE - 1} or 0, 'WITHSCORES')
-  if #next == 0 then redis.call('HDEL', KEYS[5], line, line .. ' sent') end
-  if #next == 0 or redis.call('EXISTS', turn) == 1 then return 0 end
-  for i = 1, #next, 2 do redis.call('ZADD', KEYS[4], next[i + 1], next[i]) end
-  redis.call('PEXPIRE', KEYS[4], ${BREAKER_KEPT_MS})
-  return 1`);
-
-// KEYS: ready. ARGV: time of acceptance, event.
-const MARK_READY = defineScript(`
-  redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ${BREAKER_KEPT_MS})`);
-
 const answerSchema = z.tuple([
   z.enum(['admitted', 'breaker_open', 'rate_limited', 'out_of_turn', 'first', 'superseded', 'coalescing']),
   z.number(),
@@ -266,7 +219,12 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
 
 /** Those of the order within groups, beside those of each line. */
 function keysOfLines(endpointId: EndpointId): readonly string[] {
-  return [keys.lines(endpointId), keys.ready(endpointId), keys.coalescing(endpointId)];
+  return [keys.lines, keys.ready, keys.coalescing].map((keyOf) => keyOf(endpointId));
+}
+
+/** Of the scripts that look for who is next in a line. */
+function keysOfOrder(endpointId: EndpointId): readonly string[] {
+  return [keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId)];
 }
 
 /**
@@ -303,6 +261,7 @@ export class AdmissionStore {
       case 'superseded':
         return { kind, by: by as EventId };
       case 'out_of_turn':
+        return { kind, isSoon: value === 1 };
       case 'first':
         return { kind };
     }
@@ -382,13 +341,27 @@ export class AdmissionStore {
     eventId: EventId,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    const scriptKeys = [keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId)];
-    return (await LEAVE_ORDER(target, scriptKeys, [eventId])) === 1;
+    return (await LEAVE_ORDER(target, keysOfOrder(endpointId), [eventId])) === 1;
   }
 
-  /** A delivery is held, but not because another one of its line goes before it: it may go as soon as any may. */
+  /** A delivery is held. If no other one of its line goes before it, it may go as soon as any may. */
   async markReady(endpointId: EndpointId, { eventId, acceptedAt }: Omit<OrderPlace, 'line'>): Promise<void> {
-    await MARK_READY(this.redis, [keys.ready(endpointId)], [acceptedAt, eventId]);
+    await MARK_READY(this.redis, keysOfOrder(endpointId), [acceptedAt, eventId]);
+  }
+
+  /**
+   * Look at some lines, each time at the next ones, and seldom: who may go in each is ready from then on.
+   *
+   * @returns these, and the events that have the turn in theirs: their deliveries should have jobs, or be held.
+   */
+  async lookAtLines(endpointId: EndpointId): Promise<readonly EventId[]> {
+    const scriptKeys = [...keysOfOrder(endpointId), keys.linesLook(endpointId)];
+    return z.array(z.string()).parse(await LOOK_AT_LINES(this.redis, scriptKeys, [])) as EventId[];
+  }
+
+  /** Other windows are in force now. */
+  async clearCoalescing(endpointId: EndpointId): Promise<void> {
+    await this.redis.unlink(keys.coalescing(endpointId));
   }
 
   /** No delivery waits for the rate limit any more: new ones need not queue behind others. */
@@ -401,7 +374,7 @@ export class AdmissionStore {
     const lines = [...new Set(await this.redis.hvals(keys.lines(endpointId)))];
     const ofLines = lines.flatMap((line) => [keys.order(endpointId) + line, keys.turn(endpointId) + line]);
     for (const some of chunksOf(ofLines, REMOVED_AT_ONCE)) await this.redis.unlink(...some);
-    await this.redis.unlink(keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId));
+    await this.redis.unlink(...keysOfOrder(endpointId), keys.linesLook(endpointId));
   }
 
   /** Remove all keys of a deleted endpoint. */

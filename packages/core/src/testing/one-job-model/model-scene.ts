@@ -37,6 +37,8 @@ export interface ModelDelivery {
   /** Somebody who sends it again, until that is done or has broken off. */
   resend: Stepwise | undefined;
   isResent: boolean;
+  /** Whether it had ended when it was listed, and got its place in the order. */
+  isListedLate: boolean;
 }
 
 /** A run whose process has died: its lock is still to expire. */
@@ -79,7 +81,11 @@ export class ModelScene {
   ) {
     this.endpoint = buildEndpoint({ ordering, createdAt: lane.time.now, updatedAt: lane.time.now });
     this.deliveries = Array.from({ length: deliveries }, (_, i) => ({
-      event: buildEvent({ accountId: this.endpoint.accountId, acceptedAt: lane.time.now + i }),
+      event: buildEvent({
+        accountId: this.endpoint.accountId,
+        acceptedAt: lane.time.now + i,
+        ...(ordering === 'group' && { group: 'a' }),
+      }),
       publish: undefined,
       isAdded: false,
       isAcknowledged: false,
@@ -87,6 +93,7 @@ export class ModelScene {
       putOff: undefined,
       resend: undefined,
       isResent: false,
+      isListedLate: false,
     }));
   }
 
@@ -151,6 +158,8 @@ export class ModelScene {
     await publish.start(async () => {
       const event = { ...delivery.event, isQueued: true } as const;
       await fanOutEvents(context, [{ event, receivers: [this.endpoint] }]);
+      delivery.isListedLate ||= !(await admission.deliveryStore.readSummary(this.endpoint.id, event.id))
+        .isOpen;
       delivery.isAcknowledged = true;
       delivery.publish = undefined;
     });
