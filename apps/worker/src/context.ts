@@ -31,6 +31,7 @@ import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
 import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
@@ -119,7 +120,8 @@ export function openContext(process: ProcessContext) {
   const standings = new QueueStandings(redis, shards);
   const healthStore = new HealthStore(redis, healthRetentionOf(config));
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
-  const transport = openTransport(process);
+  const receiverCertificates = new ReceiverCertificates(process);
+  const transport = openTransport({ ...process, receiverCertificates });
   // The slots bound how many wait.
   const transformPool = new TransformPool(transformLimitsOf(config, Number.POSITIVE_INFINITY));
   const historyParts = openHistory({ ...process, ...records });
@@ -143,6 +145,8 @@ export function openContext(process: ProcessContext) {
     },
     eventTypeStore: new EventTypeStore(redis),
     transformationStore: new TransformationStore(redis),
+    receiverCertificates,
+    accessTokenStore: new AccessTokenStore(redis, records.sealer),
     transformPool,
     attemptStore: new AttemptStore(redis, records.retention),
     admissionStore: new AdmissionStore(redis),
@@ -171,7 +175,6 @@ export function openContext(process: ProcessContext) {
   };
   const accessTokens = new AccessTokens({
     ...stores,
-    accessTokenStore: new AccessTokenStore(redis, records.sealer),
     transport: transport.send,
     userAgent: USER_AGENT,
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
@@ -214,6 +217,7 @@ export function openContext(process: ProcessContext) {
     mailer: openMailer(config),
     messageStyle: config.PUBLIC_URL === undefined ? undefined : { publicUrl: config.PUBLIC_URL },
     failingAfterMs: config.NOTIFY_FAILING_AFTER,
+    ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
     readNewestDeadLetter: () => deadLetters.newestAt(),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);

@@ -4,6 +4,7 @@ import type { Transport } from '@hookferry/core/domain/transport';
 import { AddressPolicy } from '@hookferry/core/egress/address-policy';
 import { lookUpName, NameCache } from '@hookferry/core/egress/resolve-name';
 import { DirectRoute, ProxyRoute } from '@hookferry/core/egress/routes';
+import type { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
@@ -15,6 +16,7 @@ interface TransportContext {
   readonly config: WorkerConfig;
   readonly redis: RedisClient;
   readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly receiverCertificates: Pick<ReceiverCertificates, 'note'>;
   readonly emit: Emit;
 }
 
@@ -51,7 +53,7 @@ function openHandOver({ config, redis, connection, emit }: TransportContext) {
 }
 
 /** To allowed addresses only, directly or through the proxy. */
-function openGot({ config, emit }: TransportContext): GotTransport {
+function openGot({ config, receiverCertificates, emit }: TransportContext): GotTransport {
   const addressPolicy = new AddressPolicy({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
     deniedCidrs: config.DELIVERY_DENIED_CIDRS,
@@ -62,6 +64,7 @@ function openGot({ config, emit }: TransportContext): GotTransport {
     connectTimeoutMs,
     readBytes: config.RESPONSE_BYTES_READ,
     keptBytes: config.RESPONSE_BYTES_KEPT,
+    onCertificate: (host, validity) => receiverCertificates.note(host, validity),
     route: proxy
       ? new ProxyRoute({ addressPolicy, emit, proxy, connectTimeoutMs })
       : new DirectRoute({

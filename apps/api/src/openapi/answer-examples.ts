@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '9d967ff8b82a7aa1',
+      saved_by: '512dbe906533b9a1',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '9085a35c3cb0e91b',
+      saved_by: 'bda4f79ee6c8e86d',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 18.278 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 14.122 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: 'c666653fd4273130',
+          saved_by: 'ab22fea7584d08a0',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'f9bd72d8ea7077bf',
+      saved_by: 'a7dbcec95667c5b0',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 0.822 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 2.651 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8dfpbaaexz6v82r4pa6',
+      id: 'ct_01m8dpd0y27j11s6k6mfdw',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,13 +241,13 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8dfpbhq61srsk2vktam',
+          id: 'ct_01m8dpd1cdbqdpxp7gydgd',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
           occasions: null,
           digest: null,
-          status: 'confirmed',
+          status: 'unconfirmed',
           created_at: '2026-11-21T16:13:00.859Z',
           updated_at: '2026-11-21T16:13:00.859Z',
         },
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8dfpbpsaq91f305wv73',
+      id: 'ct_01m8dpd1k93ggq6ngzw0gc',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -267,17 +267,31 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       updated_at: '2026-11-21T16:13:00.859Z',
     },
   },
+  askContactAgain: {
+    '202': {
+      id: 'ct_01m8dpd20ad97k3ffhpry5',
+      kind: 'email',
+      target: 'ops@example.com',
+      webhook_id: null,
+      occasions: null,
+      digest: null,
+      status: 'unconfirmed',
+      created_at: '2026-11-21T16:13:00.859Z',
+      updated_at: '2026-11-21T16:13:00.859Z',
+    },
+  },
   listNotifications: {
     '200': {
       data: [
         {
-          id: 'ntf_01m8dfpc2q3gb7an7wecf3',
-          contact_id: 'ct_01m8dfpc2fft381z0cce1c',
+          id: 'ntf_01m8dpd2ep8k38gw0ex0b7',
+          contact_id: 'ct_01m8dpd2ea9bzj3z57xc5w',
           kind: 'email',
           topic: 'failing',
           subjects: [
             { webhook_id: 'wh_01m7ze3thwae6532vdxr7r', label: 'receiver.example.com', detail: 'at once' },
           ],
+          subject_count: 1,
           status: 'pending',
           attempts: 1,
           error: 'smtp 451',
@@ -661,7 +675,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 439,
+      version: 447,
     },
   },
   readEventTypeSchema: { '200': true },
@@ -673,7 +687,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       example: {},
       deprecated: false,
       origin: 'custom',
-      version: 452,
+      version: 460,
     },
   },
   createApiKey: {
@@ -804,7 +818,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkZnBxaDlmZ3ZjcWF6dnAxYXYi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkcGRrbjNicmFrYTl2NXJjdzMi',
       has_more: true,
     },
   },
@@ -853,7 +867,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       queues: [
         { waiting: 0, active: 0, delayed: 0, failed: 0, name: 'events', shard: 0, oldest_waiting_seconds: 0 },
       ],
-      dead_letters: 595,
+      dead_letters: 603,
       held: 0,
       held_by_reason: {
         disabled: 0,
@@ -887,7 +901,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkZnBybmc4Z3Q0YmRhNHk5c3IiLCJmYWlsZWRBdCI6MTc5NTc0OTAxMjE1OX0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkcGRwc204dmpmcWY1bjFtZ3AiLCJmYWlsZWRBdCI6MTc5NTc1NjA1NTM1OH0',
       has_more: true,
     },
   },

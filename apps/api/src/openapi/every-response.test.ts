@@ -112,6 +112,9 @@ async function conflict(route: RouteCase): Promise<Response> {
   if (route.of === 'apiKey') return revokeLast(route);
   if (route.of === 'scheduledEvent')
     return send(route, { key, path: pathTo(route, { ...own, scheduledEvent: own.event }) });
+  if (route.of === 'unconfirmed') {
+    return send(route, { key, path: pathTo(route, { ...own, unconfirmed: own.contact }) });
+  }
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
   if (!route.path.endsWith('/verify')) await send(route, { key, body: { uid } });

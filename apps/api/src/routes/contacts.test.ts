@@ -1,12 +1,14 @@
-import { linkTokenOf } from '@hookferry/core/domain/contact';
+import { type ContactId, linkTokenOf } from '@hookferry/core/domain/contact';
 import { keys } from '@hookferry/core/domain/keys';
 import {
   CONFIRMATIONS_AN_HOUR,
   ContactStore,
   MAX_CONTACTS,
 } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { buildContact } from '@hookferry/core/testing/build-contact';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
-import { uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
+import { uniqueContactId, uniqueEndpointId, uniqueNotificationId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -74,7 +76,41 @@ describe('a contact', () => {
     expect(JSON.stringify([stored, made.body, api.signals.all()])).not.toContain('path-secret');
   });
 
+  it('is asked again until it has answered, as often as an address may be', async () => {
+    const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+    const again = () => call('post', `/v1/contacts/${id}/ask-again`);
+    for (let each = 1; each < CONFIRMATIONS_AN_HOUR; each++) {
+      const asked = await again();
+      expect([asked.status, asked.body.id]).toEqual([202, id]);
+    }
+    expect(readProblem(await again())).toMatchObject({ status: 429, code: 'rate_limited' });
+    await request(api.url).post(await linkOf(id, 'confirm'));
+    expect(readProblem(await again())).toMatchObject({ status: 409, code: 'conflict' });
+    await request(api.url).post(await linkOf(id, 'unsubscribe'));
+    const refused = await again();
+    expect(readProblem(refused)).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.body.detail).toContain('unsubscribed');
+  });
+
+  it('by mail may have an address with letters of its own alphabet in its domain', async () => {
+    const made = await create({ kind: 'email', address: `ops-${count++}@münchen.example` });
+    expect([made.status, made.body.target]).toEqual([
+      201,
+      expect.stringMatching(/@xn--mnchen-3ya\.example$/),
+    ]);
+  });
+
   it.each([
+    ['a character that no address has', { kind: 'email', address: 'a@exa mple.com' }, '/address'],
+    ['a null byte in an address', { kind: 'email', address: 'a\u0000@example.com' }, '/address'],
+    ['a source route', { kind: 'email', address: '@b.example:a@example.com' }, '/address'],
+    ['a line break behind an address', { kind: 'email', address: 'a@example.com\r\n' }, '/address'],
+    ['a pipe in place of an address', { kind: 'email', address: '|/bin/sh@example.com\n' }, '/address'],
+    ['an address within a name', { kind: 'email', address: 'A <a@example.com>' }, '/address'],
+    ['an address that is too long', { kind: 'email', address: `${'a'.repeat(300)}@example.com` }, '/address'],
+    ['a domain that is too long', { kind: 'email', address: `a@${'ü'.repeat(250)}.example` }, '/address'],
+    ['a private address in other clothes', { kind: 'webhook', url: 'https://0x7f.1/hook' }, '/url'],
+    ['an address of the machine', { kind: 'webhook', url: 'https://[::ffff:127.0.0.1]/hook' }, '/url'],
     ['an address that is none', { kind: 'email', address: 'ops' }, '/address'],
     ['several addresses', { kind: 'email', address: 'a@example.com,b@example.com' }, '/address'],
     [
@@ -130,6 +166,60 @@ describe('a contact', () => {
     expect(readProblem(answers[MAX_CONTACTS] as (typeof answers)[0])).toMatchObject({
       code: 'limit_reached',
     });
+  });
+});
+
+describe('the messages', () => {
+  const idsOf = async (query: string) => {
+    const { body, status } = await call('get', `/v1/notifications${query}`);
+    expect(status).toBe(200);
+    return body;
+  };
+
+  beforeEach(async () => {
+    const add = Array.from({ length: 30 }, (_, each) => ({
+      notification: {
+        id: uniqueNotificationId(),
+        contactId: (each % 2 === 0 ? contactIds[0] : contactIds[1]) as ContactId,
+        kind: 'email' as const,
+        topic: each % 3 === 0 ? ('failing' as const) : ('recovered' as const),
+        subjects: [],
+        status: each % 5 === 0 ? ('failed' as const) : ('sent' as const),
+        attempts: 1,
+        createdAt: each,
+      },
+      dueAt: each,
+    }));
+    const contact = buildContact({ accountId });
+    await new ContactStore(api.redis.client, testSealer).create(contact);
+    const store = new NotificationStore(api.redis.client);
+    await store.tell(accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
+  });
+  const contactIds = [uniqueContactId(), uniqueContactId()];
+
+  it.each([
+    ['', 30],
+    ['topic=failing', 10],
+    ['status=failed', 6],
+    [`contact_id=${contactIds[0]}`, 15],
+    [`contact_id=${contactIds[0]}&topic=failing&status=failed`, 1],
+    ['topic=quota_80', 0],
+  ])('are filtered by %s, in pages that have each once', async (filter, expected) => {
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const from: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const body = await idsOf(`?limit=4&${filter}${from}`);
+      found.push(...body.data.map(({ id }: { id: string }) => id));
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    expect([found.length, new Set(found).size]).toEqual([expected, expected]);
+    expect(found).toEqual(found.toSorted().toReversed());
+  });
+
+  it('are not filtered by what is no topic', async () => {
+    const answer = await call('get', '/v1/notifications?topic=all');
+    expect(readProblem(answer)).toMatchObject({ status: 422, code: 'invalid_request' });
   });
 });
 

@@ -6,6 +6,7 @@ import {
   contactKindSchema,
   contactStatuses,
   digestSchema,
+  MOST_SUBJECTS,
   type Notification,
   notificationIdSchema,
   notificationStatuses,
@@ -102,6 +103,25 @@ export const updateContact = defineRoute({
   },
 });
 
+/** Its target gets another message with a link to confirm. */
+export const askContactAgain = defineRoute({
+  operationId: 'askContactAgain',
+  summary: 'Ask a contact once more to confirm',
+  method: 'post',
+  path: '/v1/contacts/:id/ask-again',
+  scope: 'webhooks:write',
+  audit: 'contact.ask_again',
+  request: { params: contactParams },
+  problems: ['conflict'],
+  responses: {
+    202: { description: 'The contact, which gets another message.', schema: contactSchema },
+  },
+  async handle({ apiKey: { accountId }, params, act }, context) {
+    const contact = await contacts.askAgain(context, accountId, params.id, act);
+    return { status: 202, body: presentContact(contact) };
+  },
+});
+
 export const deleteContact = defineRoute({
   operationId: 'deleteContact',
   summary: 'Delete a contact',
@@ -131,7 +151,11 @@ const notificationSchema = z
     contact_id: contactIdSchema.describe('Who it is for.'),
     kind: contactKindSchema,
     topic: z.enum(notificationTopics).describe('What it is about: an occasion, or the question to confirm.'),
-    subjects: z.array(subjectSchema).readonly().describe('The webhooks, or else, that it is about.'),
+    subjects: z
+      .array(subjectSchema)
+      .readonly()
+      .describe(`The webhooks, or else, that it is about: the first ${MOST_SUBJECTS}.`),
+    subject_count: z.int().describe('How many it is about.'),
     status: z.enum(notificationStatuses).describe('Whether it was sent, is still to be, or never will be.'),
     attempts: z.int().describe('How often it was tried.'),
     error: z.string().nullable().describe('Why the last try failed, such as `smtp 550`; null if it did not.'),
@@ -146,7 +170,15 @@ export const listNotifications = defineRoute({
   method: 'get',
   path: '/v1/notifications',
   scope: 'webhooks:read',
-  request: { query: pageQuery(notificationIdSchema) },
+  // A filter that matches little looks at all that are kept.
+  isHeavy: true,
+  request: {
+    query: pageQuery(notificationIdSchema).extend({
+      contact_id: contactIdSchema.optional().describe('Those for one contact.'),
+      topic: z.enum(notificationTopics).optional().describe('Those about one thing.'),
+      status: z.enum(notificationStatuses).optional().describe('Those of one status.'),
+    }),
+  },
   responses: {
     200: {
       description: 'A page of messages, newest first.',
@@ -154,7 +186,8 @@ export const listNotifications = defineRoute({
     },
   },
   async handle({ apiKey: { accountId }, query }, { notificationStore }) {
-    const page = await notificationStore.list(accountId, query.limit, query.cursor);
+    const { limit, cursor, contact_id: contactId, topic, status } = query;
+    const page = await notificationStore.list(accountId, limit, cursor, { contactId, topic, status });
     return { status: 200, body: presentPage(page.notifications.map(presentNotification), page.nextCursor) };
   },
 });
@@ -175,6 +208,7 @@ function presentContact(contact: Contact): z.infer<typeof contactSchema> {
 
 function presentNotification(notification: Notification): z.infer<typeof notificationSchema> {
   const { id, contactId, kind, topic, subjects, status, attempts, error, createdAt, endedAt } = notification;
+  const { subjectCount = subjects.length } = notification;
   return {
     id,
     contact_id: contactId,
@@ -185,6 +219,7 @@ function presentNotification(notification: Notification): z.infer<typeof notific
       label: label ?? null,
       detail: detail ?? null,
     })),
+    subject_count: subjectCount,
     status,
     attempts,
     error: error ?? null,

@@ -9,7 +9,14 @@ import {
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
 import { exportAuditLog, listAuditLog } from './audit-log';
-import { createContact, deleteContact, listContacts, listNotifications, updateContact } from './contacts';
+import {
+  askContactAgain,
+  createContact,
+  deleteContact,
+  listContacts,
+  listNotifications,
+  updateContact,
+} from './contacts';
 import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
 import {
   listDeliveries,
@@ -104,6 +111,7 @@ export const routes: readonly Route[] = [
   createContact, //         POST   /v1/contacts
   listContacts, //          GET    /v1/contacts
   updateContact, //         PATCH  /v1/contacts/:id
+  askContactAgain, //       POST   /v1/contacts/:id/ask-again
   deleteContact, //         DELETE /v1/contacts/:id
   listNotifications, //     GET    /v1/notifications
   tryFilter, //             POST   /v1/filters/try

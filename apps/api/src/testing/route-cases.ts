@@ -59,7 +59,9 @@ export type Resource =
   | 'portalSession'
   | 'account'
   | 'deadLetter'
-  | 'contact';
+  | 'contact'
+  /** A contact that has not confirmed. */
+  | 'unconfirmed';
 
 /** A route, and the facts that tests of every route need. */
 export interface RouteCase {
@@ -236,6 +238,13 @@ export const routeCases: readonly RouteCase[] = [
     of: 'contact',
     body: { digest: 'daily' },
     status: 200,
+  },
+  {
+    method: 'post',
+    path: '/v1/contacts/:id/ask-again',
+    scope: 'webhooks:write',
+    of: 'unconfirmed',
+    status: 202,
   },
   { method: 'delete', path: '/v1/contacts/:id', scope: 'webhooks:write', of: 'contact', status: 204 },
   { method: 'get', path: '/v1/notifications', scope: 'webhooks:read', status: 200, isList: true },
@@ -543,10 +552,12 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
   const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
   const contact = buildContact({ accountId });
+  const unconfirmed = buildContact({ accountId, status: 'unconfirmed' });
   const eventStore = new EventStore(client, testRetention);
   const [deadLetter] = await Promise.all([
     keepDeadLetter(client, accountId),
     keepNotification(client, contact),
+    new ContactStore(client, testSealer).create(unconfirmed),
     new AccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
     new ApiKeyStore(client).save(apiKey),
     new PortalSessionStore(client).save(session, {}, 1, session.createdAt),
@@ -581,6 +592,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     account: accountId,
     deadLetter,
     contact: contact.id,
+    unconfirmed: unconfirmed.id,
   };
 }
 
@@ -626,6 +638,7 @@ export function unknownIds(): Belongings {
     account: uniqueAccountId(),
     deadLetter: deadLetterIdOf(DEAD_LETTERS_QUEUE, uniqueEventId()),
     contact: uniqueContactId(),
+    unconfirmed: uniqueContactId(),
   };
 }
 
@@ -644,6 +657,7 @@ export function sameIds(id: string): Belongings {
     account: id,
     deadLetter: id,
     contact: id,
+    unconfirmed: id,
   };
 }
 

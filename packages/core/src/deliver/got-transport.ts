@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import { type ClientRequestArgs, type Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { type Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
+import type { PeerCertificate } from 'node:tls';
 import { urlToHttpOptions } from 'node:url';
 import { got, type Options, type Request } from 'got';
 import type { DeliveryRequest, TlsMaterial, Transport } from '../domain/transport';
@@ -8,6 +9,7 @@ import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from '../egress/de
 import type { Route } from '../egress/routes';
 import { createTlsFaults } from '../endpoints/tls/certificate';
 import { checkReceiver } from '../endpoints/tls/receiver-certificate';
+import type { Validity } from '../endpoints/tls/redis-receiver-certificates';
 import { createLru } from '../platform/caches';
 import { Exchange, type ExchangeLimits } from './got-exchange';
 
@@ -19,6 +21,8 @@ export interface GotTransportOptions extends ExchangeLimits {
   readonly timeoutMs: number;
   /** How connections are opened, and where they may go. */
   readonly route: Route;
+  /** Called with the certificate of a receiver when a connection is opened without a known session. */
+  readonly onCertificate?: (host: string, validity: Validity) => void;
 }
 
 interface Agents {
@@ -49,14 +53,19 @@ export class GotTransport {
 
   constructor(options: GotTransportOptions) {
     const idleSockets = new IdleSockets(IDLE_SOCKETS);
+    const { onCertificate } = options;
+    const tls = {
+      ...TLS_OPTIONS,
+      ...(onCertificate && { checkServerIdentity: checkAndTell(onCertificate) }),
+    };
     this.#options = options;
     this.#agents = {
       http: new DeliveryHttpAgent(options.route, idleSockets, KEEP_ALIVE),
-      https: new DeliveryHttpsAgent(options.route, idleSockets, { ...KEEP_ALIVE, ...TLS_OPTIONS }),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, { ...KEEP_ALIVE, ...tls }),
     };
     this.#freshAgents = {
       http: new DeliveryHttpAgent(options.route, idleSockets, {}),
-      https: new DeliveryHttpsAgent(options.route, idleSockets, TLS_OPTIONS),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, tls),
     };
     this.#client = got.extend({
       agent: this.#agents,
@@ -137,6 +146,15 @@ function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
     ...(ca === undefined ? {} : { certificateAuthority: ca }),
     ...(certificate === undefined ? {} : { certificate }),
     ...(key === undefined ? {} : { key }),
+  };
+}
+
+function checkAndTell(onCertificate: NonNullable<GotTransportOptions['onCertificate']>) {
+  return (host: string, certificate: PeerCertificate): Error | undefined => {
+    const fault = checkReceiver(host, certificate);
+    const { valid_from: from, valid_to: until } = certificate;
+    if (!fault) onCertificate(host, { from: Date.parse(from), until: Date.parse(until) });
+    return fault;
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint } from '../domain/endpoint';
+import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { OAuth2 } from '../domain/receiver-auth';
 import { isUnreadableSecret, type Sealer } from '../endpoints/seal';
@@ -13,6 +13,8 @@ export const FIRST_PAUSE_MS = 1_000;
 export const MAX_PAUSE_MS = 60_000;
 // What is remembered without a token: longer than any pause.
 const KEPT_MS = 600_000;
+// Since when it fails is remembered from one try to the next, however rare they are.
+const FAILING_KEPT_MS = 7 * 86_400_000;
 
 /** Names one token among all of an endpoint. It says nothing of the token. */
 export type TokenVersion = string;
@@ -88,7 +90,7 @@ const KEEP = defineScript(`
   local known = redis.call('HMGET', KEYS[1], 'state', 'lock')
   if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] then return 0 end
   redis.call('HSET', KEYS[1], 'sealed', ARGV[3], 'version', ARGV[4], 'refresh_at', ARGV[5], 'expires_at', ARGV[6])
-  redis.call('HDEL', KEYS[1], 'lock', 'lock_until', 'failures', 'open_until')
+  redis.call('HDEL', KEYS[1], 'lock', 'lock_until', 'failures', 'open_until', 'failing_since')
   redis.call('PEXPIRE', KEYS[1], ARGV[7])
   return 1`);
 
@@ -101,8 +103,9 @@ const FAIL = defineScript(`
   local pause = math.min(${FIRST_PAUSE_MS} * 2 ^ math.min(failures - 1, 20), ${MAX_PAUSE_MS})
   local open_until = string.format('%d', tonumber(ARGV[3]) + math.max(pause, tonumber(ARGV[4])))
   redis.call('HSET', KEYS[1], 'open_until', open_until)
+  redis.call('HSETNX', KEYS[1], 'failing_since', ARGV[3])
   redis.call('HDEL', KEYS[1], 'lock', 'lock_until', 'refetched_for')
-  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), ${KEPT_MS} + tonumber(ARGV[4])))
+  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), ${FAILING_KEPT_MS}))
   return open_until`);
 
 // ARGV: owner of the lock.
@@ -176,6 +179,12 @@ export class AccessTokenStore {
   async fail(endpoint: TokenOwner, owner: string, leastPauseMs: number, now: number): Promise<number> {
     const args = [endpoint.auth.changedAt, owner, now, Math.min(leastPauseMs, MAX_PAUSE_MS)];
     return Number(await FAIL(this.redis, [keys.accessToken(endpoint.id)], args));
+  }
+
+  /** Since when there is no new one, though one was asked for. Milliseconds since the Unix epoch. */
+  async readFailingSince(endpointId: EndpointId): Promise<number | undefined> {
+    const since = await this.redis.hget(keys.accessToken(endpointId), 'failing_since');
+    return since === null ? undefined : Number(since);
   }
 
   /** Let others fetch it. */

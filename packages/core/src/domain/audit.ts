@@ -21,6 +21,7 @@ export const auditActions = [
   'contact.create',
   'contact.update',
   'contact.delete',
+  'contact.ask_again',
   'contact.confirm',
   'contact.unsubscribe',
   'listener.create',

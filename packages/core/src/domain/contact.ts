@@ -20,6 +20,8 @@ export const occasions = [
   'quota_100',
   'dead_letters',
   'certificate_expiring',
+  'receiver_certificate_expiring',
+  'token_failing',
   'api_key_expiring',
   'signing_key_rotated',
 ] as const;
@@ -58,6 +60,8 @@ export const contactSchema = z.object({
   /** Absent: it is told at once. */
   digest: digestSchema.optional(),
   status: z.enum(contactStatuses),
+  /** When somebody wanted it to be asked once more. Milliseconds since the Unix epoch. */
+  askedAt: z.number().optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -93,13 +97,19 @@ export const subjectSchema = z.object({
 });
 export type Subject = Readonly<z.infer<typeof subjectSchema>>;
 
+/** More than that nobody reads, and each message is stored for each contact: the rest is a number. */
+export const MOST_SUBJECTS = 50;
+
 /** A message to one contact, as it is stored. Times in milliseconds since the Unix epoch. */
 export const notificationSchema = z.object({
   id: notificationIdSchema,
   contactId: contactIdSchema,
   kind: contactKindSchema,
   topic: z.enum(notificationTopics),
+  /** The first ones, at most `MOST_SUBJECTS`. */
   subjects: z.array(subjectSchema).readonly(),
+  /** How many there are; absent: no more than in `subjects`. */
+  subjectCount: z.int().optional(),
   status: z.enum(notificationStatuses),
   attempts: z.int(),
   /** Why the last attempt failed: a word of a closed list, and a status. */

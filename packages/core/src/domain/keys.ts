@@ -19,6 +19,7 @@ import type { EventId } from './event';
  * | `verifications-tried:{host}`, `verifications-tried:{account}` | counter | requests that verified webhooks at one host (by a digest of its name), and of one account | a minute |
  * | `contact-accounts:{all}` | sorted set | accounts with contacts, by when a worker looks at them next | until the last contact is gone |
  * | `confirmations-asked:{target}` | counter | contacts that were made for one address or URL, by a digest of it | an hour |
+ * | `expiring-certificates:{all}` | sorted set | hosts of receivers whose certificates expire soon, by when | renewed, or a day after that |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
@@ -119,6 +120,7 @@ export const keys = {
   verificationsTried: (hostOrAccount: string) => `verifications-tried:{${hostOrAccount}}`,
   contactAccounts: 'contact-accounts:{all}',
   confirmationsAsked: (target: string) => `confirmations-asked:{${target}}`,
+  expiringCertificates: 'expiring-certificates:{all}',
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',

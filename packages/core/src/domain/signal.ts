@@ -279,6 +279,7 @@ interface Signals {
       | 'look at endpoint'
       | 'verify endpoint'
       | 'notify contacts'
+      | 'note receivers certificates'
       | 'look at shards'
       | 'bring jobs to their shards'
       | 'find what is over'

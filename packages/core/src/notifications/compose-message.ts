@@ -20,9 +20,6 @@ export interface ComposeContext {
   readonly publicUrl: string;
 }
 
-/** More than that nobody reads: the rest is a number. */
-const MOST_LISTED = 50;
-
 interface Words {
   /** `{n}` becomes `3 webhooks`. */
   readonly title: string;
@@ -67,6 +64,15 @@ const words: Readonly<Record<NotificationTopic, Words>> = {
     title: '{n} with a client certificate that expires soon',
     advice: 'Give the webhook a new certificate before that time, or its receiver may refuse the connection.',
   },
+  receiver_certificate_expiring: {
+    title: '{n} whose receiver has a certificate that expires soon',
+    advice: 'Renew the certificate of the receiver before that time: deliveries fail from then on.',
+  },
+  token_failing: {
+    title: '{n} without a new access token',
+    advice:
+      'The token URL gives no access token; the client secret may have expired or been taken back. Open the webhook and give it one that works.',
+  },
   api_key_expiring: {
     title: 'An API key expires soon',
     advice: 'Issue another key and use it before that time: requests with the old one are refused then.',
@@ -96,15 +102,15 @@ export function composeMessage(
   };
 }
 
-function titleOf({ topic, subjects }: Notification): string {
-  const count = subjects.length === 1 ? '1 webhook' : `${subjects.length} webhooks`;
+function titleOf({ topic, subjects, subjectCount = subjects.length }: Notification): string {
+  const count = subjectCount === 1 ? '1 webhook' : `${subjectCount} webhooks`;
   return words[topic].title.replace('{n}', count);
 }
 
 function linesOf(notification: Notification): readonly string[] {
-  const { topic, subjects } = notification;
-  const listed = subjects.slice(0, MOST_LISTED).map((subject) => lineOf(topic, subject));
-  const rest = subjects.length - listed.length;
+  const { topic, subjects, subjectCount = subjects.length } = notification;
+  const listed = subjects.map((subject) => lineOf(topic, subject));
+  const rest = subjectCount - subjects.length;
   return [
     `${titleOf(notification)}.`,
     ...listed.filter((line) => line !== ''),
@@ -120,6 +126,8 @@ const DETAIL: Readonly<Partial<Record<NotificationTopic, string>>> = {
   disabled: 'reason:',
   recovered: 'last success:',
   certificate_expiring: 'expires at',
+  receiver_certificate_expiring: 'expires at',
+  token_failing: 'since',
   api_key_expiring: 'expires at',
   signing_key_rotated: 'signs from',
   dead_letters: 'the newest came at',

@@ -1,5 +1,6 @@
 import type { Contact, Digest, Occasion, Subject } from '../domain/contact';
-import type { Finding, Observation } from './observe-account';
+import type { Finding, Observation, Remembered } from './observe-account';
+import { decodeRate, encodeRate, judgedEveryMs, type RatePolicy } from './success-rate';
 
 /** What contacts were told, by occasion and what it is about: see `fieldOf`. */
 export type ToldFields = Readonly<Record<string, string>>;
@@ -36,17 +37,20 @@ const UNTIL_RECOVERED: readonly string[] = ['failing', 'disabled'];
 const BEGUN = 'begun';
 const SENT = 'sent';
 const CONFIRMATION = 'confirmation';
+const RATE = 'rate';
+/** When the rates were looked at last. */
+const RATES_READ = 'rates-read';
 
 /** What to tell of an account now, and what to remember of it. */
-export function decideMessages(
-  { findings, endpointIds }: Observation,
-  told: ToldFields,
-  now: number,
-): Decision {
-  const del = Object.keys(told).filter((field) => isOver(field, findings, endpointIds));
+export function decideMessages(observation: Observation, told: ToldFields, now: number): Decision {
+  const { findings } = observation;
+  const del = Object.keys(told).filter((field) => isOver(field, observation));
+  const rates = ratesOf(observation, told, now);
   // What was so before there were contacts is no news.
-  if (told[BEGUN] === undefined) return { set: { [BEGUN]: '1', ...episodesOf(findings) }, del, messages: [] };
-  const fresh = findings.filter((finding) => told[fieldOf(finding)] !== finding.episode);
+  if (told[BEGUN] === undefined) {
+    return { set: { [BEGUN]: '1', ...rates, ...episodesOf(findings) }, del, messages: [] };
+  }
+  const fresh = findings.filter((finding) => told[fieldOf(finding)]?.split(' ')[0] !== finding.episode);
   const messages = messagesOf(fresh, told, now);
   const findingsTold = messages.flatMap((message) => message.findings);
   const ended = findingsTold
@@ -54,6 +58,7 @@ export function decideMessages(
     .flatMap(({ about }) => UNTIL_RECOVERED.map((occasion) => `${occasion} ${about}`));
   const sentAt = messages.map(({ occasion }) => [`${SENT} ${occasion}`, String(now)] as const);
   const set = {
+    ...rates,
     ...episodesOf(findingsTold.filter(({ occasion }) => occasion !== 'recovered')),
     ...Object.fromEntries(sentAt),
   };
@@ -64,19 +69,47 @@ export function decideMessages(
   };
 }
 
+/** What the looks before have found of the account's endpoints. */
+export function rememberedIn(told: ToldFields, policy: RatePolicy, now: number): Remembered {
+  const rates = Object.entries(told).flatMap(([field, text]) => {
+    const [kind, about = ''] = field.split(' ');
+    return kind === RATE ? [[about, decodeRate(text)] as const] : [];
+  });
+  const readAt = Number(told[RATES_READ] ?? 0);
+  return {
+    troubles: troublesOf(told),
+    rates: new Map(rates),
+    areRatesDue: policy.below > 0 && now - readAt >= judgedEveryMs(policy),
+  };
+}
+
+/** The rates that have changed, and when they were looked at if that was now. */
+function ratesOf({ rates, areRatesNew }: Observation, told: ToldFields, now: number): Record<string, string> {
+  if (!areRatesNew) return {};
+  const states = [...rates].map(([about, state]) => [`${RATE} ${about}`, encodeRate(state)] as const);
+  const changed = states.filter(([field, text]) => told[field] !== text);
+  return { [RATES_READ]: String(now), ...Object.fromEntries(changed) };
+}
+
 /** The endpoints that contacts were told are in trouble, and since when. */
-export function troublesOf(told: ToldFields): ReadonlyMap<string, number> {
+function troublesOf(told: ToldFields): ReadonlyMap<string, number> {
   const troubles = new Map<string, number>();
-  for (const [field, episode] of Object.entries(told)) {
+  for (const [field, value] of Object.entries(told)) {
     const [occasion = '', about = ''] = field.split(' ');
     if (!UNTIL_RECOVERED.includes(occasion)) continue;
-    troubles.set(about, Math.max(troubles.get(about) ?? 0, Number(episode)));
+    const [episode, since = episode] = value.split(' ');
+    troubles.set(about, Math.max(troubles.get(about) ?? 0, Number(since)));
   }
   return troubles;
 }
 
+/** When a contact was asked whether it wants messages. */
 export function confirmationFieldOf({ id }: Pick<Contact, 'id'>): string {
   return `${CONFIRMATION} ${id}`;
+}
+
+export function confirmationOf({ askedAt, createdAt }: Pick<Contact, 'askedAt' | 'createdAt'>): string {
+  return String(askedAt ?? createdAt);
 }
 
 function messagesOf(fresh: readonly Finding[], told: ToldFields, now: number): readonly Message[] {
@@ -96,15 +129,21 @@ function isPassed(occasion: Occasion, messages: readonly Message[]): boolean {
   return occasion === 'quota_80' && messages.some((message) => message.occasion === 'quota_100');
 }
 
-function isOver(field: string, findings: readonly Finding[], endpointIds: ReadonlySet<string>): boolean {
+function isOver(field: string, { findings, endpointIds, rates }: Observation): boolean {
   const [occasion = '', about = ''] = field.split(' ');
-  if ([BEGUN, SENT, CONFIRMATION].includes(occasion)) return false;
+  if ([BEGUN, SENT, CONFIRMATION, RATES_READ].includes(occasion)) return false;
+  if (occasion === RATE) return !rates.has(about);
   if (UNTIL_RECOVERED.includes(occasion)) return !endpointIds.has(about);
   return !findings.some((finding) => fieldOf(finding) === field);
 }
 
 function episodesOf(findings: readonly Finding[]): Record<string, string> {
-  return Object.fromEntries(findings.map((finding) => [fieldOf(finding), finding.episode]));
+  return Object.fromEntries(
+    findings.map((finding) => {
+      const { episode, since } = finding;
+      return [fieldOf(finding), since === undefined ? episode : `${episode} ${since}`];
+    }),
+  );
 }
 
 function fieldOf({ occasion, about }: Finding): string {

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { AccountStore } from '../accounts/redis-account-store';
 import { type AccountId, accountNotFound, isThere } from '../domain/account';
@@ -23,6 +24,7 @@ import type { Clock } from '../platform/clock';
 import { type ContactStore, MAX_CONTACTS } from './redis-contact-store';
 
 const MAX_ADDRESS = 254;
+const TOO_LONG = `must have at most ${MAX_ADDRESS} characters`;
 
 const settingsShape = {
   webhook_id: endpointRefSchema.describe('The only webhook that it is told of: its id or its `uid`.'),
@@ -40,8 +42,11 @@ export const newContactSchema = z
   .strictObject({
     kind: contactKindSchema,
     address: z
-      .email('must be an address of mail')
-      .max(MAX_ADDRESS, `must have at most ${MAX_ADDRESS} characters`)
+      .string()
+      .max(MAX_ADDRESS, { error: TOO_LONG, abort: true })
+      .overwrite(withAsciiDomain)
+      .check(z.email('must be an address of mail'))
+      .max(MAX_ADDRESS, TOO_LONG)
       .optional()
       .describe('Of a contact by mail.'),
     url: z.string().optional().describe('Of any other: the URL of an incoming webhook.'),
@@ -163,6 +168,40 @@ function changesOf(before: Contact, after: Contact): readonly FieldChange[] {
   });
 }
 
+/**
+ * Ask once more whether it wants messages.
+ *
+ * @throws AppError `not_found`, `conflict` when it has answered, `rate_limited` when its target was asked too often.
+ */
+export async function askAgain(
+  context: Pick<ManageContactsContext, 'contactStore' | 'clock'>,
+  accountId: AccountId,
+  id: ContactId,
+  act?: Act,
+): Promise<Contact> {
+  const { contactStore, clock } = context;
+  const known = await contactStore.find(accountId, id);
+  if (!known) throw contactNotFound();
+  // Whatever can't be granted anyway must not count.
+  requireUnconfirmed(known);
+  await takeFromTarget(context, known.target);
+  const ask = (before: Contact): Contact => {
+    requireUnconfirmed(before);
+    const now = clock();
+    return { ...before, askedAt: now, updatedAt: now };
+  };
+  const contact = await contactStore.update(accountId, id, ask, act);
+  if (!contact) throw contactNotFound();
+  return contact;
+}
+
+function requireUnconfirmed({ status }: Contact): void {
+  if (status === 'unconfirmed') return;
+  const why =
+    status === 'confirmed' ? 'It has confirmed already.' : 'It has unsubscribed, which is for good.';
+  throw new AppError('conflict', `The contact can't be asked again. ${why}`);
+}
+
 /** @throws AppError `not_found`. */
 export async function deleteContact(
   { contactStore }: Pick<ManageContactsContext, 'contactStore'>,
@@ -213,6 +252,16 @@ export function shownTarget({ kind, target }: Pick<Contact, 'kind' | 'target'>):
   return kind === 'email' ? target : new URL(target).host;
 }
 
+const OTHER_ALPHABET = /\P{ASCII}/u;
+
+/** `ü` in a domain is written `xn--…` on the wire, and compared like that. */
+function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  if (at < 0 || domain.length > MAX_ADDRESS || !OTHER_ALPHABET.test(domain)) return address;
+  return `${address.slice(0, at)}@${domainToASCII(domain)}`;
+}
+
 function targetOf(context: ManageContactsContext, { kind, address, url }: NewContact): string {
   const isMail = kind === 'email';
   const [wanted, other] = isMail ? (['address', 'url'] as const) : (['url', 'address'] as const);
@@ -256,7 +305,10 @@ async function endpointIdOf(
   return id;
 }
 
-async function takeFromTarget({ contactStore }: ManageContactsContext, target: string): Promise<void> {
+async function takeFromTarget(
+  { contactStore }: Pick<ManageContactsContext, 'contactStore'>,
+  target: string,
+): Promise<void> {
   const retryAfterMs = await contactStore.takeFromTarget(target);
   if (retryAfterMs === 0) return;
   throw new AppError('rate_limited', 'This address was asked for confirmation too often. Try again later.', {

@@ -25,6 +25,15 @@ export const notificationSettings = {
   NOTIFY_FAILING_AFTER: positiveDurationSchema
     .prefault('10m')
     .describe('a webhook that only fails for so long is told of to its contacts'),
+  NOTIFY_SUCCESS_BELOW: z.coerce
+    .number()
+    .min(0, 'must be at least 0')
+    .max(100, 'must be at most 100')
+    .default(50)
+    .describe('so is one of whose attempts fewer succeed, in percent; `0`: none'),
+  NOTIFY_SUCCESS_BELOW_FOR: positiveDurationSchema
+    .prefault('15m')
+    .describe('and for so long, with ten attempts at the least'),
 };
 
 function isSmtpUrl(text: string): boolean {

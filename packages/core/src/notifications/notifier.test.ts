@@ -1,17 +1,33 @@
+import { setImmediate } from 'node:timers/promises';
 import { AccountQuota } from '../accounts/account-quota';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { UsageStore } from '../accounts/redis-usage-store';
-import { type Contact, type ContactId, linkTokenOf, parseLinkToken } from '../domain/contact';
+import { AccessTokenStore } from '../deliver/redis-access-token-store';
+import { DEFAULT_ACCOUNT } from '../domain/account';
+import {
+  type Contact,
+  type ContactId,
+  contactKinds,
+  linkTokenOf,
+  MOST_SUBJECTS,
+  notificationTopics,
+  parseLinkToken,
+} from '../domain/contact';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { DeliveryRequest, SendResult } from '../domain/transport';
 import { disable } from '../endpoints/disable';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { hourOf, NO_DURATIONS } from '../endpoints/health/attempt-tally';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { rotateSigningKey } from '../endpoints/signing-keys/manage-signing-keys';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { ReceiverCertificates } from '../endpoints/tls/redis-receiver-certificates';
 import { createNewId } from '../platform/ids';
+import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { expiredCertificate } from '../testing/certificates';
 import { recordSignals, type SignalRecord } from '../testing/record-signals';
 import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/smtp-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -27,6 +43,13 @@ const START = 1_700_000_000_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const PUBLIC_URL = 'https://hooks.example.com';
+
+const NO_USAGE = {
+  bytes: { events: 0, deliveries: 0, replays: 0, sessions: 0, answers: 0 },
+  events: 0,
+  webhooks: 0,
+  apiKeys: 0,
+};
 
 let redis: TestRedis;
 let smtp: TestSmtpServer;
@@ -57,19 +80,22 @@ function openScene(change: Partial<NotifierContext> = {}) {
   const healthStore = new HealthStore(client, 30 * 24 * HOUR);
   const contactStore = new ContactStore(client, testSealer);
   const notificationStore = new NotificationStore(client);
-  const context: NotifierContext = {
+  const context = {
     contactStore,
     notificationStore,
     endpointStore,
     healthStore,
     admissionStore: new AdmissionStore(client),
-    quota: new AccountQuota({ usageStore: new UsageStore(client), defaultBytes: 1_000_000, clock, emit }),
+    accessTokenStore: new AccessTokenStore(client, testSealer),
+    receiverCertificates: new ReceiverCertificates({ redis: client, clock, emit }),
+    quota: new AccountQuota({ usageStore: new UsageStore(client), defaultBytes: 1_000_000_000, clock, emit }),
     apiKeyStore: new ApiKeyStore(client),
     signingKeyStore: new SigningKeyStore(client, testSealer),
     readNewestDeadLetter: async () => undefined,
     disablePolicy: { afterMs: 5 * 24 * HOUR, failureSpanMs: 12 * HOUR },
     failingAfterMs: 10 * MINUTE,
-    transport: async (request) => {
+    ratePolicy: { below: 0.5, forMs: 15 * MINUTE },
+    transport: async (request: DeliveryRequest) => {
       requests.push(request);
       return answer;
     },
@@ -79,9 +105,8 @@ function openScene(change: Partial<NotifierContext> = {}) {
     newId: createNewId(clock),
     clock,
     emit,
-    ...change,
   };
-  return { ...context, endpointStore, healthStore, contactStore, notifier: new Notifier(context) };
+  return { ...context, notifier: new Notifier({ ...context, ...change }) };
 }
 
 const answered = (status: number): SendResult => ({
@@ -103,6 +128,10 @@ beforeEach(() => {
 });
 
 const newId = createNewId(Date.now);
+
+async function waitFor(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await setImmediate();
+}
 
 async function addContact(store: ContactStore, change: Partial<Contact> = {}): Promise<Contact> {
   const contact: Contact = {
@@ -127,10 +156,20 @@ async function confirmed(scene: ReturnType<typeof openScene>, change: Partial<Co
   return contact;
 }
 
-async function lookAfter({ notifier }: { notifier: Notifier }, ms: number): Promise<void> {
+async function lookAfter({ notifier }: { notifier: Notifier }, ms: number, at = accountId): Promise<void> {
   now += ms;
-  await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
+  await redis.client.zadd(keys.contactAccounts, 'LT', now, at);
   await notifier.runOnce();
+}
+
+async function tries(
+  { id }: Endpoint,
+  { healthStore }: { healthStore: HealthStore },
+  counts: { readonly successes: number; readonly failures: number },
+): Promise<void> {
+  const hours = [{ ...counts, hour: hourOf(now), durations: NO_DURATIONS }];
+  const lastSuccessAt = counts.successes > 0 ? now : undefined;
+  await healthStore.add(id, { hours, lastSuccessAt, lastFailureAt: now }, now);
 }
 
 async function addEndpoint(
@@ -151,6 +190,8 @@ async function works({ id }: Endpoint, { healthStore }: { healthStore: HealthSto
   await healthStore.add(id, { hours: [], lastSuccessAt: now, lastFailureAt: undefined }, now);
 }
 
+/** Without the soft line breaks of quoted-printable. */
+const textsOfMails = () => smtp.mails.map(({ raw }) => raw.replace(/=\r\n/g, '').replaceAll('=3D', '='));
 const subjectsOfMails = () => smtp.mails.map(({ raw }) => /^Subject: (.*)$/m.exec(raw)?.[1]?.trim());
 
 describe('a new contact', () => {
@@ -161,8 +202,7 @@ describe('a new contact', () => {
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 20 * MINUTE);
     expect(subjectsOfMails()).toEqual(['Confirm that you want to be told about webhooks']);
-    const raw = smtp.mails[0]?.raw.replace(/=\r\n/g, '').replaceAll('=3D', '=');
-    expect(raw).toContain(`${PUBLIC_URL}/contacts/${linkTokenOf(contact, 'confirm')}/confirm`);
+    expect(textsOfMails()[0]).toContain(`${PUBLIC_URL}/contacts/${linkTokenOf(contact, 'confirm')}/confirm`);
   });
 
   it('is told once it has followed its link', async () => {
@@ -214,10 +254,73 @@ describe('a webhook that fails', () => {
   it('is one message with all others that fail at once, however many', async () => {
     const scene = openScene();
     await confirmed(scene);
-    for (let each = 0; each < 300; each++) await fails(await addEndpoint(scene), now + each * 100);
+    const endpoints = [];
+    for (let each = 0; each < 1_000; each++) endpoints.push(await addEndpoint(scene));
+    for (const [each, endpoint] of endpoints.entries()) await fails(endpoint, now + each * 30);
     for (let look = 0; look < 8; look++) await lookAfter(scene, 2 * MINUTE + 15_000);
-    expect(subjectsOfMails()).toEqual(['300 webhooks failing']);
-    expect(smtp.mails[0]?.raw).toContain('250 more');
+    expect(subjectsOfMails()).toEqual(['1000 webhooks failing']);
+    expect(textsOfMails()[0]?.match(/receiver\.example\.com/g)).toHaveLength(MOST_SUBJECTS);
+    expect(textsOfMails()[0]).toContain(`${1_000 - MOST_SUBJECTS} more`);
+    const { notifications } = await scene.notificationStore.list(accountId, 10);
+    expect(notifications).toMatchObject([{ topic: 'failing', subjectCount: 1_000 }]);
+  });
+
+  it('is told of as well when fewer than half of its attempts succeed for a quarter of an hour', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene);
+    for (let part = 0; part < 5; part++) {
+      await tries(endpoint, scene, { successes: 4, failures: 6 });
+      await lookAfter(scene, 3 * MINUTE);
+    }
+    expect(smtp.mails).toHaveLength(0);
+    for (let part = 0; part < 20; part++) {
+      await tries(endpoint, scene, { successes: 4, failures: 6 });
+      await lookAfter(scene, 3 * MINUTE);
+    }
+    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    await tries(endpoint, scene, { successes: 6, failures: 4 });
+    await lookAfter(scene, 3 * MINUTE);
+    await lookAfter(scene, 3 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['1 webhook failing', '1 webhook working again']);
+  });
+
+  it('is not told of by its share of successes where that is not wanted', async () => {
+    const scene = openScene({ ratePolicy: { below: 0, forMs: 15 * MINUTE } });
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene);
+    for (let part = 0; part < 10; part++) {
+      await tries(endpoint, scene, { successes: 0, failures: 6 });
+      await lookAfter(scene, 3 * MINUTE);
+    }
+    expect(smtp.mails).toHaveLength(0);
+  });
+
+  it('is one message, whichever way it fails first', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene);
+    await fails(endpoint);
+    for (let part = 0; part < 10; part++) {
+      await tries(endpoint, scene, { successes: 0, failures: 6 });
+      await lookAfter(scene, 3 * MINUTE);
+    }
+    // A success that did not last.
+    await fails(endpoint);
+    for (let look = 0; look < 10; look++) await lookAfter(scene, 3 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+  });
+
+  it('is warned of before it is disabled also when its few failures never open its breaker', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const { id } = await addEndpoint(scene);
+    await redis.client.set(keys.breaker(id), `3 0 ${now}`);
+    for (let hours = 0; hours < 5 * 24 - 0.5; hours += 0.5) await lookAfter(scene, 30 * MINUTE);
+    expect(subjectsOfMails()).toEqual([
+      '1 webhook will be disabled within 24 hours',
+      '1 webhook will be disabled within an hour',
+    ]);
   });
 
   it('is told of again when it works, and only after a success', async () => {
@@ -263,6 +366,154 @@ describe('a webhook that fails', () => {
     await confirmed(scene);
     await lookAfter(scene, HOUR);
     expect(smtp.mails).toHaveLength(0);
+  });
+});
+
+describe('what expires or is used up', () => {
+  const DAY = 24 * HOUR;
+
+  it('is told of a receiver whose certificate expires within a week, until it is renewed', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    await addEndpoint(scene);
+    const note = (from: number, until: number) =>
+      scene.receiverCertificates.note('receiver.example.com', { from, until });
+    note(now - 85 * DAY, now + 5 * DAY);
+    await waitFor(async () => (await scene.receiverCertificates.list()).size === 1);
+    await lookAfter(scene, MINUTE);
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual(['1 webhook whose receiver has a certificate that expires soon']);
+    note(now, now + 90 * DAY);
+    await waitFor(async () => (await scene.receiverCertificates.list()).size === 0);
+  });
+
+  it('is told of a token URL that has given no token for two minutes, once', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const auth = {
+      type: 'oauth2',
+      tokenUrl: 'https://login.example.com/token',
+      clientId: 'hookferry',
+      clientSecret: 'secret of the client',
+      changedAt: START,
+    } as const;
+    const endpoint = { ...(await addEndpoint(scene, { auth })), auth };
+    const failsAgain = async () => {
+      await scene.accessTokenStore.ask(endpoint, { owner: 'worker', ms: 1_000 }, now);
+      await scene.accessTokenStore.fail(endpoint, 'worker', 0, now);
+    };
+    await failsAgain();
+    await lookAfter(scene, MINUTE);
+    await failsAgain();
+    expect(smtp.mails).toHaveLength(0);
+    await lookAfter(scene, 3 * MINUTE);
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual(['1 webhook without a new access token']);
+  });
+
+  it('is told of an account whose storage is used by four fifths, and then by all', async () => {
+    let usedBytes = 0;
+    const scene = openScene({
+      quota: { look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 1_000_000 }) },
+    });
+    await confirmed(scene);
+    usedBytes = 850_000;
+    await lookAfter(scene, HOUR);
+    await lookAfter(scene, HOUR);
+    usedBytes = 1_050_000;
+    await lookAfter(scene, HOUR);
+    expect(subjectsOfMails()).toEqual([
+      'Four fifths of the storage quota are used',
+      'The storage quota is used up',
+    ]);
+  });
+
+  it('is told of a signing key that replaces another, and of dead letters', async () => {
+    let deadLetterAt: number | undefined;
+    const scene = openScene({ readNewestDeadLetter: async () => deadLetterAt });
+    await addContact(scene.contactStore, { accountId: DEFAULT_ACCOUNT });
+    await lookAfter(scene, 0, DEFAULT_ACCOUNT);
+    deadLetterAt = now;
+    const account = { id: DEFAULT_ACCOUNT, createdAt: START };
+    const rotating = { ...scene, accountStore: { find: async () => account }, keyLeadMs: HOUR };
+    await rotateSigningKey(rotating, DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
+    await lookAfter(scene, HOUR, DEFAULT_ACCOUNT);
+    const [mail] = smtp.mails;
+    expect(mail?.raw).toMatch(/signing key has been rotated/);
+    expect(mail?.raw).toMatch(/new dead letters/);
+  });
+});
+
+describe('a message', () => {
+  const MARKED = 'marked-secret';
+  const DAY = 24 * HOUR;
+  const account = { id: DEFAULT_ACCOUNT, createdAt: START };
+  const auth = {
+    type: 'oauth2',
+    tokenUrl: `https://login.example.com/${MARKED}?${MARKED}`,
+    clientId: MARKED,
+    clientSecret: MARKED,
+    changedAt: START,
+  } as const;
+  const settings: Partial<Endpoint> = {
+    accountId: DEFAULT_ACCOUNT,
+    url: `https://receiver.example.com/${MARKED}?${MARKED}=${MARKED}`,
+    filter: JSON.stringify({ [MARKED]: MARKED }),
+    metadata: { [MARKED]: MARKED },
+    headers: { [MARKED]: MARKED },
+    secrets: [{ secret: MARKED, createdAt: START }],
+    tls: { certificate: expiredCertificate, key: MARKED },
+    auth,
+  };
+  const targets = {
+    email: 'ops@example.com',
+    slack: `https://hooks.slack.com/services/${MARKED}`,
+    teams: `https://x.webhook.office.com/${MARKED}`,
+    discord: `https://discord.com/api/webhooks/${MARKED}`,
+    webhook: `https://hooks.example.com/${MARKED}?${MARKED}`,
+  } as const;
+
+  it.each(contactKinds)('of any occasion by %s says nothing that must not be known', async (kind) => {
+    let usedBytes = 0;
+    let deadLetterAt: number | undefined;
+    const scene = openScene({
+      disablePolicy: { afterMs: 2 * DAY, failureSpanMs: HOUR },
+      quota: { look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 100 }) },
+      readNewestDeadLetter: async () => deadLetterAt,
+    });
+    const contact = { accountId: DEFAULT_ACCOUNT, kind, target: targets[kind] };
+    await addContact(scene.contactStore, { ...contact, status: 'unconfirmed' });
+    await addContact(scene.contactStore, contact);
+    await lookAfter(scene, 0, DEFAULT_ACCOUNT);
+    const failing = await addEndpoint(scene, settings);
+    await fails(failing);
+    const off = await addEndpoint(scene, settings);
+    await disable({ ...scene, emit: signals.listen }, DEFAULT_ACCOUNT, off.id, 'gone');
+    const tokenless = { ...(await addEndpoint(scene, settings)), auth };
+    await scene.accessTokenStore.ask(tokenless, { owner: 'worker', ms: 1_000 }, now);
+    await scene.accessTokenStore.fail(tokenless, 'worker', 0, now);
+    const expiring = { accountId: DEFAULT_ACCOUNT, createdAt: START, expiresAt: START + 15 * DAY };
+    await scene.apiKeyStore.save(buildApiKey(expiring).record);
+    scene.receiverCertificates.note('receiver.example.com', {
+      from: START - 90 * DAY,
+      until: START + 7 * DAY,
+    });
+    const rotating = { ...scene, accountStore: { find: async () => account }, keyLeadMs: HOUR };
+    await rotateSigningKey(rotating, DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
+    deadLetterAt = now;
+    usedBytes = 85;
+    await lookAfter(scene, 20 * MINUTE, DEFAULT_ACCOUNT);
+    usedBytes = 100;
+    for (let hours = 0; hours < 47.5; hours += 0.5) await lookAfter(scene, 30 * MINUTE, DEFAULT_ACCOUNT);
+    await works(failing, scene);
+    await lookAfter(scene, HOUR, DEFAULT_ACCOUNT);
+    const { notifications } = await scene.notificationStore.list(DEFAULT_ACCOUNT, 200);
+    const topics = new Set(notifications.map(({ topic }) => topic));
+    expect([...topics].toSorted()).toEqual([...notificationTopics].toSorted());
+    const sent = [...textsOfMails(), ...requests.map(({ headers, body }) => ({ headers, body }))];
+    expect(sent.length).toBeGreaterThan(5);
+    const stored = await redis.client.hvals(keys.notifications(DEFAULT_ACCOUNT));
+    expect(JSON.stringify([sent, stored, signals.all()])).not.toContain(MARKED);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import {
   type Contact,
+  MOST_SUBJECTS,
   NOTIFICATION_ID_PREFIX,
   type Notification,
   type NotificationId,
@@ -14,11 +15,12 @@ import type { NewId } from '../platform/ids';
 import { type ComposeContext, composeMessage } from './compose-message';
 import {
   confirmationFieldOf,
+  confirmationOf,
   decideMessages,
   dueAtFor,
+  rememberedIn,
   subjectsFor,
   type ToldFields,
-  troublesOf,
 } from './decide-messages';
 import type { SendOutcome } from './nodemailer-mailer';
 import { type ObserveContext, observeAccount } from './observe-account';
@@ -105,13 +107,16 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
 
   #askForConfirmation(contacts: readonly Contact[], told: ToldFields): ToldChanges {
     const asked = contacts.filter(
-      (contact) => contact.status === 'unconfirmed' && told[confirmationFieldOf(contact)] === undefined,
+      (contact) =>
+        contact.status === 'unconfirmed' && told[confirmationFieldOf(contact)] !== confirmationOf(contact),
     );
     const fields = new Set<string>(contacts.map(confirmationFieldOf));
     const gone = Object.keys(told).filter((field) => field.startsWith('confirmation ') && !fields.has(field));
     const now = this.context.clock();
     return {
-      set: Object.fromEntries(asked.map((contact) => [confirmationFieldOf(contact), '1'])),
+      set: Object.fromEntries(
+        asked.map((contact) => [confirmationFieldOf(contact), confirmationOf(contact)]),
+      ),
       del: gone,
       add: asked.map((contact) => ({ notification: this.#newOf(contact, 'confirmation', [{}]), dueAt: now })),
     };
@@ -119,8 +124,10 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
 
   async #decide(accountId: AccountId, contacts: readonly Contact[], told: ToldFields): Promise<ToldChanges> {
     if (!contacts.some(({ status }) => status === 'confirmed')) return NOTHING;
-    const observed = await observeAccount(this.context, accountId, troublesOf(told));
-    const now = this.context.clock();
+    const { ratePolicy, clock } = this.context;
+    const remembered = rememberedIn(told, ratePolicy, clock());
+    const observed = await observeAccount(this.context, accountId, remembered);
+    const now = clock();
     const { set, del, messages } = decideMessages(observed, told, now);
     const add = messages.flatMap((message) =>
       contacts.flatMap((contact): DueNotification[] => {
@@ -139,7 +146,8 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
       contactId: id,
       kind,
       topic,
-      subjects,
+      subjects: subjects.slice(0, MOST_SUBJECTS),
+      ...(subjects.length > MOST_SUBJECTS ? { subjectCount: subjects.length } : {}),
       status: 'pending',
       attempts: 0,
       createdAt: this.context.clock(),

@@ -1,5 +1,6 @@
 import type { AccountQuota } from '../accounts/account-quota';
 import type { ApiKeyStore } from '../accounts/redis-api-key-store';
+import type { AccessTokenStore } from '../deliver/redis-access-token-store';
 import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Occasion, Subject } from '../domain/contact';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
@@ -9,7 +10,12 @@ import type { HealthStore } from '../endpoints/health/redis-health-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { summarizeCertificate } from '../endpoints/tls/certificate';
+import {
+  CERTIFICATE_EXPIRING_MS,
+  type ReceiverCertificates,
+} from '../endpoints/tls/redis-receiver-certificates';
 import { type Clock, formatTime } from '../platform/clock';
+import { followRate, hoursToRead, isLastingLow, type RatePolicy, type RateState } from './success-rate';
 
 /** Something that contacts are told of, as long as it is so. */
 export interface Finding {
@@ -19,6 +25,8 @@ export interface Finding {
   readonly about: string;
   /** Differs from one time that it happens to the next: each is told once. */
   readonly episode: string;
+  /** Of an endpoint in trouble: only a later success proves that it works again. Milliseconds since the Unix epoch. */
+  readonly since?: number;
   /** Since when it is so. Milliseconds since the Unix epoch. */
   readonly at: number;
 }
@@ -26,7 +34,9 @@ export interface Finding {
 export interface ObserveContext {
   readonly endpointStore: Pick<EndpointStore, 'list'>;
   readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
-  readonly healthStore: Pick<HealthStore, 'readLastSuccess'>;
+  readonly healthStore: Pick<HealthStore, 'readLastSuccess' | 'readCounts'>;
+  readonly accessTokenStore: Pick<AccessTokenStore, 'readFailingSince'>;
+  readonly receiverCertificates: Pick<ReceiverCertificates, 'list'>;
   readonly quota: Pick<AccountQuota, 'look'>;
   readonly apiKeyStore: Pick<ApiKeyStore, 'list'>;
   readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
@@ -35,12 +45,15 @@ export interface ObserveContext {
   readonly disablePolicy: DisablePolicy | 'never';
   /** How long an endpoint fails before its contacts are told. */
   readonly failingAfterMs: number;
+  readonly ratePolicy: RatePolicy;
   readonly clock: Clock;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Certificates and API keys are announced so long before they expire. */
+/** A token URL has been asked several times by then, and the token before may still be valid. */
+const TOKEN_FAILING_MS = 2 * 60_000;
+/** Client certificates and API keys are announced so long before they expire. */
 const EXPIRING_MS = 14 * DAY_MS;
 const PAGE = 200;
 
@@ -49,60 +62,98 @@ export interface Observation {
   readonly findings: readonly Finding[];
   /** The endpoints that there are. */
   readonly endpointIds: ReadonlySet<string>;
+  /** The share of their attempts that succeeds, of those that have failed lately. */
+  readonly rates: ReadonlyMap<string, RateState>;
+  readonly areRatesNew: boolean;
 }
 
-/**
- * All that contacts of the account may be told of at this moment. It reads and changes nothing.
- *
- * @param troubles endpoints of which they were told that they fail or are disabled → since when they failed.
- */
+/** What is known of an account's endpoints from the looks before. */
+export interface Remembered {
+  /** Endpoints of which contacts were told that they fail or are disabled → since when. */
+  readonly troubles: ReadonlyMap<string, number>;
+  readonly rates: ReadonlyMap<string, RateState>;
+  /** Whether it is time to look at the rates anew. */
+  readonly areRatesDue: boolean;
+}
+
+/** All that contacts of the account may be told of at this moment. It reads and changes nothing. */
 export async function observeAccount(
   context: ObserveContext,
   accountId: AccountId,
-  troubles: ReadonlyMap<string, number>,
+  remembered: Remembered,
 ): Promise<Observation> {
   const [ofEndpoints, ofQuota, ofKeys, ofSigningKeys, ofDeadLetters] = await Promise.all([
-    observeEndpoints(context, accountId, troubles),
+    observeEndpoints(context, accountId, remembered),
     observeQuota(context, accountId),
     observeApiKeys(context, accountId),
     observeSigningKeys(context, accountId),
     observeDeadLetters(context, accountId),
   ]);
-  const { findings, endpointIds } = ofEndpoints;
-  return { findings: [...findings, ...ofQuota, ...ofKeys, ...ofSigningKeys, ...ofDeadLetters], endpointIds };
+  const findings = [ofEndpoints.findings, ofQuota, ofKeys, ofSigningKeys, ofDeadLetters].flat();
+  return { ...ofEndpoints, findings };
 }
 
 async function observeEndpoints(
   context: ObserveContext,
   accountId: AccountId,
-  troubles: ReadonlyMap<string, number>,
+  remembered: Remembered,
 ): Promise<Observation> {
   const findings: Finding[] = [];
   const endpointIds = new Set<string>();
+  const rates = new Map<string, RateState>();
+  const certificates = await context.receiverCertificates.list();
   let before: EndpointId | undefined;
   do {
     const { endpoints, nextCursor } = await context.endpointStore.list(accountId, PAGE, before);
     // The commands of a page go to Redis together.
     const found = await Promise.all(
-      endpoints.map((endpoint) => observeEndpoint(context, endpoint, troubles.get(endpoint.id))),
+      endpoints.map(async (endpoint) => {
+        const rate = await rateOf(context, endpoint, remembered);
+        if (rate) rates.set(endpoint.id, rate);
+        const troubledSince = remembered.troubles.get(endpoint.id);
+        return await observeEndpoint(context, endpoint, { troubledSince, rate, certificates });
+      }),
     );
     findings.push(...found.flat());
     for (const { id } of endpoints) endpointIds.add(id);
     before = nextCursor;
   } while (before !== undefined);
-  return { findings, endpointIds };
+  return { findings, endpointIds, rates, areRatesNew: remembered.areRatesDue };
+}
+
+async function rateOf(
+  { healthStore, ratePolicy, clock }: ObserveContext,
+  { id }: Endpoint,
+  { rates, areRatesDue }: Remembered,
+): Promise<RateState | undefined> {
+  const former = rates.get(id);
+  if (!areRatesDue) return former;
+  const now = clock();
+  const counts = await healthStore.readCounts(id, hoursToRead(former, now));
+  return followRate(former, counts, now, ratePolicy);
+}
+
+interface KnownOfEndpoint {
+  readonly troubledSince: number | undefined;
+  readonly rate: RateState | undefined;
+  /** Hosts of receivers whose certificates expire soon → when. */
+  readonly certificates: ReadonlyMap<string, number>;
 }
 
 async function observeEndpoint(
   context: ObserveContext,
   endpoint: Endpoint,
-  troubledSince: number | undefined,
+  known: KnownOfEndpoint,
 ): Promise<readonly Finding[]> {
   // Of a listener its user sees everything: it is a program of theirs that is connected.
   if (endpoint.listener) return [];
   const certificate = observeCertificate(endpoint, context.clock());
   if (endpoint.status === 'disabled') return [...observeDisabled(endpoint), ...certificate];
-  return [...(await observeHealth(context, endpoint, troubledSince)), ...certificate];
+  const [health, token] = await Promise.all([
+    observeHealth(context, endpoint, known),
+    observeToken(context, endpoint),
+  ]);
+  return [...health, ...token, ...certificate, ...observeReceiver(endpoint, known)];
 }
 
 function observeDisabled(endpoint: Endpoint): readonly Finding[] {
@@ -115,18 +166,30 @@ function observeDisabled(endpoint: Endpoint): readonly Finding[] {
 async function observeHealth(
   context: ObserveContext,
   endpoint: Endpoint,
-  troubledSince: number | undefined,
+  { troubledSince, rate }: KnownOfEndpoint,
 ): Promise<readonly Finding[]> {
   const { failingSince, openUntil } = await context.admissionStore.readFailing(endpoint.id);
-  if (failingSince === undefined) {
-    return troubledSince === undefined ? [] : await observeRecovery(context, endpoint, troubledSince);
-  }
-  const lastingAt = failingSince + context.failingAfterMs;
+  const isLasting = failingSince !== undefined && failingSince + context.failingAfterMs <= context.clock();
+  const disabling = isLasting ? await observeDisabling(context, endpoint, failingSince) : [];
   // Without an open breaker so few have failed that it may be them.
-  if (openUntil === 0 || lastingAt > context.clock()) return [];
-  const episode = String(failingSince);
-  const failing = findingOf('failing', endpoint, episode, lastingAt, formatTime(failingSince));
-  return [failing, ...(await observeDisabling(context, endpoint, failingSince))];
+  if (isLasting && openUntil !== 0) {
+    return [failingOf(endpoint, failingSince, failingSince + context.failingAfterMs), ...disabling];
+  }
+  const { lowSince } = rate ?? {};
+  if (rate && lowSince !== undefined) {
+    // As long as it is so, a success among the failures does not mean that it works again.
+    const { forMs } = context.ratePolicy;
+    const isLow = isLastingLow(rate, context.ratePolicy);
+    return [...(isLow ? [failingOf(endpoint, lowSince, lowSince + forMs)] : []), ...disabling];
+  }
+  const isWell = failingSince === undefined && troubledSince !== undefined;
+  return isWell ? await observeRecovery(context, endpoint, troubledSince) : disabling;
+}
+
+// However it fails, it is told once from the time it was enabled until it works again.
+function failingOf(endpoint: Endpoint, since: number, at: number): Finding {
+  const { enabledAt = endpoint.createdAt } = endpoint;
+  return { ...findingOf('failing', endpoint, String(enabledAt), at, formatTime(since)), since };
 }
 
 /** Only a success proves it: an endpoint that was enabled again has not been tried yet. */
@@ -165,6 +228,26 @@ function observeCertificate(endpoint: Endpoint, now: number): readonly Finding[]
   if (expiresAt - now > EXPIRING_MS) return [];
   const at = expiresAt - EXPIRING_MS;
   return [findingOf('certificate_expiring', endpoint, String(expiresAt), at, formatTime(expiresAt))];
+}
+
+/** Its certificate, as deliveries saw it last. */
+function observeReceiver(endpoint: Endpoint, { certificates }: KnownOfEndpoint): readonly Finding[] {
+  const { protocol, hostname } = new URL(endpoint.url);
+  const expiresAt = protocol === 'https:' ? certificates.get(hostname) : undefined;
+  if (expiresAt === undefined) return [];
+  const at = expiresAt - CERTIFICATE_EXPIRING_MS;
+  const detail = formatTime(expiresAt);
+  return [findingOf('receiver_certificate_expiring', endpoint, String(expiresAt), at, detail)];
+}
+
+async function observeToken(
+  { accessTokenStore, clock }: ObserveContext,
+  endpoint: Endpoint,
+): Promise<readonly Finding[]> {
+  if (endpoint.auth?.type !== 'oauth2') return [];
+  const since = await accessTokenStore.readFailingSince(endpoint.id);
+  if (since === undefined || since + TOKEN_FAILING_MS > clock()) return [];
+  return [findingOf('token_failing', endpoint, String(since), since + TOKEN_FAILING_MS, formatTime(since))];
 }
 
 function findingOf(

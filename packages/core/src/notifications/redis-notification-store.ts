@@ -11,7 +11,7 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 
-/** The newest of an account are kept. */
+/** The newest of an account are kept, and those that are still to be sent. */
 const MAX_KEPT = 1_000;
 /** Longer than a look at an account takes. After this time another worker looks, if this one died. */
 export const LOOK_CLAIM_MS = 60_000;
@@ -51,9 +51,10 @@ const TELL = defineScript(`
     redis.call('ZADD', KEYS[4], each[3], each[1])
   end
   for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, -tonumber(ARGV[3]) - 1)) do
-    redis.call('HDEL', KEYS[2], id)
-    redis.call('ZREM', KEYS[3], id)
-    redis.call('ZREM', KEYS[4], id)
+    if not redis.call('ZSCORE', KEYS[4], id) then
+      redis.call('HDEL', KEYS[2], id)
+      redis.call('ZREM', KEYS[3], id)
+    end
   end
   return 1`);
 
@@ -94,6 +95,16 @@ export interface ToldChanges {
   readonly set: Readonly<Record<string, string>>;
   readonly del: readonly string[];
   readonly add: readonly DueNotification[];
+}
+
+/** Of all that are set. */
+export type NotificationFilter = {
+  readonly [Member in 'contactId' | 'topic' | 'status']?: Notification[Member] | undefined;
+};
+
+interface NotificationPage {
+  readonly notifications: readonly Notification[];
+  readonly nextCursor: NotificationId | undefined;
 }
 
 const recordsSchema = z.array(z.string().transform((raw) => notificationSchema.parse(JSON.parse(raw))));
@@ -175,8 +186,24 @@ export class NotificationStore {
     return score === undefined ? undefined : Number(score);
   }
 
-  /** Newest first; `before` is the `nextCursor` of the page before. */
-  async list(accountId: AccountId, limit: number, before?: NotificationId) {
+  /** Newest first; `before` is the `nextCursor` of the page before. All that are kept may be looked at for a page. */
+  async list(
+    accountId: AccountId,
+    limit: number,
+    before?: NotificationId,
+    filter: NotificationFilter = {},
+  ): Promise<NotificationPage> {
+    const notifications: Notification[] = [];
+    let cursor = before;
+    do {
+      const page = await this.#read(accountId, limit - notifications.length, cursor);
+      notifications.push(...page.notifications.filter((each) => matches(each, filter)));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && notifications.length < limit);
+    return { notifications, nextCursor: cursor };
+  }
+
+  async #read(accountId: AccountId, limit: number, before?: NotificationId): Promise<NotificationPage> {
     const key = keys.notificationIds(accountId);
     const { members, nextCursor } = await readNewestFirst(this.redis, key, limit, before);
     const raws =
@@ -187,6 +214,14 @@ export class NotificationStore {
 }
 
 throwStorageErrors(NotificationStore);
+
+function matches(notification: Notification, { contactId, topic, status }: NotificationFilter): boolean {
+  return (
+    (contactId === undefined || notification.contactId === contactId) &&
+    (topic === undefined || notification.topic === topic) &&
+    (status === undefined || notification.status === status)
+  );
+}
 
 function toldKeysOf(accountId: AccountId): string[] {
   return [

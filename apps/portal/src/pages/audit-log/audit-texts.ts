@@ -18,6 +18,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'contact.create': 'Contact created',
   'contact.update': 'Contact changed',
   'contact.delete': 'Contact deleted',
+  'contact.ask_again': 'Contact asked again',
   'contact.confirm': 'Contact confirmed',
   'contact.unsubscribe': 'Contact unsubscribed',
   'listener.create': 'Listener created',

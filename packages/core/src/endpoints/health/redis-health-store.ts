@@ -30,6 +30,9 @@ export interface HealthRecord extends AttemptTally {
   readonly limits: readonly number[];
 }
 
+/** The attempts at an endpoint within one hour of the clock. */
+export type HourCounts = Pick<HourOfAttempts, 'hour' | 'successes' | 'failures'>;
+
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
 // failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
 // then for each hour its number, successes, failures and durations. A later success of another worker stays.
@@ -102,6 +105,17 @@ export class HealthStore {
   /** Milliseconds since the Unix epoch; `undefined` if none is recorded. */
   async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
     return toTime(await this.redis.hget(keys.health(endpointId), LAST_SUCCESS));
+  }
+
+  /** @param hours since the Unix epoch; one without attempts has zeros. */
+  async readCounts(endpointId: EndpointId, hours: readonly number[]): Promise<readonly HourCounts[]> {
+    const fields = hours.flatMap((hour) => [`s${hour}`, `f${hour}`]);
+    const values = await this.redis.hmget(keys.health(endpointId), ...fields);
+    return hours.map((hour, index) => ({
+      hour,
+      successes: Number(values[2 * index] ?? 0),
+      failures: Number(values[2 * index + 1] ?? 0),
+    }));
   }
 
   /** A worker may write its sums again afterwards; that record expires. */
