@@ -18,7 +18,7 @@ import request from 'supertest';
 import { createApp } from './app';
 import { readApiConfig } from './config';
 import { type ApiContext, openContext, type ProcessContext } from './context';
-import { Drain } from './http/probes';
+import { Drain, Scrapes } from './http/probes';
 import { readProblem } from './testing/read-problem';
 import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
 import { startApi, untilReady } from './testing/start-test-api';
@@ -143,7 +143,12 @@ describe('when Redis falls silent after a key was found', () => {
       redis,
       shards: shardsOf(createQueueLayout(1, 'bull')),
       inOrder: createInOrder(redis),
-      probes: { registry: new Registry(), isReady: async () => true, stuckConnection: () => undefined },
+      probes: {
+        registry: new Registry(),
+        scrapes: new Scrapes(systemClock),
+        isReady: async () => true,
+        stuckConnection: () => undefined,
+      },
       connectionHealth: new ConnectionHealth(),
       drain: new Drain(0),
       newId: createNewId(systemClock),

@@ -3,6 +3,8 @@ import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accoun
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import { AccountLoads } from '@hookferry/core/operations/account-loads';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import {
@@ -31,7 +33,7 @@ import { createApp, messageClassesOf } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
 import { HttpServer } from './http/http-server';
-import { Drain } from './http/probes';
+import { Drain, Scrapes } from './http/probes';
 import { checkHistory } from './open-history';
 
 export interface Api {
@@ -55,6 +57,7 @@ export async function composeApi(
     registerPromSignalMetrics(registry, apiSignalMetrics),
     ...spans,
     (signal) => changeFeed.listen(signal),
+    (signal) => accountLoads.listen(signal),
   ]);
   const clock = systemClock;
   const newId = createNewId(clock);
@@ -73,13 +76,14 @@ export async function composeApi(
     clock,
     emit,
   });
+  const inOrder = createInOrder(redis);
+  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, inOrder), clock, emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
-  const inOrder = createInOrder(redis);
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
 
@@ -91,6 +95,7 @@ export async function composeApi(
   });
   const drain = new Drain(config.DRAIN_DELAY);
 
+  const scrapes = new Scrapes(clock);
   const { context, streams, parts } = openContext({
     config,
     redis,
@@ -99,6 +104,7 @@ export async function composeApi(
     inOrder,
     probes: {
       registry,
+      scrapes,
       stuckConnection: () => connectionHealth.stuckConnection,
       isReady: async () =>
         !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
@@ -137,6 +143,7 @@ export async function composeApi(
       { name: 'http server', stop: () => server.stop(config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...parts,
+      { name: 'account loads', stop: () => accountLoads.stop() },
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },

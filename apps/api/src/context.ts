@@ -45,7 +45,9 @@ import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { DayReader } from '@hookferry/core/operations/read-day';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { Turns } from '@hookferry/core/platform/batches';
@@ -261,6 +263,7 @@ function openStores(process: ProcessContext) {
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     workerReports: new WorkerReports(redis),
+    dayStore: new DayStore(redis),
     knownAccounts: new KnownAccounts(),
     longAnswers: new LongAnswers(),
     wait: (ms: number) => wait(ms),
@@ -320,5 +323,6 @@ function openUseCases(stores: StoresContext) {
     mailbox,
     changeStreams: new ChangeStreams(context),
     operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
+    dayReader: new DayReader(context),
   };
 }

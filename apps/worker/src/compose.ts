@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
+import { AccountLoads } from '@hookferry/core/operations/account-loads';
+import { DaySampler } from '@hookferry/core/operations/day-sampler';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
@@ -72,6 +75,7 @@ export async function composeWorker(
     attempts.listen,
     ...spans,
     (signal) => changeFeed.listen(signal),
+    (signal) => accountLoads.listen(signal),
   ]);
   const clock = systemClock;
   const startedAt = clock();
@@ -86,12 +90,14 @@ export async function composeWorker(
     clock,
     emit,
   });
+  const inOrder = createInOrder(redis);
+  const dayStore = new DayStore(redis, inOrder);
+  const accountLoads = new AccountLoads({ dayStore, clock, emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
-  const inOrder = createInOrder(redis);
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
   const { beginSpan } = tracing ?? {};
@@ -113,13 +119,16 @@ export async function composeWorker(
   // They are few, and all in the first shard.
   const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
+  const workerReports = new WorkerReports(redis, inOrder);
+  const sendsMail = context.mailer !== undefined;
   const reporter = new WorkerReporter({
-    workerReports: new WorkerReports(redis, inOrder),
-    worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
+    workerReports,
+    worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt, sendsMail },
     slots,
     attempts,
     emit,
   });
+  const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ servedShards, standings, redis, inOrder, stalledAfterMs, emit });
   let isStopping = false;
@@ -134,8 +143,8 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [...consumers, releaser, verifier, notifier, auditSettler, resharding, stallWatch, reporter];
-  for (const part of parts) part.start();
+  const parts = [releaser, verifier, notifier, auditSettler, resharding, stallWatch, reporter, sampler];
+  for (const part of [...consumers, ...parts]) part.start();
   // Without Redis it tries again until there is one.
   void shards.start((current) => servedShards.serve(current));
 
@@ -155,8 +164,9 @@ export async function composeWorker(
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'history', stop: async () => await historyUpkeep?.stop() },
-      { name: 'worker report', stop: () => reporter.stop() },
+      { name: 'worker report', stop: () => stopAll([reporter, sampler]) },
       ...recorders,
+      { name: 'account loads', stop: () => accountLoads.stop() },
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       ...connections,

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '@hookferry/core/platform/clock';
 import type { Express } from 'express';
 import type { Registry } from 'prom-client';
 import { requestStateOf } from './request-state';
@@ -9,10 +10,14 @@ export interface ProbeOptions {
   /** The name of a connection to Redis that is unusable and not retried any more, if there is one. */
   readonly stuckConnection: () => string | undefined;
   readonly registry: Registry;
+  readonly scrapes: Scrapes;
 }
 
 /** The endpoints for orchestrators and Prometheus, without a key. */
-export function mountProbes(app: Express, { isReady, stuckConnection, registry }: ProbeOptions): void {
+export function mountProbes(
+  app: Express,
+  { isReady, stuckConnection, registry, scrapes }: ProbeOptions,
+): void {
   app.get(['/healthz', '/readyz', '/metrics'], (_request, response, next) => {
     requestStateOf(response).isProbe = true;
     next();
@@ -27,8 +32,21 @@ export function mountProbes(app: Express, { isReady, stuckConnection, registry }
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
   });
   app.get('/metrics', async (_request, response) => {
+    scrapes.note();
     response.set('content-type', registry.contentType).end(await registry.metrics());
   });
+}
+
+/** Whether anybody reads the metrics of this process. */
+export class Scrapes {
+  /** Milliseconds since the Unix epoch. */
+  lastAt: number | undefined;
+
+  constructor(private readonly clock: Clock) {}
+
+  note(): void {
+    this.lastAt = this.clock();
+  }
 }
 
 /**

@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '512dbe906533b9a1',
+      saved_by: '95c4fd2a2e8cb262',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'bda4f79ee6c8e86d',
+      saved_by: '929e1317131f220b',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 14.122 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 11.178 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: 'ab22fea7584d08a0',
+          saved_by: '92fca4853b82cb41',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'a7dbcec95667c5b0',
+      saved_by: '973c65b05b092849',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 2.651 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 0.55 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8dpd0y27j11s6k6mfdw',
+      id: 'ct_01m8dppyy65v2968zpphxt',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,7 +241,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8dpd1cdbqdpxp7gydgd',
+          id: 'ct_01m8dppz43b48vx05xwf60',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8dpd1k93ggq6ngzw0gc',
+      id: 'ct_01m8dppz810yyn2jk4pnex',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -269,7 +269,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   askContactAgain: {
     '202': {
-      id: 'ct_01m8dpd20ad97k3ffhpry5',
+      id: 'ct_01m8dppzd49ezzy1jc5dcx',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -284,8 +284,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ntf_01m8dpd2ep8k38gw0ex0b7',
-          contact_id: 'ct_01m8dpd2ea9bzj3z57xc5w',
+          id: 'ntf_01m8dppzmf7avwe4mt3jmb',
+          contact_id: 'ct_01m8dppzmb1e4bk9y839s4',
           kind: 'email',
           topic: 'failing',
           subjects: [
@@ -719,7 +719,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: null,
+          last_used_at: '2026-11-21T16:13:00.859Z',
         },
       ],
       next_cursor: null,
@@ -818,7 +818,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkcGRrbjNicmFrYTl2NXJjdzMi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkcHFhYm5laGF5dGp6cWUzMnIi',
       has_more: true,
     },
   },
@@ -887,6 +887,42 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     },
   },
   listTroubledWebhooks: { '200': { data: [], next_cursor: null, has_more: false } },
+  readOperationsLastDay: {
+    '200': {
+      data: [
+        {
+          at: '2026-11-21T16:13:00.859Z',
+          shards: [{ waiting: 25, delayed: 0, held: 0 }],
+          oldest_waiting_seconds: 15.3,
+          workers: 0,
+          slots_in_use: 0,
+          slots_allowed: 0,
+          attempts_per_second: 0,
+        },
+      ],
+      interval_seconds: 300,
+    },
+  },
+  listHeavyAccounts: {
+    '200': {
+      data: [
+        {
+          account_id: 'acct_01m7ze5a8r4x6c2v9b1n3m',
+          events: 1,
+          bytes: 91,
+          transform_ms: 0,
+          hours: [{ start: '2026-11-21T16:13:00.859Z', events: 1, bytes: 91, transform_ms: 0 }],
+        },
+      ],
+      since: '2026-11-21T16:13:00.859Z',
+    },
+  },
+  readReadiness: {
+    '200': {
+      is_ready: false,
+      checks: [{ check: 'public_url', state: 'good', detail: 'Links begin with PUBLIC_URL.' }],
+    },
+  },
   listDeadLetters: {
     '200': {
       data: [
@@ -901,7 +937,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkcGRwc204dmpmcWY1bjFtZ3AiLCJmYWlsZWRBdCI6MTc5NTc1NjA1NTM1OH0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkcHFibXQ4bm4xNGtuZzZxemsiLCJmYWlsZWRBdCI6MTc5NTc1NjM3MTYxNn0',
       has_more: true,
     },
   },

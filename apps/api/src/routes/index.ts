@@ -47,6 +47,7 @@ import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
 import { readDeliveryMetrics, readEventMetrics } from './metrics';
 import { listTroubledWebhooks, readOperations } from './operations';
+import { listHeavyAccounts, readLastDay, readReadiness } from './operations-day';
 import {
   createPortalSession,
   exchangePortalCode,
@@ -162,6 +163,9 @@ export const routes: readonly Route[] = [
   readSourceAddresses, //   GET    /v1/source-addresses
   readOperations, //        GET    /v1/operations
   listTroubledWebhooks, //  GET    /v1/operations/webhooks
+  readLastDay, //           GET    /v1/operations/last-day
+  listHeavyAccounts, //     GET    /v1/operations/accounts
+  readReadiness, //         GET    /v1/operations/readiness
   listDeadLetters, //       GET    /v1/dead-letters
   readDeadLetter, //        GET    /v1/dead-letters/:id
   redriveDeadLetter, //     POST   /v1/dead-letters/:id/redrive

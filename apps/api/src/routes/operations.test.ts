@@ -1,7 +1,8 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -74,8 +75,8 @@ describe('GET /v1/operations', () => {
   });
 
   it('is for operators only', async () => {
-    for (const path of ['/v1/operations', '/v1/operations/webhooks']) {
-      expect((await get(path, customerKey)).status).toBe(403);
+    for (const path of ['', '/webhooks', '/last-day', '/accounts', '/readiness']) {
+      expect((await get(`/v1/operations${path}`, customerKey)).status).toBe(403);
     }
   });
 });
@@ -119,5 +120,49 @@ describe('lists with more', () => {
     expect(account.usage).toEqual(usage);
     const without = await get('/v1/accounts').expect(200);
     expect(without.body.data[0].usage).toBeUndefined();
+  });
+});
+
+describe('the last day', () => {
+  it('has the present as its last sample', async () => {
+    const { body } = await get('/v1/operations/last-day').expect(200);
+    expect(body).toMatchObject({ interval_seconds: 300 });
+    expect(body.data.at(-1)).toMatchObject({ shards: [{ waiting: 0, delayed: 0, held: 0 }] });
+  });
+
+  it('has the accounts that published most', async () => {
+    const load = { events: 2, bytes: 300, transformMs: 5 };
+    const dayStore = new DayStore(api.redis.client);
+    await dayStore.addLoads(new Map([[accountId as AccountId, load]]), Date.now());
+    const { body } = await get('/v1/operations/accounts?by=bytes&limit=5').expect(200);
+    expect(body.data).toMatchObject([
+      { account_id: accountId, events: 2, bytes: 300, transform_ms: 5, hours: [{ events: 2 }] },
+    ]);
+  });
+});
+
+describe('GET /v1/operations/readiness', () => {
+  it('says what is missing for production, without any value', async () => {
+    const { body } = await get('/v1/operations/readiness').expect(200);
+    const states = Object.fromEntries(
+      body.checks.map(({ check, state }: Record<'check' | 'state', string>) => [check, state]),
+    );
+    expect(body.is_ready).toBe(false);
+    expect(states).toMatchObject({
+      public_url: 'good',
+      tls: 'good',
+      encryption_key: 'good',
+      redis_fsync: 'missing',
+      mail: 'missing',
+      history: 'missing',
+      prometheus: 'missing',
+    });
+    await request(api.url).get('/metrics').expect(200);
+    const after = await get('/v1/operations/readiness').expect(200);
+    expect(after.body.checks).toContainEqual({
+      check: 'prometheus',
+      state: 'good',
+      detail: 'Somebody reads the metrics of this API.',
+    });
   });
 });

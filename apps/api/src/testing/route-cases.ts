@@ -489,6 +489,9 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     isList: true,
   },
+  { method: 'get', path: '/v1/operations/last-day', scope: 'admin', operatorOnly: true, status: 200 },
+  { method: 'get', path: '/v1/operations/accounts', scope: 'admin', operatorOnly: true, status: 200 },
+  { method: 'get', path: '/v1/operations/readiness', scope: 'admin', operatorOnly: true, status: 200 },
   {
     method: 'get',
     path: '/v1/dead-letters',

@@ -22,6 +22,8 @@ import type { EventId } from './event';
  * | `expiring-certificates:{all}` | sorted set | hosts of receivers whose certificates expire soon, by when | renewed, or a day after that |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
+ * | `account-loads:{all}:measure:hour` | sorted set | accounts by what they used within an hour: events, bytes, or processor time | 25 hours |
+ * | `operations-samples:{all}` | hash | number of five minutes → how queues and workers were then | 24 hours |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
@@ -125,6 +127,8 @@ export const keys = {
   workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',
   readingsTurn: 'readings-turn:{all}',
+  accountLoads: (measure: string, hour: number) => `account-loads:{all}:${measure}:${hour}`,
+  operationsSamples: 'operations-samples:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,

@@ -271,6 +271,8 @@ interface Signals {
     task:
       | 'record health'
       | 'report worker'
+      | 'count what accounts use'
+      | 'sample queues and workers'
       | 'count usage'
       | 'release events'
       | 'raise operational event'

@@ -250,7 +250,7 @@ async function finish(
   erasingSince: number,
 ): Promise<ErasureStepResult> {
   const now = clock();
-  await remainsStore.removeRest(account.id);
+  await remainsStore.removeRest(account.id, now);
   await accountStore.remove(account, now, now + retention.ageMs);
   emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
   return DONE;

@@ -14,6 +14,7 @@ import {
 import { idOfMember } from '../platform/redis-timeline';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { HeldCounts } from '../queue/redis-held-counts';
+import { DayStore } from './redis-day-store';
 
 /** How much of an account is left, as far as it has been counted. */
 export interface Remains {
@@ -212,7 +213,7 @@ export class RemainsStore {
     await new AuditLog(this.redis).remove(accountId);
   }
 
-  async removeRest(accountId: AccountId): Promise<void> {
+  async removeRest(accountId: AccountId, now: number): Promise<void> {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
       keys.subscriptions(accountId),
@@ -228,6 +229,7 @@ export class RemainsStore {
       keys.notificationsDue(accountId),
     );
     await this.redis.zrem(keys.contactAccounts, accountId);
+    await new DayStore(this.redis).forgetLoads(accountId, now);
     for (const { prefix } of this.shards.all()) {
       const { flows } = queueKeysOf(prefix);
       await this.redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));

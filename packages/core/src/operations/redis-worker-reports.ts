@@ -80,6 +80,8 @@ const workerReportSchema = z.object({
   slots: z.object({ quick: budgetSchema, slow: budgetSchema }),
   /** Attempts finished each second since the last report. */
   attemptsPerSecond: z.number(),
+  /** Whether it has a server to send mail by. Absent: an earlier version. */
+  sendsMail: z.boolean().optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 

@@ -4,7 +4,7 @@ import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-
 
 export interface WorkerReporterOptions {
   readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
-  readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt'>;
+  readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt' | 'sendsMail'>;
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: Pick<AttemptRate, 'take'>;

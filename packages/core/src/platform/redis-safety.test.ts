@@ -2,7 +2,7 @@ import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { startRedisServer } from '../testing/redis-server';
 import { connectRedis } from './redis-connect';
-import { describeUnsafe, validationErrorsIn, watchRedisSafety } from './redis-safety';
+import { describeUnsafe, readPersistence, validationErrorsIn, watchRedisSafety } from './redis-safety';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -73,4 +73,15 @@ describe('a real Redis', () => {
     willClose({ close: () => redis.disconnect() });
     expect(await describeUnsafe(redis)).toBeUndefined();
   });
+});
+
+it('is asked how it writes to disk, and may not say', async () => {
+  const server = willClose(await startRedisServer());
+  const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
+  willClose({ close: () => redis.disconnect() });
+  await redis.config('SET', 'appendonly', 'yes');
+  await redis.config('SET', 'appendfsync', 'always');
+  expect(await readPersistence(redis)).toEqual({ isAppendOnly: true, fsync: 'always' });
+  await redis.acl('SETUSER', 'default', '-config');
+  expect(await readPersistence(redis)).toEqual({ isAppendOnly: undefined, fsync: undefined });
 });

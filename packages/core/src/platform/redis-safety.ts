@@ -1,5 +1,5 @@
-import { Cluster, type Redis } from 'ioredis';
-import type { RedisClient } from './redis-connect';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
+import { type RedisClient, storageUnavailable } from './redis-connect';
 
 /** Redis' settings may lose acknowledged data, or it is too old; all of it in one line. */
 export interface RedisUnsafeSignal {
@@ -30,6 +30,34 @@ export async function describeUnsafe(redis: RedisClient): Promise<string | undef
   const validationErrors = await Promise.all(nodes.map(faultsOfNode));
   const distinct = [...new Set(validationErrors.flat())];
   return distinct.length === 0 ? undefined : distinct.join(' ');
+}
+
+/**
+ * `undefined`: Redis does not tell this user, or not all masters of a Cluster agree.
+ *
+ * @throws AppError `storage_unavailable`.
+ */
+export async function readPersistence(
+  redis: RedisClient,
+): Promise<{ readonly isAppendOnly: boolean | undefined; readonly fsync: string | undefined }> {
+  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const [appendOnly, fsync] = await Promise.all(
+    ['appendonly', 'appendfsync'].map((setting) => readSetting(nodes, setting)),
+  );
+  return { isAppendOnly: appendOnly === undefined ? undefined : appendOnly === 'yes', fsync };
+}
+
+async function readSetting(nodes: readonly Redis[], setting: string): Promise<string | undefined> {
+  try {
+    const found = await Promise.all(nodes.map((node) => node.config('GET', setting)));
+    const values = new Set(found.map((reply) => (Array.isArray(reply) ? reply[1] : undefined)));
+    const [value] = values;
+    return values.size === 1 && typeof value === 'string' ? value : undefined;
+  } catch (error) {
+    // Services that host Redis have no CONFIG at all.
+    if (error instanceof ReplyError) return undefined;
+    throw storageUnavailable(error);
+  }
 }
 
 async function faultsOfNode(redis: Redis): Promise<readonly string[]> {

@@ -52,7 +52,7 @@ export class HeldCounts {
 
   /** The numbers of all endpoints together, by reason. Each call recounts some endpoints. */
   async read(): Promise<Readonly<Record<HoldReason, number>>> {
-    const counts = await Promise.all(this.shards.all().map((shard) => this.#readIn(shard)));
+    const counts = await this.readByShard();
     const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
     return {
       disabled: sumOf('disabled'),
@@ -64,6 +64,11 @@ export class HeldCounts {
       no_token: sumOf('no_token'),
       batching: sumOf('batching'),
     };
+  }
+
+  /** In the order of the shards; reasons for which none is held are left out. */
+  async readByShard(): Promise<readonly Readonly<Partial<Record<HoldReason, number>>>[]> {
+    return await Promise.all(this.shards.all().map((shard) => this.#readIn(shard)));
   }
 
   /** Call it after entries of an endpoint were removed without a release. */

@@ -1,0 +1,122 @@
+import type { RedisClient } from '../platform/redis-connect';
+import { readPersistence } from '../platform/redis-safety';
+import type { WorkerReports } from './redis-worker-reports';
+
+/** What an installation should have before others rely on it. */
+export const readinessChecks = [
+  'public_url',
+  'tls',
+  'encryption_key',
+  'redis_fsync',
+  'mail',
+  'history',
+  'prometheus',
+] as const;
+export type ReadinessCheck = (typeof readinessChecks)[number];
+
+/** `unknown`: it can't be told from here. */
+export const readinessStates = ['good', 'missing', 'unknown'] as const;
+export type ReadinessState = (typeof readinessStates)[number];
+
+export interface ReadinessFinding {
+  readonly check: ReadinessCheck;
+  readonly state: ReadinessState;
+  /** A sentence. It repeats no value of a setting. */
+  readonly detail: string;
+}
+
+export interface CheckReadinessContext {
+  readonly redis: RedisClient;
+  readonly workerReports: Pick<WorkerReports, 'list'>;
+  readonly settings: {
+    readonly publicUrl: string | undefined;
+    readonly hasEncryptionKey: boolean;
+    readonly hasMailFrom: boolean;
+    readonly hasHistory: boolean;
+  };
+  /** When Prometheus asked this process last. Milliseconds of the same clock. */
+  readonly lastScrapedAt: () => number | undefined;
+  readonly clock: () => number;
+}
+
+/** @throws AppError `storage_unavailable`. */
+export async function checkReadiness(context: CheckReadinessContext): Promise<readonly ReadinessFinding[]> {
+  const { redis, workerReports, settings, lastScrapedAt, clock } = context;
+  const { publicUrl, hasEncryptionKey, hasHistory } = settings;
+  const [persistence, workers] = await Promise.all([readPersistence(redis), workerReports.list()]);
+  const scrapedAt = lastScrapedAt();
+  return [
+    finding('public_url', publicUrl !== undefined, {
+      good: 'Links begin with PUBLIC_URL.',
+      missing: 'PUBLIC_URL is not set: links begin with whatever host a request names.',
+    }),
+    finding('tls', publicUrl?.startsWith('https:') === true, {
+      good: 'PUBLIC_URL is an https: address.',
+      missing: 'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear.',
+    }),
+    finding('encryption_key', hasEncryptionKey, {
+      good: 'Secrets are sealed in Redis.',
+      missing: 'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text.',
+    }),
+    persistenceFinding(persistence),
+    mailFinding(
+      settings.hasMailFrom,
+      workers.map(({ sendsMail }) => sendsMail),
+    ),
+    finding('history', hasHistory, {
+      good: 'What is over moves to PostgreSQL.',
+      missing:
+        'HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours.',
+    }),
+    finding('prometheus', scrapedAt !== undefined && clock() - scrapedAt < SCRAPED_WITHIN_MS, {
+      good: 'Somebody reads the metrics of this API.',
+      missing: 'Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault.',
+    }),
+  ];
+}
+
+// Prometheus asks every minute at the least, as usual.
+const SCRAPED_WITHIN_MS = 5 * 60_000;
+
+function finding(
+  check: ReadinessCheck,
+  isGood: boolean,
+  details: Readonly<Record<'good' | 'missing', string>>,
+): ReadinessFinding {
+  const state = isGood ? 'good' : 'missing';
+  return { check, state, detail: details[state] };
+}
+
+function persistenceFinding({
+  isAppendOnly,
+  fsync,
+}: Awaited<ReturnType<typeof readPersistence>>): ReadinessFinding {
+  const check = 'redis_fsync';
+  if (isAppendOnly === false) {
+    const detail =
+      'appendonly is no: a restart of Redis loses what was acknowledged since its last snapshot.';
+    return { check, state: 'missing', detail };
+  }
+  if (fsync === undefined) {
+    const detail = 'This user of Redis may not read appendfsync: look whether it is always.';
+    return { check, state: 'unknown', detail };
+  }
+  return finding(check, fsync === 'always', {
+    good: 'Redis writes to disk before it acknowledges.',
+    missing: `appendfsync is ${fsync}: a power cut loses about a second of acknowledged events, or more.`,
+  });
+}
+
+function mailFinding(
+  hasMailFrom: boolean,
+  workersSendMail: readonly (boolean | undefined)[],
+): ReadinessFinding {
+  if (hasMailFrom && workersSendMail.length === 0) {
+    const detail = 'MAIL_FROM is set here; no worker runs that could say whether it has SMTP_URL.';
+    return { check: 'mail', state: 'unknown', detail };
+  }
+  return finding('mail', hasMailFrom && workersSendMail.every((sendsMail) => sendsMail === true), {
+    good: 'The API and all workers can tell contacts by mail.',
+    missing: 'MAIL_FROM is not set for the API, or SMTP_URL not for each worker: nobody is told by mail.',
+  });
+}

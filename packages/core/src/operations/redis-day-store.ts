@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../domain/account';
+import { keys } from '../domain/keys';
+import { chunksOf } from '../platform/batches';
+import { parsedOrUndefined } from '../platform/json';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
+
+export const HOUR_MS = 3_600_000;
+const HOURS_KEPT = 24;
+/** How long a sample stands for: samples are taken at multiples of it. */
+export const SAMPLE_EVERY_MS = 300_000;
+
+/** What is counted of each account. `transformMs`: processor time of its transformations. */
+export const loadMeasures = ['events', 'bytes', 'transformMs'] as const;
+export type LoadMeasure = (typeof loadMeasures)[number];
+export type Load = Readonly<Record<LoadMeasure, number>>;
+
+/** What accounts used within an hour: those that used most of each measure. */
+export interface HourOfLoads {
+  /** Milliseconds since the Unix epoch. */
+  readonly start: number;
+  readonly loads: ReadonlyMap<AccountId, Load>;
+}
+
+const shardSchema = z.object({ waiting: z.number(), delayed: z.number(), held: z.number() });
+
+const sampleSchema = z.object({
+  /** Milliseconds since the Unix epoch. */
+  at: z.number(),
+  /** Of all queues, in the order of the shards. `delayed` includes `held`. */
+  shards: z.array(shardSchema),
+  oldestWaitedMs: z.number(),
+  workers: z.number(),
+  /** Attempts that were under way in all workers, and as many as might be. */
+  slots: z.object({ inUse: z.number(), allowed: z.number() }),
+  attemptsPerSecond: z.number(),
+});
+/** How queues and workers were at one moment. */
+export type OperationsSample = Readonly<z.infer<typeof sampleSchema>>;
+
+// Accounts of the present hour are all counted, up to this many; of hours that are over those with most stay.
+const MOST_ACCOUNTS = 10_000;
+const MOST_ACCOUNTS_OF_PAST = 1_000;
+// A script of more would hold up others.
+const ACCOUNTS_AT_ONCE = 500;
+
+// KEYS: the present hour's sorted set of each measure, then those of the hour before. ARGV: how long they are kept, most accounts, most of
+// the hour before, then of each account its id and its measures.
+const ADD_LOADS = defineScript(`
+  local measures = #KEYS / 2
+  for i = 4, #ARGV, measures + 1 do
+    for j = 1, measures do
+      if ARGV[i + j] ~= '0' then redis.call('ZINCRBY', KEYS[j], ARGV[i + j], ARGV[i]) end
+    end
+  end
+  for j = 1, measures do
+    redis.call('ZREMRANGEBYRANK', KEYS[j], 0, -ARGV[2] - 1)
+    redis.call('ZREMRANGEBYRANK', KEYS[measures + j], 0, -ARGV[3] - 1)
+    redis.call('PEXPIRE', KEYS[j], ARGV[1])
+  end`);
+
+// KEYS: samples. ARGV: number of the sample, sample, the oldest number to keep, how long all are kept. The first one counts.
+const ADD_SAMPLE = defineScript(`
+  if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return end
+  for _, number in ipairs(redis.call('HKEYS', KEYS[1])) do
+    if tonumber(number) < tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], number) end
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
+
+const scoresSchema = z.array(z.string());
+
+/** What operators see of the last day: what accounts used in each hour, and samples of queues and workers. */
+export class DayStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly inOrder: InOrder = createInOrder(redis),
+  ) {}
+
+  /**
+   * Not idempotent: a repetition counts twice.
+   * @param now milliseconds since the Unix epoch; its hour is counted.
+   * @param patienceMs how long it may wait to go to Redis along with other scripts.
+   */
+  async addLoads(loads: ReadonlyMap<AccountId, Load>, now: number, patienceMs = 0): Promise<void> {
+    const hour = Math.floor(now / HOUR_MS);
+    const scriptKeys = [...keysOfHour(hour), ...keysOfHour(hour - 1)];
+    const bounds = [(HOURS_KEPT + 1) * HOUR_MS, MOST_ACCOUNTS, MOST_ACCOUNTS_OF_PAST];
+    for (const some of chunksOf([...loads], ACCOUNTS_AT_ONCE)) {
+      const args = some.flatMap(([id, load]) => [id, ...loadMeasures.map((measure) => load[measure])]);
+      await this.inOrder([(target) => ADD_LOADS(target, scriptKeys, [...bounds, ...args])], patienceMs);
+    }
+  }
+
+  /** Of the last 24 hours, the oldest first. */
+  async readLoads(now: number): Promise<readonly HourOfLoads[]> {
+    const last = Math.floor(now / HOUR_MS);
+    const hours = Array.from({ length: HOURS_KEPT + 1 }, (_, i) => last - HOURS_KEPT + i);
+    return await Promise.all(
+      hours.map(async (hour) => ({ start: hour * HOUR_MS, loads: await this.#readHour(hour) })),
+    );
+  }
+
+  async #readHour(hour: number): Promise<ReadonlyMap<AccountId, Load>> {
+    const loads = new Map<AccountId, Record<LoadMeasure, number>>();
+    const found = await Promise.all(
+      keysOfHour(hour).map((key) => this.redis.zrange(key, '0', '-1', 'WITHSCORES')),
+    );
+    for (const [i, measure] of loadMeasures.entries()) {
+      const scores = scoresSchema.parse(found[i]);
+      for (let at = 0; at < scores.length; at += 2) {
+        const id = accountIdSchema.parse(scores[at]);
+        const load = loads.get(id) ?? { events: 0, bytes: 0, transformMs: 0 };
+        load[measure] = Number(scores[at + 1]);
+        loads.set(id, load);
+      }
+    }
+    return loads;
+  }
+
+  /** An account that is erased. */
+  async forgetLoads(id: AccountId, now: number): Promise<void> {
+    const last = Math.floor(now / HOUR_MS);
+    const hours = Array.from({ length: HOURS_KEPT + 2 }, (_, i) => last - i);
+    await Promise.all(hours.flatMap(keysOfHour).map((key) => this.redis.zrem(key, id)));
+  }
+
+  /** Whether a sample of this time is still to be taken. */
+  async lacksSample(at: number): Promise<boolean> {
+    return (await this.redis.hexists(keys.operationsSamples, numberOf(at))) === 0;
+  }
+
+  /** Of several for the same time the first one counts. */
+  async addSample(sample: OperationsSample): Promise<void> {
+    const oldest = Number(numberOf(sample.at)) - (HOURS_KEPT * HOUR_MS) / SAMPLE_EVERY_MS;
+    const args = [numberOf(sample.at), JSON.stringify(sample), oldest, HOURS_KEPT * HOUR_MS];
+    await ADD_SAMPLE(this.redis, [keys.operationsSamples], args);
+  }
+
+  /** The oldest first. One that a later version has written in another form is left out. */
+  async readSamples(now: number): Promise<readonly OperationsSample[]> {
+    const texts = await this.redis.hvals(keys.operationsSamples);
+    return texts
+      .flatMap((text) => sampleSchema.safeParse(parsedOrUndefined(text)).data ?? [])
+      .filter(({ at }) => at > now - HOURS_KEPT * HOUR_MS)
+      .toSorted((a, b) => a.at - b.at);
+  }
+}
+throwStorageErrors(DayStore);
+
+const keysOfHour = (hour: number) => loadMeasures.map((measure) => keys.accountLoads(measure, hour));
+const numberOf = (at: number) => String(Math.floor(at / SAMPLE_EVERY_MS));
