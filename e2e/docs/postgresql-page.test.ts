@@ -1,3 +1,4 @@
+import { PgAuditLog } from '@hookferry/core/database/pg-audit-log';
 import { PgDatabase } from '@hookferry/core/database/pg-database';
 import { dropDays } from '@hookferry/core/database/pg-days';
 import { erasePayload } from '@hookferry/core/database/pg-erase';
@@ -6,6 +7,7 @@ import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
 import { migrate, requireSchema } from '@hookferry/core/database/pg-schema';
 import { readBytes } from '@hookferry/core/database/pg-usage';
 import { systemClock } from '@hookferry/core/platform/clock';
+import { buildAct } from '@hookferry/core/testing/build-act';
 import { buildMovedDelivery, buildMovedEvent } from '@hookferry/core/testing/build-moved-event';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { Client } from 'pg';
@@ -60,11 +62,18 @@ describePostgres('the page about PostgreSQL', () => {
     const history = new PgHistory(api);
     expect(await history.findEvent(accountId, id)).toMatchObject({ id });
     expect((await history.listDeliveries({ accountId }, { limit: 10 })).entries).toHaveLength(1);
-    expect(await erasePayload(api, accountId, id, systemClock())).toBe(true);
+    const { bounds: _bounds, ...act } = buildAct({ action: 'event.erase_payload' });
+    expect(await erasePayload(api, accountId, id, systemClock(), { ...act, accountId })).toBe(true);
+    expect((await new PgAuditLog(api).list({ of: accountId }, undefined, 10)).entries).toHaveLength(1);
     expect(await history.findEvent(accountId, id)).not.toHaveProperty('body');
     expect(await readBytes(api, [accountId])).toEqual([expect.any(Number)]);
 
-    const attempts = ['DELETE FROM webhook_events', 'DROP TABLE webhook_events', 'CREATE TABLE mine ()'];
+    const attempts = [
+      'DELETE FROM webhook_events',
+      'DELETE FROM webhook_audit',
+      'DROP TABLE webhook_events',
+      'CREATE TABLE mine ()',
+    ];
     for (const statement of attempts) {
       await expect(api.connected((client) => client.query(statement))).rejects.toMatchObject({
         code: '42501',

@@ -50,6 +50,10 @@ it('writes the usual attempt into its columns alone', () => {
     responseHeaders: { server: 'nginx', date: 'today' },
     responseBody: 'oh "no" 🚀',
     addedHeaders: ['x-tenant', 'x-more'],
+    contentHeaders: { 'content-type': 'application/cloudevents+json' },
+    transformed: { version: 3, body: '{}', headers: {} },
+    batchId: 'msg_1',
+    tokenError: { status: 400, code: 'invalid_client' },
   });
   const first = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 1_700_000_009_000, eventType: TYPE });
   const second = encodeFact({
@@ -81,6 +85,11 @@ it('writes the usual attempt into its columns alone', () => {
       response_headers: { server: 'nginx', date: 'today' },
       response_body: 'oh "no" 🚀',
       added_headers: ['x-tenant', 'x-more'],
+      content_headers: { 'content-type': 'application/cloudevents+json' },
+      transform_version: 3,
+      batch_id: 'msg_1',
+      token_status: 400,
+      token_error: 'invalid_client',
       exact: undefined,
     },
     { position: 1, number: 2, status: 'aborted', next_attempt_at: undefined, exact: undefined },

@@ -7,6 +7,7 @@ import {
   stepsOf,
 } from '../domain/delivery-log';
 import type { MovedEvent } from '../domain/moved-event';
+import type { TokenErrorCode } from '../domain/receiver-auth';
 import { formatTraceparent } from '../domain/trace';
 import { isSearchable } from '../history/json-containment';
 import { formatTime } from '../platform/clock';
@@ -80,6 +81,15 @@ export interface AttemptColumns {
   readonly first_byte_ms: number | Absent;
   readonly outcome: string;
   readonly added_headers: readonly string[] | Absent;
+  /** Those that described the body, where it was not the usual one. */
+  readonly content_headers: Readonly<Record<string, string>> | Absent;
+  /** Of the transformation that made what was sent. */
+  readonly transform_version: number | Absent;
+  /** The id of the request, if that was for several events. */
+  readonly batch_id: string | Absent;
+  /** How the token URL answered, where it gave no token. */
+  readonly token_status: number | Absent;
+  readonly token_error: string | Absent;
   readonly response_status: number | Absent;
   readonly response_headers: Readonly<Record<string, string>> | Absent;
   readonly response_body: string | Absent;
@@ -216,6 +226,11 @@ function attemptRowOf(
     first_byte_ms: timings[0],
     outcome: line.o ?? 'delivered',
     added_headers: line.x === undefined ? undefined : storable(line.x).split(','),
+    content_headers: line.f === undefined ? undefined : storableValues(line.f),
+    transform_version: line.v,
+    batch_id: line.i === undefined ? undefined : storable(line.i),
+    token_status: line.u?.[0],
+    token_error: line.u?.[1],
     response_status: line.s,
     response_headers: line.h === undefined ? undefined : storableValues(line.h),
     response_body: line.b === undefined ? undefined : storable(line.b),
@@ -240,18 +255,29 @@ function lineOf(columns: AttemptColumns, type: string): string {
     s: columns.response_status ?? undefined,
     e: columns.error ?? undefined,
     b: columns.response_body ?? undefined,
+    u: tokenErrorOf(columns),
     a: columns.status === 'aborted' ? 1 : undefined,
     w: last < 0 ? undefined : timings.slice(0, last + 1).map((time) => time ?? null),
     g: columns.trigger === 'schedule' ? undefined : (columns.trigger as AttemptLine['g']),
     k: columns.worker ?? undefined,
     x: columns.added_headers?.join(','),
+    f: columns.content_headers ?? undefined,
     h: columns.response_headers ?? undefined,
     y: columns.number === 1 ? type : undefined,
     p: columns.trace ?? undefined,
+    i: columns.batch_id ?? undefined,
     l: columns.is_late ? 1 : undefined,
+    v: columns.transform_version ?? undefined,
     r: columns.next_attempt_at == null ? undefined : Date.parse(columns.next_attempt_at),
   };
   return JSON.stringify(line);
+}
+
+function tokenErrorOf({
+  token_status: status = null,
+  token_error: code = null,
+}: AttemptColumns): AttemptLine['u'] {
+  return status === null && code === null ? undefined : [status, code as TokenErrorCode | null];
 }
 
 // Later times are written with more digits, which PostgreSQL reads differently.

@@ -139,3 +139,9 @@ export const GROUPS = `
 ALTER TABLE webhook_events ADD COLUMN event_group text;
 ALTER TYPE webhook_status ADD VALUE 'superseded';
 `;
+
+/** Of attempts: what was sent in another form than the usual one, and why a token was not given. */
+export const ATTEMPT_DETAILS = `
+ALTER TABLE webhook_attempts ADD COLUMN transform_version integer, ADD COLUMN token_status integer,
+  ADD COLUMN token_error text, ADD COLUMN batch_id text, ADD COLUMN content_headers jsonb;
+`;

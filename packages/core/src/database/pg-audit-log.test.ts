@@ -88,6 +88,16 @@ it('leaves what it moves in Redis until the history has it, and shows it once me
   expect(await readAll({ of: accountId })).toEqual([act.id]);
 });
 
+it('gives each entry as it was, whatever texts people write', async () => {
+  const accountId = uniqueAccountId();
+  const { bounds: _bounds, ...act } = actAt(Date.now());
+  const texts = ['a\0b', String.raw`\u0000`, '\ud800', '"', '\\'];
+  const changes = texts.map((to) => ({ field: 'description', to }));
+  const entry = { ...act, accountId, changes };
+  await pgAuditLog.add([entry]);
+  expect((await pgAuditLog.list({ of: accountId }, undefined, 10)).entries).toEqual([entry]);
+});
+
 it('keeps what the index names before it is there, and lets go of it when nothing comes', async () => {
   const accountId = uniqueAccountId();
   const { id, at } = actAt(Date.now());

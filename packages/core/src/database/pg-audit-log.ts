@@ -32,7 +32,7 @@ export async function addAuditEntries(client: PoolClient, entries: readonly Audi
     action: entry.action,
     target_id: entry.targetId ?? null,
     actor: namesOf(entry.actor),
-    entry: JSON.stringify(entry).replaceAll(String.raw`\u0000`, ''),
+    entry: JSON.stringify(entry),
   }));
   await client.query(INSERT, [JSON.stringify(rows)]);
 }

@@ -6,6 +6,7 @@ import { openTestHistory, readLogs, type TestHistory } from '../testing/test-his
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { eraseAccount, erasePayload } from './pg-erase';
 import type { PgHistory } from './pg-history';
+import { readBytes } from './pg-usage';
 
 if (!hasPostgres) console.warn(`SKIPPED: erasing from the history in PostgreSQL, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
@@ -73,6 +74,43 @@ describePostgres('erasing from the history', () => {
     expect(own).toHaveLength(5);
     expect(JSON.stringify(own)).not.toContain('secret');
     expect(await history.findEvent(event.accountId, neighbour.id)).toHaveProperty('body');
+  });
+
+  it('keeps what else is known of an attempt: what was sent in which form, and why there was no token', async () => {
+    const facts: readonly DeliveryFact[] = [
+      {
+        kind: 'transformed',
+        transformed: { version: 2, body: '{"b":"secret"}', headers: { 'x-a': 'secret' } },
+      },
+      {
+        kind: 'attempted',
+        attempt: buildAttempt({
+          responseBody: 'secret\0',
+          contentHeaders: { 'content-type': 'application/cloudevents+json' },
+          transformed: { version: 2, body: '', headers: {} },
+          batchId: 'msg_1',
+        }),
+        nextAttemptAt: 1_700_000_100_000,
+      },
+      {
+        kind: 'attempted',
+        attempt: buildAttempt({ number: 2, outcome: 'token_error', tokenError: { status: 400 } }),
+        nextAttemptAt: undefined,
+      },
+    ];
+    const event = await write({ deliveries: [buildMovedDelivery(uniqueEndpointId(), facts)] });
+    const [before = 0] = await readBytes(test.database, [event.accountId]);
+    await erasePayload(test.database, event.accountId, event.id, ERASED_AT);
+    const keys = event.deliveries.map(({ endpointId }) => ({
+      eventId: event.id,
+      endpointId,
+      createdAt: event.createdAt,
+    }));
+    const erased = eraseAnswers(facts.map(encodeFact).join(''), ERASED_AT);
+    expect(await readLogs(history, event.accountId, keys)).toEqual([erased]);
+    expect(JSON.stringify(await textsOf(event))).not.toContain('secret');
+    const [after = 0] = await readBytes(test.database, [event.accountId]);
+    expect(before - after).toBeGreaterThan('{"a":"secret"}'.length + '{"m":"{\\"b\\":\\"secret\\"}"'.length);
   });
 
   it('keeps the time of the first erasure', async () => {

@@ -1,8 +1,8 @@
 import type { AccountId } from '../domain/account';
 import type { AuditEntry } from '../domain/audit';
-import { ERASED_LOG_START } from '../domain/delivery-log';
+import { ERASED_LOG_START, eraseAnswer } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
-import { type AttemptColumns, BEFORE_ALL } from './history-rows';
+import { type AttemptRow, BEFORE_ALL } from './history-rows';
 import { addAuditEntries } from './pg-audit-log';
 import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
@@ -20,21 +20,32 @@ const ERASE_EVENT = `
 // The mark is the line before all others, as it is in the log. What was made of the payload goes with it.
 const MARK_DELIVERIES = `
   UPDATE webhook_deliveries AS d
-  SET other_lines = $3 || regexp_replace(d.other_lines, '^[0-9]+ \\{"m":.*\\n?', '', 'gn') FROM webhook_events AS e
-  WHERE e.account_id = $1 AND e.event_id = $2 AND NOT starts_with(d.other_lines, $4)
-    AND d.account_id = $1 AND d.accepted_at = e.accepted_at AND d.keep_days = e.keep_days AND d.event_id = $2
-  RETURNING d.account_id, ${timeOf('d.accepted_at')} AS accepted_at, d.delivery_key, d.keep_days`;
+  SET other_lines = $3 || regexp_replace(known.other_lines, '^[0-9]+ \\{"m":.*\\n?', '', 'gn')
+  FROM (
+    SELECT d.account_id, d.accepted_at, d.delivery_key, d.keep_days, d.other_lines
+    FROM webhook_events AS e JOIN webhook_deliveries AS d ON d.account_id = e.account_id
+      AND d.accepted_at = e.accepted_at AND d.keep_days = e.keep_days AND d.event_id = e.event_id
+    WHERE e.account_id = $1 AND e.event_id = $2 AND NOT starts_with(d.other_lines, $4) FOR UPDATE OF d
+  ) AS known
+  WHERE (d.account_id, d.accepted_at, d.delivery_key, d.keep_days)
+      = (known.account_id, known.accepted_at, known.delivery_key, known.keep_days)
+  RETURNING d.account_id, ${timeOf('d.accepted_at')} AS accepted_at, d.delivery_key, d.keep_days,
+    octet_length(d.other_lines) - octet_length(known.other_lines) AS bytes`;
 
 const SELECT_ANSWERS = `
-  SELECT a.account_id, ${timeOf('a.accepted_at')} AS accepted_at, a.keep_days, a.response_body, a.response_headers, a.exact
+  SELECT a.account_id, ${timeOf('a.accepted_at')} AS accepted_at, a.delivery_key, a.keep_days, a.position,
+    a.response_body, a.response_headers, a.exact
   FROM json_populate_recordset(null::webhook_attempts, $1) AS given
   JOIN webhook_attempts AS a USING (account_id, accepted_at, delivery_key, keep_days)`;
 
 const ERASE_ATTEMPTS = `
-  UPDATE webhook_attempts AS a SET response_body = NULL, response_headers = NULL, exact = NULL
+  UPDATE webhook_attempts AS a SET response_body = NULL, response_headers = NULL, exact = given.exact
   FROM json_populate_recordset(null::webhook_attempts, $1) AS given
-  WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days)
-      = (given.account_id, given.accepted_at, given.delivery_key, given.keep_days)`;
+  WHERE (a.account_id, a.accepted_at, a.delivery_key, a.position, a.keep_days)
+      = (given.account_id, given.accepted_at, given.delivery_key, given.position, given.keep_days)`;
+
+type Answer = Placed &
+  Pick<AttemptRow, 'delivery_key' | 'position' | 'response_body' | 'response_headers' | 'exact'>;
 
 /**
  * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent.
@@ -59,17 +70,26 @@ export async function erasePayload(
       for (const row of events.rows) usage.add(row, -row.bytes);
       await client.query(ERASE_EVENT, [...event, new Date(erasedAt).toISOString()]);
       const start = `${BEFORE_ALL} ${ERASED_LOG_START}`;
-      const { rows } = await client.query(MARK_DELIVERIES, [...event, `${start}${erasedAt}}\n`, start]);
-      const deliveries = [JSON.stringify(rows)];
-      const answers = await client.query<Placed & AttemptColumns>(SELECT_ANSWERS, deliveries);
-      for (const row of answers.rows) usage.add(row, -answerBytesOf(row));
-      await client.query(ERASE_ATTEMPTS, deliveries);
+      const mark = [...event, `${start}${erasedAt}}\n`, start];
+      const { rows } = await client.query<Placed & { readonly bytes: number }>(MARK_DELIVERIES, mark);
+      for (const row of rows) usage.add(row, row.bytes);
+      const answers = await client.query<Answer>(SELECT_ANSWERS, [JSON.stringify(rows)]);
+      const erased = answers.rows.map(withoutAnswer);
+      for (const [i, row] of answers.rows.entries())
+        usage.add(row, answerBytesOf(erased[i] ?? row) - answerBytesOf(row));
+      await client.query(queryOf('erase-attempts', ERASE_ATTEMPTS, erased));
       await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
       const isThere = events.rowCount !== 0;
       if (isThere && entry) await addAuditEntries(client, [entry]);
       return isThere;
     }),
   );
+}
+
+// The line itself says more than the columns do.
+function withoutAnswer({ response_body: _body, response_headers: _headers, exact, ...row }: Answer): Answer {
+  const rest = exact == null ? undefined : eraseAnswer(exact);
+  return { ...row, response_body: undefined, response_headers: undefined, exact: rest };
 }
 
 /**

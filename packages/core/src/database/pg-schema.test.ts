@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { attemptOutcomes } from '../domain/attempt';
+import { triggers } from '../domain/delivery';
+import { endStatuses } from '../domain/delivery-log';
 import { systemClock } from '../platform/clock';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../testing/postgres-server';
@@ -54,7 +57,7 @@ describePostgres('the schema of the history', () => {
       const databases = Array.from({ length: 6 }, () => openDatabase());
       await Promise.all(databases.map(migrate));
       await Promise.all(databases.map((each) => each.close()));
-      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 7 }]);
+      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 8 }]);
       await expect(requireSchema(database)).resolves.toBeUndefined();
     });
 
@@ -105,6 +108,19 @@ describePostgres('the schema of the history', () => {
         `SELECT 'lz4' = ANY (enumvals) AS offered FROM pg_settings WHERE name = 'default_toast_compression'`,
       );
       expect(rows).toEqual(offered ? [{ attname: 'data' }, { attname: 'response_body' }] : []);
+    });
+
+    it('know every status, outcome and trigger that a delivery may have', async () => {
+      await migrate(database);
+      const known = async (type: string) => {
+        const rows = await server.query<{ label: string }>(
+          `SELECT enumlabel AS label FROM pg_enum WHERE enumtypid = '${type}'::regtype`,
+        );
+        return rows.map(({ label }) => label).toSorted();
+      };
+      expect(await known('webhook_status')).toEqual(['pending', ...endStatuses].toSorted());
+      expect(await known('webhook_outcome')).toEqual(attemptOutcomes.toSorted());
+      expect(await known('webhook_trigger')).toEqual(triggers.toSorted());
     });
 
     it('begin every key and index of the daily tables with the account', async () => {

@@ -4,6 +4,7 @@ import {
   ADD_REJECTED_IN_BATCH,
   ADD_TOKEN_ERROR,
   ADD_TRANSFORM_ERROR,
+  ATTEMPT_DETAILS,
   GROUPS,
   HISTORY_SCHEMA,
   SCHEDULES,
@@ -20,6 +21,7 @@ const MIGRATIONS = [
   ADD_TRANSFORM_ERROR,
   ADD_REJECTED_IN_BATCH,
   GROUPS,
+  ATTEMPT_DETAILS,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

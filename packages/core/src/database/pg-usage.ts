@@ -3,7 +3,7 @@ import type { AttemptColumns, DeliveryRows, EventRow } from './history-rows';
 import type { PgDatabase } from './pg-database';
 import { dateOf } from './pg-days';
 
-// With their entries in indexes, and without payloads and answers.
+// With their entries in indexes, and without payloads, answers, and what was made of payloads.
 const EVENT_BYTES = 400;
 const DELIVERY_BYTES = 300;
 const ATTEMPT_BYTES = 300;
@@ -33,7 +33,7 @@ export class UsageSums {
   }
 
   addDelivery({ delivery, attempts }: DeliveryRows, sign: 1 | -1): void {
-    let bytes = DELIVERY_BYTES;
+    let bytes = DELIVERY_BYTES + Buffer.byteLength(delivery.other_lines);
     for (const attempt of attempts) bytes += ATTEMPT_BYTES + answerBytesOf(attempt);
     this.add(delivery, sign * bytes);
   }

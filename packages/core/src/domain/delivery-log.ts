@@ -322,14 +322,17 @@ export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
  */
 export function eraseAnswers(log: string, erasedAt: number): string {
   if (log.startsWith(ERASED_LOG_START)) return log;
-  const lines = log.split('\n').flatMap((text) => {
-    const line = readLine(text);
-    // What was made of the payload goes with it.
-    if (line === undefined || isTransformed(line)) return [];
-    const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
-    return [JSON.stringify(rest)];
-  });
+  const lines = log.split('\n').flatMap((text) => eraseAnswer(text) ?? []);
   return [`${ERASED_LOG_START}${erasedAt}}`, ...lines, ''].join('\n');
+}
+
+/** The same of one line. `undefined`: nothing of it stays. */
+export function eraseAnswer(text: string): string | undefined {
+  const line = readLine(text);
+  // What was made of the payload goes with it.
+  if (line === undefined || isTransformed(line)) return undefined;
+  const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
+  return JSON.stringify(rest);
 }
 
 /** Gives `undefined` for a text that is not a line of a log. */

@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { type AttemptOutcome, attemptOutcomes } from '../domain/attempt';
 import { triggers } from '../domain/delivery';
 import { type DeliveryFact, encodeFact, eraseAnswers } from '../domain/delivery-log';
+import type { EventId } from '../domain/event';
+import { tokenErrorCodes } from '../domain/receiver-auth';
 
 // Receivers answer anything.
 const text = fc.oneof(
@@ -9,6 +11,12 @@ const text = fc.oneof(
   fc.constantFrom('', '\0', '\ud800', '\udc00x', '\uFFFD', '🚀', '{"z":', 'a\nb', '\\', '"'),
 );
 const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+
+const transformed = fc.record({
+  version: fc.integer({ min: 1, max: 3 }),
+  body: text,
+  headers: fc.dictionary(fc.constantFrom('content-type', 'x-kind'), text),
+});
 
 function attemptedFact(eventType: string) {
   return fc
@@ -37,6 +45,12 @@ function attemptedFact(eventType: string) {
             { requiredKeys: [] },
           ),
           trace: fc.constant(trace),
+          batchId: fc.stringMatching(/^msg_[0-9a-z]{5}$/),
+          tokenError: fc.record(
+            { status: fc.integer({ min: 100, max: 599 }), code: fc.constantFrom(...tokenErrorCodes) },
+            { requiredKeys: [] },
+          ),
+          transformed,
         },
         { requiredKeys: ['number', 'startedAt', 'durationMs', 'outcome'] },
       ),
@@ -58,6 +72,8 @@ function attemptedFact(eventType: string) {
 
 const otherFact: fc.Arbitrary<DeliveryFact> = fc.oneof(
   text.map((reason) => ({ kind: 'cancelled' as const, reason })),
+  fc.constant({ kind: 'superseded' as const, by: 'evt_newer' as EventId }),
+  transformed.map((made) => ({ kind: 'transformed' as const, transformed: made })),
   fc.record({
     kind: fc.constant('requested' as const),
     requestId: fc.stringMatching(/^[a-z0-9]{1,9}$/),
