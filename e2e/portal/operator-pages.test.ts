@@ -199,6 +199,74 @@ describe('operations', () => {
     await receiver.stop();
   });
 
+  it('shows the last day, and the accounts that used most of it, as charts and as tables', async () => {
+    const own = await createAccount('heavy');
+    for (let i = 0; i < 3; i += 1) await own.publish(QUICK_WIN.type, QUICK_WIN.data);
+    const used = async () => {
+      const { body } = await portal().client.expect<{ data: { account_id: string }[] }>(
+        200,
+        'GET',
+        '/v1/operations/accounts?by=bytes',
+      );
+      return body.data.some(({ account_id: id }) => id === 'heavy') ? true : undefined;
+    };
+    await until(used);
+
+    const page = await signIn('/operations');
+    const figure = (name: string) => page.getByRole('figure', { name });
+    await figure('Events accepted, by account').locator('canvas').waitFor();
+    await rowOf(page, 'Accounts that use most', 'heavy').getByText('3', { exact: true }).waitFor();
+    await figure('Workers that run').locator('canvas').waitFor();
+    await checkAccessibility(page);
+    const workers = figure('Workers that run');
+    await workers.getByRole('button', { name: 'Table' }).click();
+    await workers.getByRole('row').nth(1).getByRole('cell', { name: '1', exact: true }).waitFor();
+
+    const accounts = figure('Events accepted, by account');
+    await accounts.getByRole('button', { name: 'Table' }).focus();
+    await page.keyboard.press('Enter');
+    await accounts.getByRole('columnheader', { name: 'heavy' }).waitFor();
+    await checkAccessibility(page);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      accounts.getByRole('button', { name: 'CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('events-accepted-by-account.csv');
+    await page.getByLabel('By', { exact: true }).selectOption('transform_ms');
+    await page.getByText('No account has used any within the last 24 hours.').waitFor();
+    await page.getByLabel('By', { exact: true }).selectOption('bytes');
+    await rowOf(page, 'Accounts that use most', 'heavy').getByRole('link').click();
+    await page.getByRole('heading', { name: 'heavy Ltd' }).waitFor();
+  });
+
+  it('looks closer at the part of the last day that is drawn', async () => {
+    const page = await signIn('/operations');
+    const over = page.getByRole('figure', { name: 'Workers that run' }).locator('.u-over');
+    await over.waitFor();
+    await over.scrollIntoViewIfNeeded();
+    const at = await over.boundingBox();
+    if (!at) throw new Error('The chart is not there.');
+    await page.mouse.move(at.x + at.width / 2, at.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(at.x + at.width - 2, at.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/operations\?.*since=/);
+    await page.getByRole('button', { name: 'All of the last day' }).click();
+    await page.waitForURL(/operations$/);
+  });
+
+  it('says what is missing for production, with what leads to help, and no secret', async () => {
+    const page = await signIn('/operations');
+    const checks = page.getByRole('list', { name: 'Before production' });
+    const history = checks.getByRole('listitem').filter({ hasText: 'History' });
+    await history.getByText('missing').waitFor();
+    const link = await history.getByRole('link', { name: 'How to: History' }).getAttribute('href');
+    expect(link).toMatch(/docs\/history\.md#/);
+    await checks.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
+    await page.getByText(/^Before production: \d of 7 to look at$/).click();
+    await checks.waitFor({ state: 'hidden' });
+  });
+
   it('does not move while it loads, nor does any page of operators', async () => {
     await createAccount('steady');
     const page = await signIn('/operations');

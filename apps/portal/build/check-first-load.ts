@@ -7,6 +7,10 @@ const BUDGET_BYTES = 160_000;
 /** Of each file that is loaded on demand: the editor is the largest. */
 const FILE_BUDGET_BYTES = 150_000;
 
+/** Of the charts, with their style sheet. */
+const CHARTS_BUDGET_BYTES = 60_000;
+const CHARTS = /^assets\/plot-/;
+
 const REFERENCE = /\b(?:src|href)="\/portal\/([^"]+)"/g;
 
 /** Prints what each file weighs, and fails the build when index.html with all that it names, or one file, is over the budget. */
@@ -31,6 +35,13 @@ export function checkFirstLoad(): Plugin {
         for (const [path, bytes] of sizes) {
           if (bytes > FILE_BUDGET_BYTES) this.error(`${path} is over the budget of a file: split it.`);
         }
+        const charts = [...sizes]
+          .filter(([path]) => CHARTS.test(path))
+          .reduce((sum, [, bytes]) => sum + bytes, 0);
+        this.info(`charts: ${kilobytes(charts)} of ${kilobytes(CHARTS_BUDGET_BYTES)}, compressed`);
+        if (charts === 0)
+          this.error('No file is called as those of the charts are: their budget is not looked at.');
+        if (charts > CHARTS_BUDGET_BYTES) this.error('The charts are over their budget.');
         if (total > BUDGET_BYTES) {
           this.error('The first load is over its budget: load a page or a component of it later.');
         }

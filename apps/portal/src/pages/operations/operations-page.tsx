@@ -5,31 +5,39 @@ import { BusiestAccounts } from './busiest-accounts';
 import { FailingWebhooks } from './failing-webhooks';
 import { Figures } from './figures';
 import { HeldReasons } from './held-reasons';
+import { LastDay } from './last-day';
 import styles from './operations.module.css';
+import { ProductionChecks } from './production-checks';
 import { Queues } from './queues';
+import { useReadiness } from './use-last-day';
 import { useOperations } from './use-operations';
 import { Workers } from './workers';
 
-/** How the whole service does now, for who runs it. */
+/** How the whole service does now and did over the last day, for who runs it. */
 export function OperationsPage() {
   const { data, error, refetch } = useOperations();
+  const readiness = useReadiness();
+  // Together: nothing may move when the second one comes.
+  const isKnown = readiness.data !== undefined || readiness.error !== null;
   return (
     <>
       <PageHeader title="Operations" />
       {error && <Problem error={error} onRetry={refetch} />}
-      {!data && !error && <Skeleton lines={10} />}
-      {data && (
+      {!error && !(data && isKnown) && <Skeleton lines={10} />}
+      {data && isKnown && (
         <>
+          {readiness.data && <ProductionChecks readiness={readiness.data} />}
           <Figures {...data} />
           <div className={styles['columns']}>
             <BusiestAccounts operations={data.operations} />
             <HeldReasons operations={data.operations} />
           </div>
+          <LastDay shardCount={Math.max(0, ...data.operations.queues.map(({ shard }) => shard + 1))} />
           <Queues queues={data.operations.queues} />
           <Workers workers={data.operations.workers} />
         </>
       )}
-      {(data || error) && <FailingWebhooks />}
+      {((data && isKnown) || error) && <FailingWebhooks />}
     </>
   );
 }

@@ -3,7 +3,6 @@ import { Link } from 'wouter';
 import { Button } from '../../components/button';
 import { type Columns, csvOf, type Series } from './columns';
 import styles from './overview.module.css';
-import { deliveriesHref } from './period';
 import type { PlotProps } from './plot';
 import plotStyles from './plot.module.css';
 import { saveChart, saveText } from './save-file';
@@ -19,21 +18,21 @@ export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
   readonly title: string;
   /** undefined: it is being loaded. */
   readonly columns: Columns | undefined;
-  /** Where its deliveries are. Without it, its times lead nowhere. */
-  readonly filters?: Readonly<Record<string, string>> | undefined;
-  /** What leads from a time to the deliveries, and is done by a click on the chart as well. */
+  /** Where a time leads to, or a series in it; `undefined`: nowhere. */
+  readonly hrefOf?: ((since: number, until: number, series?: Series) => string | undefined) | undefined;
+  /** A click on the chart goes there as well. */
   readonly onOpen?: ((href: string) => void) | undefined;
 }
 
 /** A chart, the same as a table, and both to take along. */
-export function ChartFigure({ title, columns, filters, onOpen, ...plot }: ChartFigureProps) {
+export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }: ChartFigureProps) {
   const id = useId();
   const figure = useRef<HTMLElement>(null);
   const [isTable, setTable] = useState(false);
   const isEmpty =
     columns !== undefined && columns.series.every(({ values }) => values.every((value) => !value));
   const hrefOf = (start: number, series?: Series) =>
-    columns && filters && deliveriesHref(start, start + columns.lengthMs, { ...filters, ...series?.filters });
+    columns && whereOf?.(start, start + columns.lengthMs, series);
   const open = (start: number, series?: Series) => {
     const href = hrefOf(start, series);
     if (href !== undefined) onOpen?.(href);
@@ -83,7 +82,7 @@ export function ChartFigure({ title, columns, filters, onOpen, ...plot }: ChartF
             {isEmpty && <p className={styles['none']}>Nothing in this time.</p>}
             {columns && !isEmpty && (
               <Suspense fallback={<div aria-busy="true" />}>
-                <Plot columns={columns} {...plot} onPick={filters && open} />
+                <Plot columns={columns} {...plot} onPick={whereOf && open} />
               </Suspense>
             )}
           </div>
@@ -148,7 +147,7 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
               </th>
               {values.map((value, i) => (
                 <td key={series[i]?.label}>
-                  <LinkIf href={value && series[i]?.filters ? hrefOf(start, series[i]) : undefined}>
+                  <LinkIf href={value && series[i]?.leads ? hrefOf(start, series[i]) : undefined}>
                     {value === null ? '–' : format(value)}
                   </LinkIf>
                 </td>

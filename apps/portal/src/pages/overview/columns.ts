@@ -9,8 +9,8 @@ export interface Series {
   readonly values: readonly (number | null)[];
   /** Drawn with gaps: told apart without colour. */
   readonly isDashed?: boolean;
-  /** Narrows the deliveries of a time down to these. */
-  readonly filters?: Readonly<Record<string, string>>;
+  /** It leads elsewhere than its time does: to deliveries that are narrowed down by these, or to what is called so. */
+  readonly leads?: Readonly<Record<string, string>>;
 }
 
 export interface Columns {
@@ -62,7 +62,7 @@ export function answerSeries(metrics: DeliveryMetrics, starts: readonly number[]
     label: outcomes[outcome as keyof typeof outcomes] ?? outcome,
     color: COLORS[outcome] ?? free.pop() ?? OTHER_COLOR,
     values: valuesOf((one) => one === outcome),
-    filters: { outcome },
+    leads: { outcome },
   }));
   if (failed.length <= named.length) return series;
   return [...series, { label: 'Other', color: OTHER_COLOR, values: valuesOf((one) => !isNamed(one)) }];
@@ -76,7 +76,7 @@ export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly numbe
       label: 'Delivered',
       color: 1,
       values: starts.map((start) => at.get(start)?.delivered ?? 0),
-      filters: { outcome: 'delivered' },
+      leads: { outcome: 'delivered' },
     },
     { label: 'Failed', color: 2, values: starts.map((start) => at.get(start)?.failed ?? 0) },
   ];

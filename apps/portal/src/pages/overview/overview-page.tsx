@@ -60,7 +60,9 @@ export function OverviewPage() {
       return next;
     });
   const draw = (since: number, until: number) => change({ range: undefined, ...timesOf({ since, until }) });
-  const chart = { filters, onRange: draw, onOpen: (href: string) => navigate(href) };
+  const hrefOf = (since: number, until: number, series?: Series) =>
+    deliveriesHref(since, until, { ...filters, ...series?.leads });
+  const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
   const isWhole = Object.keys(scope).length === 0;
   const { total, answers, course, events } = read;
 
@@ -93,7 +95,7 @@ export function OverviewPage() {
             kind="bars"
             format={formatCount}
             {...chart}
-            filters={undefined}
+            hrefOf={undefined}
           />
         )}
         <ChartFigure

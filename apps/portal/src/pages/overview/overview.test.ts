@@ -77,7 +77,7 @@ describe('columns', () => {
       ['Other', 11, 0],
     ]);
     expect(new Set(series.map(({ color }) => color)).size).toBe(series.length);
-    expect(series.at(-1)?.filters).toBeUndefined();
+    expect(series.at(-1)?.leads).toBeUndefined();
   });
 
   it('are stacked, and tell which of them a height is in', () => {

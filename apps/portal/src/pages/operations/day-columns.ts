@@ -1,0 +1,112 @@
+import type { Columns, Series } from '../overview/columns';
+import type { HeavyAccount, Measure, Sample } from './use-last-day';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+// As many colours as can be told apart, one of them for all others.
+const MOST_SERIES = 5;
+const OTHER_COLOR = 6;
+
+/** A time within the last day. Milliseconds since the Unix epoch. */
+export interface DayRange {
+  readonly since: number;
+  readonly until: number;
+}
+
+/** What a chart of it leads to. */
+export interface ChartActions {
+  readonly onRange: (since: number, until: number) => void;
+  readonly onOpen: (href: string) => void;
+}
+
+/** The part of the last day that an address asks for, or all of it. */
+export function dayRangeOf(search: URLSearchParams, now: number): DayRange {
+  const [since = Number.NaN, until = Number.NaN] = ['since', 'until'].map((name) =>
+    Date.parse(search.get(name) ?? ''),
+  );
+  const day = { since: now - DAY_MS, until: now };
+  if (!(since < until && until > day.since && since < now)) return day;
+  return { since: Math.max(since, day.since), until: Math.min(until, now) };
+}
+
+/** What `read` gives for each of them; null where no sample was taken. */
+export function sampleColumns(
+  samples: readonly Sample[],
+  lengthMs: number,
+  range: DayRange,
+  read: (samples: ReadonlyMap<number, Sample>, starts: readonly number[]) => readonly Series[],
+): Columns {
+  const starts = startsIn(range, lengthMs);
+  // The last one is of now, and counts more than the one that was taken in the same five minutes.
+  const at = new Map(
+    samples.map((sample) => [Math.floor(Date.parse(sample.at) / lengthMs) * lengthMs, sample]),
+  );
+  return { starts, lengthMs, series: read(at, starts) };
+}
+
+function startsIn({ since, until }: DayRange, lengthMs: number): number[] {
+  const first = Math.floor(since / lengthMs) * lengthMs;
+  const count = Math.max(1, Math.ceil((until - first) / lengthMs));
+  return Array.from({ length: count }, (_, i) => first + i * lengthMs);
+}
+
+type Read = (sample: Sample) => number;
+
+/** One line for each of these. */
+export function linesOf(lines: readonly (readonly [label: string, read: Read, isDashed?: boolean])[]) {
+  return (samples: ReadonlyMap<number, Sample>, starts: readonly number[]): readonly Series[] =>
+    lines.map(([label, read, isDashed = false], i) => ({
+      label,
+      color: i + 1,
+      isDashed,
+      values: starts.map((start) => {
+        const sample = samples.get(start);
+        return sample ? read(sample) : null;
+      }),
+    }));
+}
+
+type ShardSample = Sample['shards'][number];
+export const sumOf =
+  (name: keyof ShardSample): Read =>
+  ({ shards }) =>
+    shards.reduce((sum, shard) => sum + shard[name], 0);
+
+/** One line for each shard; where there are many, the first ones and the sum of the others. */
+export function shardLines(samples: readonly Sample[], name: keyof ShardSample) {
+  const count = Math.max(0, ...samples.map(({ shards }) => shards.length));
+  const alone = count > MOST_SERIES + 1 ? MOST_SERIES : count;
+  const lines = Array.from(
+    { length: alone },
+    (_, i) => [`Shard ${i}`, ({ shards }: Sample) => shards[i]?.[name] ?? 0] as const,
+  );
+  const others: Read = ({ shards }) => shards.slice(alone).reduce((sum, shard) => sum + shard[name], 0);
+  return linesOf(alone < count ? [...lines, [`Shards ${alone} to ${count - 1}`, others]] : lines);
+}
+
+/** What the accounts used in each hour, those with most apart. */
+export function accountColumns(accounts: readonly HeavyAccount[], by: Measure, range: DayRange): Columns {
+  const starts = startsIn(range, HOUR_MS);
+  const valuesOf = (some: readonly HeavyAccount[]) => {
+    const sums = new Map<number, number>();
+    for (const { start, ...load } of some.flatMap(({ hours }) => hours)) {
+      const at = Date.parse(start);
+      sums.set(at, (sums.get(at) ?? 0) + load[by]);
+    }
+    return starts.map((start) => sums.get(start) ?? 0);
+  };
+  const [alone, others] = [accounts.slice(0, MOST_SERIES), accounts.slice(MOST_SERIES)];
+  const series = alone.map((account, i) => ({
+    label: account.account_id,
+    color: i + 1,
+    values: valuesOf([account]),
+    leads: { account: account.account_id },
+  }));
+  if (others.length === 0) return { starts, lengthMs: HOUR_MS, series };
+  const label = `The next ${others.length}`;
+  return {
+    starts,
+    lengthMs: HOUR_MS,
+    series: [...series, { label, color: OTHER_COLOR, values: valuesOf(others) }],
+  };
+}
