@@ -134,7 +134,9 @@ const DETAIL: Readonly<Partial<Record<NotificationTopic, string>>> = {
 };
 
 function lineOf(topic: NotificationTopic, { endpointId, label, detail }: Subject): string {
-  const what = [endpointId, label === undefined ? undefined : `(${label})`].filter(
+  // A name may have been given by anybody: it makes no lines of its own.
+  const name = label?.replace(/\p{Cc}+/gu, ' ');
+  const what = [endpointId, name === undefined ? undefined : `(${name})`].filter(
     (part) => part !== undefined,
   );
   const more = detail === undefined ? [] : [DETAIL[topic] ?? '', detail];

@@ -10,9 +10,17 @@ export interface MailerOptions {
   /** `smtp://user:password@host:port`, or `smtps:`. */
   readonly smtpUrl: string;
   readonly from: string;
+  /** For one mail, from the connection to the server's last answer. Milliseconds. */
+  readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 10_000;
+/**
+ * Less than the time for which one worker looks at an account: a mail that takes longer would be sent by another worker
+ * as well.
+ */
+const TIMEOUT_MS = 30_000;
+/** Without a byte from the server. */
+const SILENCE_MS = 10_000;
 // A server's answer that the same mail gets again whenever it is sent.
 const PERMANENT = /^5\d\d$/;
 
@@ -23,17 +31,37 @@ export class Mailer {
   constructor(private readonly options: MailerOptions) {
     this.#transporter = createTransport({
       url: options.smtpUrl,
-      connectionTimeout: TIMEOUT_MS,
-      greetingTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
-      dnsTimeout: TIMEOUT_MS,
+      connectionTimeout: SILENCE_MS,
+      greetingTimeout: SILENCE_MS,
+      socketTimeout: SILENCE_MS,
+      dnsTimeout: SILENCE_MS,
       disableFileAccess: true,
       disableUrlAccess: true,
     } as Parameters<typeof createTransport>[0]);
   }
 
-  /** @param id tells this message from any other, so that a mail that is sent twice can be recognised. */
-  async send(to: string, message: ComposedMessage, id: string): Promise<SendOutcome> {
+  /**
+   * A server that is too slow may still take the mail, which then comes once more.
+   *
+   * @param id tells this message from any other, so that a mail that is sent twice can be recognised.
+   */
+  async send(
+    to: string,
+    message: ComposedMessage,
+    id: string,
+    abortSignal: AbortSignal,
+  ): Promise<SendOutcome> {
+    const { timeoutMs = TIMEOUT_MS } = this.options;
+    const ending = AbortSignal.any([abortSignal, AbortSignal.timeout(timeoutMs)]);
+    const tooLate = new Promise<SendOutcome>((resolve) => {
+      const end = () => resolve({ kind: 'failed', error: 'smtp ETIMEDOUT', isForGood: false });
+      if (ending.aborted) end();
+      else ending.addEventListener('abort', end, { once: true });
+    });
+    return await Promise.race([this.#send(to, message, id), tooLate]);
+  }
+
+  async #send(to: string, message: ComposedMessage, id: string): Promise<SendOutcome> {
     const { subject, lines, link, unsubscribeLink } = message;
     const { from } = this.options;
     try {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { AccountQuota } from '../accounts/account-quota';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { UsageStore } from '../accounts/redis-usage-store';
@@ -28,6 +31,7 @@ import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { expiredCertificate } from '../testing/certificates';
+import { findClosedPort } from '../testing/local-server';
 import { recordSignals, type SignalRecord } from '../testing/record-signals';
 import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/smtp-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -73,8 +77,7 @@ let answer: SendResult;
 const accountId = uniqueAccountId();
 const clock = () => now;
 
-function openScene(change: Partial<NotifierContext> = {}) {
-  const { client } = redis;
+function openScene(change: Partial<NotifierContext> = {}, client = redis.client) {
   const emit = signals.listen;
   const endpointStore = new EndpointStore(client, testSealer);
   const healthStore = new HealthStore(client, 30 * 24 * HOUR);
@@ -601,6 +604,67 @@ describe('a message that can not be sent', () => {
     expect(notifications.at(-1)).toMatchObject({ status: 'failed', error: `smtp ${code}` });
   });
 
+  const message = {
+    subject: 's',
+    lines: ['l'],
+    link: 'https://a.example',
+    unsubscribeLink: 'https://b.example',
+  };
+  const from = 'a@example.com';
+  const never = new AbortController().signal;
+
+  it.each([
+    ['says nothing', () => {}],
+    ['answers a byte at a time', (socket: Socket) => void setInterval(() => socket.write('2'), 20).unref()],
+    ['goes on greeting', (socket: Socket) => void setInterval(() => socket.write('220-a\r\n'), 20).unref()],
+  ])('is tried again after a while when the server %s', async (_how, behave) => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket.on('error', () => {}));
+      behave(socket);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const slow = new Mailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from, timeoutMs: 200 });
+    const outcome = await slow.send('b@example.com', message, 'ntf_1', never);
+    slow.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    expect(outcome).toEqual({ kind: 'failed', error: 'smtp ETIMEDOUT', isForGood: false });
+  });
+
+  it('is tried again when there is no server', async () => {
+    const away = new Mailer({ smtpUrl: `smtp://127.0.0.1:${await findClosedPort()}`, from });
+    const outcome = await away.send('b@example.com', message, 'ntf_1', never);
+    expect(outcome).toEqual({ kind: 'failed', error: 'smtp ESOCKET', isForGood: false });
+  });
+
+  it('does not hold up a process that stops', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    await fails(await addEndpoint(scene));
+    let answer = () => {};
+    smtp.answerAfter(new Promise<void>((resolve) => (answer = resolve)));
+    now += 12 * MINUTE;
+    await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
+    const running = scene.notifier.runOnce();
+    await waitFor(async () => smtp.mails.length === 1);
+    await scene.notifier.stop();
+    await running;
+    answer();
+    smtp.answerAfter(Promise.resolve());
+    const { notifications } = await scene.notificationStore.list(accountId, 10);
+    expect(notifications).toMatchObject([{ status: 'pending', attempts: 0 }]);
+  });
+
+  it('has one recipient, and no header that anybody but us has written', async () => {
+    const hostile = 'x@example.com>\r\nBcc: <y@example.com';
+    const outcome = await mailer.send(hostile, message, 'ntf_1', never);
+    const bcc = smtp.mails.flatMap(({ to }) => to);
+    expect([outcome.kind, bcc.includes('y@example.com')]).toEqual([expect.any(String), false]);
+    expect(smtp.mails.map(({ raw }) => raw).join()).not.toMatch(/^Bcc:/im);
+  });
+
   it('says nothing of the password of the server, nor of a URL', async () => {
     const wrong = new Mailer({
       smtpUrl: smtp.url.replace(SMTP_PASSWORD, 'wrong-secret'),
@@ -625,24 +689,69 @@ describe('a message that can not be sent', () => {
   });
 });
 
-describe('a worker that dies', () => {
-  it('between telling and sending loses no message', async () => {
-    const dying = openScene({
-      transport: () => new Promise(() => {}),
-    });
-    await confirmed(dying, { kind: 'webhook', target: 'https://hooks.example.com/in' });
-    await fails(await addEndpoint(dying));
-    now += 12 * MINUTE;
-    await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
-    void dying.notifier.runOnce();
-    await signals.first('notification.queued');
-    const other = openScene();
-    await other.notifier.runOnce();
-    expect(requests).toHaveLength(0);
-    now += LOOK_CLAIM_MS;
-    await other.notifier.runOnce();
-    expect(requests).toHaveLength(1);
+/** A connection that does nothing more after so many commands, as that of a process that is dead. */
+function dyingAfter(commands: number): { client: Redis; died: Promise<void>; isDead: () => boolean } {
+  const client = new Redis(redis.url);
+  let left = commands;
+  let die = () => {};
+  const died = new Promise<void>((resolve) => {
+    die = resolve;
   });
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (...args) => {
+    // Its own greeting does not count.
+    if (client.status !== 'ready') return send(...args);
+    left -= 1;
+    if (left >= 0) return send(...args);
+    die();
+    return new Promise(() => {});
+  };
+  return { client, died, isDead: () => left < 0 };
+}
+
+describe('a worker that dies', () => {
+  // All that it does with Redis: a kill between two of these is a kill before the later one.
+  const MOST_COMMANDS = 60;
+
+  it.each(['unconfirmed', 'confirmed'] as const)(
+    'before any of its steps loses no message to an %s contact, and sends it twice at most',
+    async (status) => {
+      let deaths = 0;
+      let twice = 0;
+      for (let commands = 0; commands < MOST_COMMANDS; commands++) {
+        await redis.client.flushdb();
+        (smtp.mails as unknown[]).length = 0;
+        now = START;
+        const scene = openScene();
+        if (status === 'confirmed') await confirmed(scene);
+        else await addContact(scene.contactStore, { status });
+        await fails(await addEndpoint(scene));
+        now += 12 * MINUTE;
+        await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
+
+        const { client, died, isDead } = dyingAfter(commands);
+        await once(client, 'ready');
+        await Promise.race([openScene({}, client).notifier.runOnce(), died]);
+        if (isDead()) deaths += 1;
+        now += LOOK_CLAIM_MS;
+        await lookAfter(scene, 0);
+        await lookAfter(scene, LOOK_CLAIM_MS);
+        client.disconnect();
+
+        const ids = smtp.mails.map(({ raw }) => /^Message-ID: (.*)$/im.exec(raw)?.[1]);
+        expect([1, 2]).toContain(ids.length);
+        expect(new Set(ids).size).toBe(1);
+        if (ids.length === 2) twice += 1;
+        const { notifications } = await scene.notificationStore.list(accountId, 10);
+        expect(notifications).toMatchObject([{ status: 'sent' }]);
+        if (!isDead()) break;
+      }
+      expect(deaths).toBeGreaterThan(5);
+      expect(deaths).toBeLessThan(MOST_COMMANDS);
+      // Killed between the mail and its record: no other moment brings it twice.
+      expect(twice).toBe(1);
+    },
+  );
 
   it('leaves no two workers that tell the same at once', async () => {
     const scene = openScene();

@@ -26,7 +26,7 @@ export async function sendNotification(
 ): Promise<SendOutcome> {
   if (contact.kind === 'email') {
     if (!context.mailer) return { kind: 'failed', error: 'no SMTP_URL', isForGood: false };
-    return await context.mailer.send(contact.target, message, id);
+    return await context.mailer.send(contact.target, message, id, abortSignal);
   }
   const result = await context.transport(requestOf(context, contact, message, id), abortSignal);
   if (result.kind === 'unsent') return { kind: 'failed', error: 'unsent', isForGood: false };

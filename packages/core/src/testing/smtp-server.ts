@@ -14,6 +14,8 @@ export interface TestSmtpServer {
   readonly mails: readonly ReceivedMail[];
   /** Refuse recipients with this code until it is called with none. */
   refuse(code: number | undefined): void;
+  /** Take mails, and answer only once this promise is settled. */
+  answerAfter(settled: Promise<unknown>): void;
   close(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export const SMTP_PASSWORD = 'correct-horse';
 export async function startSmtpServer(): Promise<TestSmtpServer> {
   const mails: ReceivedMail[] = [];
   let refusal: number | undefined;
+  let mayAnswer: Promise<unknown> = Promise.resolve();
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
@@ -41,7 +44,7 @@ export async function startSmtpServer(): Promise<TestSmtpServer> {
       stream.on('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address);
         mails.push({ to, raw: Buffer.concat(parts).toString() });
-        callback();
+        void mayAnswer.then(() => callback());
       });
     },
   });
@@ -53,6 +56,7 @@ export async function startSmtpServer(): Promise<TestSmtpServer> {
     url: `smtp://sender:${SMTP_PASSWORD}@127.0.0.1:${port}`,
     mails,
     refuse: (code) => void (refusal = code),
+    answerAfter: (settled) => void (mayAnswer = settled),
     close: async () => await new Promise((resolve) => server.close(() => resolve())),
   };
 }
