@@ -19,7 +19,9 @@ let receiver: Receiver;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  stack = await Stack.start();
+  stack = await Stack.start({
+    environment: { PUBLIC_URL: 'https://hooks.example.com', MAIL_FROM: 'hooks@example.com' },
+  });
   receiver = await Receiver.start();
   cli = await InstalledCli.install();
   environment = { HOOKFERRY_URL: stack.client.baseUrl, HOOKFERRY_API_KEY: stack.bootstrapKey };
@@ -570,5 +572,45 @@ if (!canType)
     await login.waitFor('not shown');
     login.type(`secret${CTRL_C}`);
     expect(await ends(login, 130)).not.toContain('secret');
+  });
+});
+
+describe('contacts', () => {
+  it('are added, listed, changed, asked again and removed, and their messages are listed', async () => {
+    const { stdout } = await succeed([
+      'contacts',
+      'add',
+      '--email',
+      'ops@example.com',
+      '--occasions',
+      'failing,disabled',
+    ]);
+    const id = stdout.trim();
+    const [contact] = await lines<{ id: string; status: string; occasions: readonly string[] }>([
+      'contacts',
+      'list',
+    ]);
+    expect(contact).toMatchObject({ id, status: 'unconfirmed', occasions: ['failing', 'disabled'] });
+    await succeed(['contacts', 'update', id, '--occasions', 'all', '--digest', 'daily']);
+    expect((await lines(['contacts', 'list']))[0]).toMatchObject({ occasions: null, digest: 'daily' });
+    expect((await succeed(['contacts', 'ask-again', id])).stdout).toBe(
+      'ops@example.com gets another link.\n',
+    );
+    const [message] = await until(async () => {
+      const found = await lines(['notifications', 'list', '--contact', id, '--topic', 'confirmation']);
+      return found.length > 0 ? found : undefined;
+    });
+    expect(message).toMatchObject({ contact_id: id, kind: 'email', topic: 'confirmation' });
+    expect(await lines(['notifications', 'list', '--status', 'cancelled'])).toEqual([]);
+    await succeed(['contacts', 'remove', id, '--yes']);
+    expect(await lines(['contacts', 'list'])).toEqual([]);
+  });
+
+  it.each([
+    ['nobody', ['contacts', 'add']],
+    ['two at once', ['contacts', 'add', '--email', 'a@example.com', '--url', 'https://example.com']],
+  ])('are not added for %s', async (_who, args) => {
+    const { exitCode, stderr } = await cli.run(args, environment);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--email, --slack')]);
   });
 });

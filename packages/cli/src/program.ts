@@ -3,6 +3,7 @@ import type { Cli } from './cli';
 import { addAccounts } from './commands/accounts';
 import { addAudit } from './commands/audit';
 import { addCompletion } from './commands/completion';
+import { addContacts, addNotifications } from './commands/contacts';
 import { addDeadLetters } from './commands/dead-letters';
 import { addDeliveries } from './commands/deliveries/deliveries';
 import { addDoctor } from './commands/doctor/doctor';
@@ -38,6 +39,7 @@ const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
+  ...[addContacts, addNotifications],
   ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 

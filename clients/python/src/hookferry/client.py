@@ -7,6 +7,7 @@ from typing import Any, Optional
 from .api_requests import ApiRequests
 from .audit_log import AuditLog
 from .base_url import parse_base_url
+from .contacts import Contacts
 from .deliveries import Deliveries
 from .event_types import EventTypes
 from .events import Events
@@ -43,6 +44,7 @@ class Client:
         self.replays = Replays(self._requests)
         self.event_types = EventTypes(self._requests)
         self.audit_log = AuditLog(self._requests)
+        self.contacts = Contacts(self._requests)
 
     def request(
         self,

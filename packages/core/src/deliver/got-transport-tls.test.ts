@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer, type ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { SendResult, TlsMaterial } from '../domain/transport';
+import type { Validity } from '../endpoints/tls/redis-receiver-certificates';
 import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import { listen } from '../testing/local-server';
@@ -64,6 +66,19 @@ describeTls("an endpoint's own TLS", () => {
       tlsMs: expect.any(Number),
       firstByteMs: expect.any(Number),
     });
+  });
+
+  it('tells how long a certificate is valid once for each connection that is new', async () => {
+    const { url } = await startReceiver();
+    const seen: { host: string; until: number }[] = [];
+    const onCertificate = (host: string, { until }: Validity) => void seen.push({ host, until });
+    const send = scene.sender({ onCertificate }, { tls: trusting() });
+    await send(url);
+    await send(url);
+    const { validTo } = new X509Certificate(receiverCertificate.cert);
+    expect(seen).toEqual([{ host: '127.0.0.1', until: Date.parse(validTo) }]);
+    await send(url, { tls: { ca: other.cert } });
+    expect(seen).toHaveLength(1);
   });
 
   it.each<[string, () => TlsMaterial | undefined]>([

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -643,15 +643,15 @@ describe('a message that can not be sent', () => {
     const scene = openScene();
     await confirmed(scene);
     await fails(await addEndpoint(scene));
-    let answer = () => {};
-    smtp.answerAfter(new Promise<void>((resolve) => (answer = resolve)));
+    const test = new EventEmitter();
+    smtp.answerAfter(once(test, 'answer'));
     now += 12 * MINUTE;
     await redis.client.zadd(keys.contactAccounts, 'LT', now, accountId);
     const running = scene.notifier.runOnce();
     await waitFor(async () => smtp.mails.length === 1);
     await scene.notifier.stop();
     await running;
-    answer();
+    test.emit('answer');
     smtp.answerAfter(Promise.resolve());
     const { notifications } = await scene.notificationStore.list(accountId, 10);
     expect(notifications).toMatchObject([{ status: 'pending', attempts: 0 }]);

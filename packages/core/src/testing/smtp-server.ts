@@ -44,10 +44,14 @@ export async function startSmtpServer(): Promise<TestSmtpServer> {
       stream.on('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address);
         mails.push({ to, raw: Buffer.concat(parts).toString() });
-        void mayAnswer.then(() => callback());
+        void answerOnceAllowed(callback);
       });
     },
   });
+  async function answerOnceAllowed(callback: () => void): Promise<void> {
+    await mayAnswer;
+    callback();
+  }
   server.on('error', () => {});
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');

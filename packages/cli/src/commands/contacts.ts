@@ -1,0 +1,204 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { UsageError } from '../failures/usage-error';
+import { parseId, parseList } from '../input/parse-flags';
+import type { Column } from '../output/output';
+import type { Contact, NewContact, Notification } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { addExample } from './example';
+import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
+
+interface SettingFlags {
+  readonly webhook?: string;
+  readonly occasions?: readonly string[];
+  readonly digest?: string;
+}
+
+interface AddFlags extends SettingFlags {
+  readonly email?: string;
+  readonly slack?: string;
+  readonly teams?: string;
+  readonly discord?: string;
+  readonly url?: string;
+}
+
+const COLUMNS: readonly Column<Contact>[] = [
+  ['id', ({ id }) => id],
+  ['kind', ({ kind }) => kind],
+  ['target', ({ target }) => target],
+  ['status', ({ status }) => status],
+  ['webhook', ({ webhook_id: id }) => id ?? 'all'],
+  ['occasions', ({ occasions }) => occasions ?? 'all'],
+  ['digest', ({ digest }) => digest ?? 'at once'],
+];
+
+const KINDS = ['email', 'slack', 'teams', 'discord'] as const;
+
+export function addContacts(program: Command, cli: Cli): void {
+  const contacts = program
+    .command('contacts')
+    .description('Who is told when webhooks fail, are disabled or work again.');
+  const list = contacts
+    .command('list')
+    .description('List them, and which have confirmed.')
+    .action(() => listContacts(cli));
+  addExample(list, 'hookferry contacts list');
+  addAdd(contacts, cli);
+  const update = contacts
+    .command('update')
+    .description('Change what a contact is told.')
+    .argument('<id>', 'the contact', parseId)
+    .action((id: string, flags: SettingFlags) => updateContact(id, flags, cli));
+  addSettings(update, "'all' for ");
+  addExample(update, 'hookferry contacts update ct_01m8dcgga8c4s153grcx10 --digest daily --occasions all');
+  const ask = contacts
+    .command('ask-again')
+    .description('Send the link to confirm once more.')
+    .argument('<id>', 'the contact', parseId)
+    .action((id: string) => askAgain(id, cli));
+  addExample(ask, 'hookferry contacts ask-again ct_01m8dcgga8c4s153grcx10');
+  const remove = contacts
+    .command('remove')
+    .description('End a contact: it gets nothing more.')
+    .argument('<id>', 'the contact', parseId)
+    .action((id: string, flags: ConfirmFlags) => removeContact(id, flags, cli));
+  addExample(addYes(remove), 'hookferry contacts remove ct_01m8dcgga8c4s153grcx10 --yes');
+}
+
+function addAdd(contacts: Command, cli: Cli): void {
+  const add = contacts
+    .command('add')
+    .description('Tell somebody. They get one message, and are told once they have confirmed.')
+    .option('--email <address>', 'by mail')
+    .option('--slack <url>', "by Slack: its incoming webhook's URL")
+    .option('--teams <url>', "by Teams: its incoming webhook's URL")
+    .option('--discord <url>', "by Discord: its webhook's URL")
+    .option('--url <url>', 'by a POST of JSON to this URL')
+    .action((flags: AddFlags) => addContact(flags, cli));
+  addSettings(add, 'default: ');
+  addExample(
+    add,
+    'hookferry contacts add --email ops@example.com',
+    'hookferry contacts add --slack https://hooks.slack.com/services/T000/B000/XXXX --webhook crm --occasions failing,disabled,recovered',
+  );
+}
+
+function addSettings(command: Command, all: string): void {
+  command
+    .option('--webhook <id>', `of this webhook only: its id or uid (${all}all)`, parseId)
+    .option('--occasions <list>', `of these only, comma between (${all}all)`, parseList)
+    .option(
+      '--digest <how>',
+      `together: hourly or daily (${all === 'default: ' ? all : "'none' for "}at once)`,
+    );
+}
+
+async function listContacts(cli: Cli): Promise<void> {
+  const { data } = await (await connect(cli)).GET('/v1/contacts');
+  cli.output.list(data, COLUMNS, 'There are none: nobody is told.');
+}
+
+async function addContact(flags: AddFlags, cli: Cli): Promise<void> {
+  // Which occasions and digests there are is for the API to say.
+  const { webhook, occasions, digest } = flags;
+  const body = {
+    ...targetOf(flags),
+    ...(webhook !== undefined && { webhook_id: webhook }),
+    ...(occasions !== undefined && { occasions: [...occasions] }),
+    ...(digest !== undefined && { digest }),
+  } as NewContact;
+  const contact = await (await connect(cli)).POST('/v1/contacts', { body });
+  cli.output.result(contact, contact.id);
+  cli.output.note(`${contact.target} gets a link. It is told once that was confirmed.`);
+}
+
+function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'> {
+  const targets = KINDS.filter((kind) => flags[kind] !== undefined);
+  const [kind] = targets;
+  if (targets.length + (flags.url === undefined ? 0 : 1) !== 1) {
+    throw new UsageError(
+      'It is not clear who is to be told.',
+      'Pass one of --email, --slack, --teams, --discord and --url.',
+    );
+  }
+  if (kind === undefined) return { kind: 'webhook', url: flags.url ?? '' };
+  return kind === 'email' ? { kind, address: flags.email ?? '' } : { kind, url: flags[kind] ?? '' };
+}
+
+async function updateContact(id: string, flags: SettingFlags, cli: Cli): Promise<void> {
+  const { webhook, occasions, digest } = flags;
+  const body = {
+    ...(webhook !== undefined && { webhook_id: webhook === 'all' ? null : webhook }),
+    ...(occasions !== undefined && { occasions: occasions.join() === 'all' ? null : [...occasions] }),
+    ...(digest !== undefined && { digest: digest === 'none' ? null : digest }),
+  };
+  if (Object.keys(body).length === 0) {
+    throw new UsageError('There is nothing to change.', 'Pass --webhook, --occasions or --digest.');
+  }
+  const client = await connect(cli);
+  const params = { path: { id } };
+  const contact = await client.PATCH('/v1/contacts/{id}', { params, body: body as Partial<NewContact> });
+  cli.output.list([contact], COLUMNS, '');
+}
+
+async function askAgain(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const contact = await client.POST('/v1/contacts/{id}/ask-again', { params: { path: { id } } });
+  cli.output.result(contact, `${contact.target} gets another link.`);
+}
+
+async function removeContact(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
+  await requireYes(cli, flags, `Remove the contact ${id}?`);
+  const client = await connect(cli);
+  await client.DELETE('/v1/contacts/{id}', { params: { path: { id } } });
+  cli.output.note(`Removed ${id}.`);
+}
+
+interface NotificationFlags extends PagingFlags {
+  readonly contact?: string;
+  readonly topic?: string;
+  readonly status?: string;
+}
+
+const NOTIFICATION_COLUMNS: readonly Column<Notification>[] = [
+  ['created', ({ created_at: at }) => at],
+  ['id', ({ id }) => id],
+  ['topic', ({ topic }) => topic],
+  ['webhooks', ({ subjects, subject_count: count }) => (subjects[0]?.webhook_id == null ? undefined : count)],
+  ['contact', ({ contact_id: id }) => id],
+  ['kind', ({ kind }) => kind],
+  ['status', ({ status }) => status],
+  ['attempts', ({ attempts }) => attempts],
+  ['error', ({ error }) => error],
+];
+
+export function addNotifications(program: Command, cli: Cli): void {
+  const notifications = program
+    .command('notifications')
+    .description('The messages to contacts, and what came of them.');
+  const list = notifications
+    .command('list')
+    .description('List them.')
+    .option('--contact <id>', 'only those to this contact', parseId)
+    .option('--topic <name>', 'only those about this, such as failing')
+    .option('--status <name>', 'only pending, sent, failed or cancelled ones')
+    .action((flags: NotificationFlags) => listNotifications(flags, cli));
+  addExample(addPaging(list), 'hookferry notifications list --status failed --limit 20');
+}
+
+async function listNotifications(flags: NotificationFlags, cli: Cli): Promise<void> {
+  const { contact, topic, status } = flags;
+  const query = {
+    limit: pageSize(flags),
+    ...(contact !== undefined && { contact_id: contact }),
+    // Which there are is for the API to say.
+    ...(topic !== undefined && { topic: topic as Notification['topic'] }),
+    ...(status !== undefined && { status: status as Notification['status'] }),
+  };
+  const client = await connect(cli);
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/notifications', { params: { query } }),
+    columns: NOTIFICATION_COLUMNS,
+    ifNone: 'There are none.',
+  });
+}
