@@ -7,6 +7,8 @@ export interface EndpointSpec {
   readonly answersAfterMs: number;
   /** What is registered beside the URL and the events. */
   readonly options?: Readonly<Record<string, unknown>>;
+  /** The code that makes what is sent to it. */
+  readonly code?: string;
   /** Whether its receiver refuses the first attempt of every third event. */
   readonly isFlaky?: boolean;
   /** Whether another account owns it, one that publishes nothing. */
@@ -32,6 +34,18 @@ const RATE_LIMIT_PER_SECOND = 20;
 const BULK_RATE_LIMIT_PER_SECOND = 100;
 /** The endpoint that a run makes answer 503 for a while. */
 export const UNAVAILABLE = 'unavailable';
+
+/** How the events of two of them go together in requests. */
+export const BATCH = { max_events: 25, max_wait_ms: 300 };
+/** The endpoint whose events code makes. */
+export const TRANSFORMED = 'transformed';
+
+/** What it makes of an event would be something else each time, if it were made twice. */
+export function codeOf(version: number): string {
+  return `export default ({ type, data, attempt }) => ({
+    body: { type, data: { ...data, version: ${version}, attempt, chance: Math.random() } },
+  });`;
+}
 
 export const endpoints: readonly EndpointSpec[] = [
   { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
@@ -59,6 +73,14 @@ export const endpoints: readonly EndpointSpec[] = [
     answersAfterMs: 0,
     options: { rate_limit: BULK_RATE_LIMIT_PER_SECOND },
   },
+  { name: 'batched', events: [BULK_TYPE], answersAfterMs: 50, isFlaky: true, options: { batch: BATCH } },
+  {
+    name: 'batched-strict',
+    events: [SEQUENTIAL_TYPE],
+    answersAfterMs: 20,
+    options: { ordering: 'strict', batch: { ...BATCH, max_wait_ms: 2 * BATCH.max_wait_ms } },
+  },
+  { name: TRANSFORMED, events: [BULK_TYPE], answersAfterMs: 20, isFlaky: true, code: codeOf(1) },
   { name: 'strict', events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
   // An operational type that no run brings about: this endpoint asked for nothing that is published.
   { name: 'uninterested', events: ['webhook.disabled'], answersAfterMs: 0 },

@@ -17,9 +17,11 @@ export interface AcknowledgedEvent extends PublishedEvent {
   readonly acknowledgedAt: number;
 }
 
-/** A request at a receiver. */
+/** An event in a request at a receiver. */
 export interface ReceivedRequest {
   readonly endpoint: string;
+  /** That of the request: others that came in it have the same. */
+  readonly requestId: string;
   readonly eventId: string;
   readonly marker: string;
   readonly type: string;
@@ -75,6 +77,11 @@ export interface Ledger {
 /** An event and an endpoint that is to get it. */
 export function pairOf({ marker, endpoint }: { readonly marker: string; readonly endpoint: string }): string {
   return `${marker} at ${endpoint}`;
+}
+
+/** One of each request, whatever came in it. */
+export function eachRequest(requests: readonly ReceivedRequest[]): readonly ReceivedRequest[] {
+  return [...new Map(requests.map((request) => [request.requestId, request])).values()];
 }
 
 export function isAccepted({ status }: { readonly status: number | null }): boolean {

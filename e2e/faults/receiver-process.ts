@@ -2,7 +2,7 @@
  * All receivers of a run, as a process of their own, so that a busy harness makes no request late. The path names the
  * endpoint. Each request is reported once it is answered or its connection broke.
  */
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -55,13 +55,14 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   const facts = describe(request, body, registration);
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : null;
-    finished.push({ ...facts, arrivedAt, endedAt: Date.now(), status });
+    finished.push(...facts.map((each) => ({ ...each, arrivedAt, endedAt: Date.now(), status })));
   });
-  if (facts.marker === trap && facts.endpoint === TRAPPING_ENDPOINT) return report({ kind: 'trapped' });
+  const [first] = facts;
+  if (first?.marker === trap && first?.endpoint === TRAPPING_ENDPOINT) return report({ kind: 'trapped' });
   if (isResetting) return void request.socket.resetAndDestroy();
   if (registration.answersAfterMs > 0) await wait(registration.answersAfterMs);
   if (isStalled) await once(stall, 'over');
-  if (!response.destroyed) response.writeHead(statusFor(facts, registration)).end();
+  if (first && !response.destroyed) response.writeHead(statusFor(first, registration)).end();
 }
 
 /** Undefined if its sender was gone before it was whole: then nothing was delivered. */
@@ -75,18 +76,30 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   }
 }
 
+interface Event {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Each event of a request. */
 function describe({ headers }: IncomingMessage, body: Buffer, { endpoint, secret }: Registration) {
-  const event = JSON.parse(body.toString()) as { type: string; data: Record<string, unknown> };
+  const content = JSON.parse(body.toString()) as Event | { readonly type: 'batch'; readonly data: Event[] };
+  const events = Array.isArray(content.data)
+    ? content.data
+    : [{ ...(content as Event), id: String(headers['webhook-id']) }];
   const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
-  return {
+  const requestId = randomUUID();
+  return events.map(({ id, type, data }) => ({
     endpoint,
-    eventId: String(headers['webhook-id']),
-    marker: String(event.data.keyword ?? event.data.brief_id ?? event.data.import_id ?? event.data.item),
-    type: event.type,
+    requestId,
+    eventId: id,
+    marker: String(data.keyword ?? data.brief_id ?? data.import_id ?? data.item),
+    type,
     attempt: Number(headers['x-service-attempt']),
     isVerified: headers['x-service-signature'] === signature,
-    bodyHash: createHash('sha256').update(body).digest('base64url'),
-  };
+    bodyHash: createHash('sha256').update(JSON.stringify(data)).digest('base64url'),
+  }));
 }
 
 function statusFor(

@@ -47,10 +47,16 @@ export async function registerEndpoint(
   receivers: Receivers,
   spec: EndpointSpec,
 ): Promise<RegisteredEndpoint> {
-  const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs } = spec;
+  const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs, code } = spec;
   const headers: Record<string, string> = isForeign ? { 'x-account-id': FOREIGN_ACCOUNT } : {};
   const body = { url: receivers.urlOf(name), events, ...options };
   const { body: webhook } = await askPatiently<Webhook>(client, 201, 'POST', '/v1/webhooks', body, headers);
+  if (code !== undefined) await putCode(client, webhook.id, code);
   receivers.tell({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
   return { spec, webhookId: webhook.id, headers };
+}
+
+/** Has an endpoint's events made by this code from now on. */
+export async function putCode(client: ApiClient, webhookId: string, code: string): Promise<void> {
+  await askPatiently(client, 200, 'PUT', `/v1/webhooks/${webhookId}/transformation`, { code });
 }

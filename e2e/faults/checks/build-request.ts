@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ReceivedRequest } from '../ledger';
 
 /** A request that a receiver has taken, but for what a test says of it. */
@@ -5,6 +6,7 @@ export function buildRequest(change: Partial<ReceivedRequest> = {}): ReceivedReq
   const arrivedAt = change.arrivedAt ?? 1_000;
   return {
     endpoint: 'one',
+    requestId: randomUUID(),
     eventId: `evt_${change.marker ?? 'm1'}`,
     marker: 'm1',
     type: 'keyword.quick_win',

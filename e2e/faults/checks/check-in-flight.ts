@@ -1,4 +1,4 @@
-import type { InjectedFault, Ledger, ReceivedRequest } from '../ledger';
+import { eachRequest, type InjectedFault, type Ledger, type ReceivedRequest } from '../ledger';
 import { countHits } from './fault-hits';
 import { type Finding, toFindings } from './finding';
 
@@ -12,7 +12,7 @@ export function checkInFlight(
   cap: number,
 ): readonly Finding[] {
   const most = mostAtOnce(
-    requests.filter((one) => one.endpoint === endpoint && isUndisturbed(one, validationErrors)),
+    eachRequest(requests).filter((one) => one.endpoint === endpoint && isUndisturbed(one, validationErrors)),
   );
   return toFindings(
     'too many requests in flight',

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { BULK_TYPE, SPARSE_TYPE } from '../endpoints';
+import { BATCH, BULK_TYPE, codeOf, SPARSE_TYPE, TRANSFORMED } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
+import { putCode } from '../register-endpoints';
 import { eraseThroughKill } from './erase-through-kill';
 import { during, type FaultKind, type Strike } from './fault-kind';
 import { poison } from './poison';
@@ -11,6 +12,12 @@ const CRASHES = 3;
 const SCHEDULED = 60;
 // All of them are due within this, so that the kill comes at any of their steps.
 const DUE_WITHIN_MS = 3_000;
+// Four requests of a webhook that gets several events in one.
+const BATCHED = 4 * BATCH.max_events;
+const MADE_BY_CODE = 60;
+const CODE_CHANGES = 3;
+// From the first event that is accepted until the last one is recorded, on a quiet machine.
+const WORK_MS = 800;
 
 /** Work that is itself out of the ordinary, most of it hit by a kill in the middle. */
 export const workFaults: readonly FaultKind[] = [
@@ -49,6 +56,20 @@ export const workFaults: readonly FaultKind[] = [
     mayRepeat: true,
     usualCount: 8,
     inject: scheduleThroughKill,
+  },
+  {
+    name: 'batch-kill',
+    what: `${BATCHED} events are published at once, and a worker is killed while some go in one request: they wait for each other, are taken, sent, answered or recorded`,
+    mayRepeat: true,
+    usualCount: 8,
+    inject: batchThroughKill,
+  },
+  {
+    name: 'transform-kill',
+    what: `${MADE_BY_CODE} events are published at once, and a worker is killed while the code of a webhook makes what is sent, and is changed`,
+    mayRepeat: true,
+    usualCount: 8,
+    inject: transformThroughKill,
   },
   {
     name: 'erasure-kill',
@@ -97,6 +118,40 @@ async function scheduleOne({ service, publisher, random }: FaultScene, isMoved: 
   await service.client
     .request('PATCH', `/v1/events/${event.id}`, { deliver_at: soon() })
     .catch(() => undefined);
+}
+
+async function batchThroughKill({ service, publisher, random }: FaultScene): Promise<readonly Strike[]> {
+  const published = publisher.burst(BULK_TYPE, BATCHED);
+  await wait(random.between(0, BATCH.max_wait_ms + WORK_MS));
+  const strike = await killOneWorker({ service, random });
+  await published;
+  return [strike];
+}
+
+// Each attempt sends what was made once, whatever the code is by then: the check of the bodies compares.
+async function transformThroughKill(scene: FaultScene): Promise<readonly Strike[]> {
+  const { service, publisher, registered, random } = scene;
+  const webhookId = registered.find(({ spec }) => spec.name === TRANSFORMED)?.webhookId ?? '';
+  const published = publisher.burst(BULK_TYPE, MADE_BY_CODE);
+  const changes = Promise.all(
+    Array.from({ length: CODE_CHANGES }, async () => {
+      await wait(random.between(0, WORK_MS));
+      await putCode(service.client, webhookId, codeOf(random.between(2, 1_000_000)));
+    }),
+  );
+  await wait(random.between(0, WORK_MS));
+  const strike = await killOneWorker(scene);
+  await Promise.all([published, changes]);
+  return [strike];
+}
+
+async function killOneWorker({ service, random }: Pick<FaultScene, 'service' | 'random'>): Promise<Strike> {
+  const worker = random.pick(service.workers);
+  const startedAt = Date.now();
+  await worker.end('SIGKILL');
+  const endedAt = Date.now();
+  await worker.start();
+  return { victim: worker.name, startedAt, endedAt };
 }
 
 async function crashAgainAndAgain({ service, receivers, publisher }: FaultScene): Promise<readonly Strike[]> {

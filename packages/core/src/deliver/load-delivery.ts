@@ -194,6 +194,7 @@ function nextAttemptOf(
 function contentOf({ attempts, round, transformed }: DeliveryState, { transformation }: Endpoint) {
   const before = round.attempts > 0 ? attempts.at(-1) : undefined;
   if (before && before.outcome !== 'transform_error') return { transformed: before.transformed };
+  if (round.transformed) return { transformed: round.transformed };
   if (!transformation?.isEnabled) return undefined;
   const { version } = transformation;
   return transformed?.version === version ? { transformed } : { transformWith: version };

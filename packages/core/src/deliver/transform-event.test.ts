@@ -76,6 +76,15 @@ it('sends the same bytes after a crash between the code and the request', async 
   expect(arranged.signals.named('delivery.transformed')).toHaveLength(1);
 });
 
+it('sends the same bytes after a crash, though the code has changed since', async () => {
+  const { deliver, requests } = await arrange('export default () => ({ body: "new" });', {
+    results: [responded(200)],
+    log: [{ kind: 'transformed', transformed: { version: 0, body: '"old"', headers: {} } }],
+  });
+  await deliver();
+  expect(requests[0]?.body).toBe('"old"');
+});
+
 it('makes it anew when it is requested again and the code has changed', async () => {
   const requestedAt = 5;
   const { deliver, requests } = await arrange('export default () => ({ body: "new" });', {

@@ -79,6 +79,8 @@ export interface Round {
   readonly requestedAt?: number;
   /** How many attempts it has had. */
   readonly attempts: number;
+  /** What the endpoint's transformation made for it: an attempt may have sent that, also one that is not recorded. */
+  readonly transformed?: Transformed;
 }
 
 const NEW: DeliverySummary = {
@@ -214,6 +216,7 @@ function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Roun
       ? { ...round, trigger: line.g }
       : { trigger: line.g, requestedAt: line.t, attempts: 0 };
   }
+  if (isTransformed(line)) return { ...round, transformed: toTransformed(line) };
   if (!isAttempt(line) || line.l) return round;
   return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
 }
