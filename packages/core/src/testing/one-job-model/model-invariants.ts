@@ -51,8 +51,10 @@ export function keyOf({
     ({ publish, isAdded, isAcknowledged, isExpired, putOff, resend, isResent }, index) => {
       const { places = [], isHeld, isOpen, hasMoved, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
       const ofRuns = runs
-        .filter(({ of }) => of === index)
-        .map(({ work, hasLostLock }) => `${work.at} ${hasLostLock}`);
+        .filter(({ of, mates }) => of === index || mates.some((mate) => mate.of === index))
+        .map(
+          ({ of, work, mates, hasLostLock }) => `${of === index} ${mates.length} ${work.at} ${hasLostLock}`,
+        );
       const flags = [
         publish?.at,
         isAdded,

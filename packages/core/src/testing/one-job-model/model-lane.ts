@@ -7,9 +7,11 @@ import { MovedIds } from '../../events/redis-moved-ids';
 import { OverList } from '../../events/redis-over-list';
 import { RecalledStore } from '../../events/redis-recalled';
 import { oneByOne } from '../../platform/redis-script';
+import { MateJobs } from '../../queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
+import { RunningJobs } from '../../queue/bullmq-running-jobs';
 import { buildAdmission } from '../build-admission';
 import { MemoryHistory } from '../memory-history';
 import { recordSignals } from '../record-signals';
@@ -70,6 +72,8 @@ export async function openModelLane() {
 
   return {
     redis: redis.client,
+    mateJobs: new MateJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
+    runningJobs: new RunningJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     history: new MemoryHistory(),
     overList: new OverList(redis.client),
     movedStore: new MovedStore(redis.client, testRetention),

@@ -5,12 +5,22 @@ import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
 import { BatchSizes } from '../../deliver/flow/batch-sizes';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
-import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
-import type { SendResult } from '../../domain/transport';
+import {
+  type DeliveryMates,
+  type DeliveryRun,
+  type JobEnd,
+  parseDeliveryId,
+  type WantedMates,
+} from '../../domain/delivery';
+import type { EndpointAddress, EndpointId } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
+import type { DeliveryRequest, SendResult } from '../../domain/transport';
 import { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
-import { oneByOne } from '../../platform/redis-script';
+import { Turns } from '../../platform/batches';
+import { oneByOne, type Step } from '../../platform/redis-script';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
+import type { HeldJob, TakenJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
@@ -32,10 +42,18 @@ export interface ModelRun {
   readonly jobId: string;
   readonly token: string;
   readonly work: Stepwise;
+  /** The jobs that it has taken along and has not let go of. */
+  mates: readonly ModelMate[];
+  /** The deliveries of its request, by their indexes. */
+  sends: readonly number[];
   /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
   hasLostLock: boolean;
   /** Its permit at the endpoint. */
   permit: Permit | undefined;
+}
+
+export interface ModelMate extends HeldJob {
+  readonly of: number;
 }
 
 /** Where a run stands while its request is under way. */
@@ -47,7 +65,9 @@ export type PutOff = 'held' | 'retry';
 export interface RunEvents {
   /** A request is on its way from here on. */
   onRequest(run: ModelRun): Promise<void>;
-  onPutOff(run: ModelRun, why: PutOff | undefined): void;
+  /** The job of a delivery is delayed, or has ended. */
+  onPutOff(of: number, why: PutOff | undefined): void;
+  indexOf(eventId: string): number;
 }
 
 // Longer than any test: a job that is put off comes back when the model says so.
@@ -93,7 +113,6 @@ export async function startRun(
   lane: ModelLane,
   process: ModelProcess,
   token: string,
-  indexOf: (eventId: string) => number,
   events: RunEvents,
 ): Promise<ModelRun | undefined> {
   const job = await process.worker.getNextJob(token, { block: false });
@@ -101,10 +120,12 @@ export async function startRun(
   if (!job || !parts) return undefined;
   const run: ModelRun = {
     process,
-    of: indexOf(parts.eventId),
+    of: events.indexOf(parts.eventId),
     jobId: job.id ?? '',
     token,
     work: new Stepwise(),
+    mates: [],
+    sends: [],
     hasLostLock: false,
     permit: undefined,
   };
@@ -124,10 +145,13 @@ async function workOn(
 ): Promise<void> {
   const hold = { hasHeld: false };
   const context = stepwiseContext(lane, run, events, hold);
-  const result = await deliver(context, readRun(run, job), new AbortController().signal);
+  const { id: jobId = '', data, attemptsStarted, stalledCounter } = job;
+  const mates = new ModelMates(lane, run, events);
+  const own = readRun(run, { jobId, data, attemptsStarted, stalledCounter }, { mates });
+  const result = await deliver(context, own, new AbortController().signal);
   await run.work.pause('its end');
   const isStillOurs = await endRun(job, run.token, result);
-  if (isStillOurs) events.onPutOff(run, putOffOf(result, hold.hasHeld));
+  if (isStillOurs) events.onPutOff(run.of, putOffOf(result, hold.hasHeld));
 }
 
 function stepwiseContext(
@@ -138,6 +162,11 @@ function stepwiseContext(
 ): DeliverContext {
   const { work, process } = run;
   const { deliveryStore, attemptStore, heldDeliveries } = admission;
+  // What is done for each delivery of a request comes one after the other, so that it stands still at each.
+  const turns = new Turns();
+  const inOrder = oneByOne(redis);
+  // A record that stands still first is no call of the unit of its step, and so no guard by itself.
+  let isRecorded = true;
   return {
     ...admission,
     eventStore,
@@ -177,21 +206,29 @@ function stepwiseContext(
       append: (...args) => deliveryStore.append(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
-      async readWithLength(...args) {
-        await work.pause('a second look at its log');
-        return await deliveryStore.readWithLength(...args);
-      },
+      readWithLength: (...args) =>
+        turns.take(async () => {
+          await work.pause('a second look at its log');
+          return await deliveryStore.readWithLength(...args);
+        }),
     },
     attemptStore: {
       async record(attempt) {
         await work.pause('its record');
         const effect = await attemptStore.record(attempt);
+        isRecorded = effect !== undefined;
         if (effect) await work.pause('what follows');
         return effect;
       },
     },
-    inOrder: oneByOne(redis),
-    transport: async () => {
+    inOrder: (steps) =>
+      turns.take(async () => {
+        isRecorded = true;
+        for (const step of steps) if (!(await inOrder([step])) || !isRecorded) return false;
+        return true;
+      }),
+    transport: async (request) => {
+      run.sends = eventsOf(request).map(events.indexOf);
       await events.onRequest(run);
       return (await work.pause(SENDING)) as SendResult;
     },
@@ -204,9 +241,80 @@ function stepwiseContext(
   };
 }
 
-function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {
-  const parts = parseDeliveryId(run.jobId);
-  if (!parts) throw new Error(`${run.jobId} is no delivery's id.`);
+function eventsOf({ headers, body }: DeliveryRequest): readonly string[] {
+  const content = JSON.parse(body) as { readonly type: string; readonly data: unknown };
+  return content.type === 'batch'
+    ? (content.data as { readonly id: string }[]).map(({ id }) => id)
+    : [headers['webhook-id'] ?? ''];
+}
+
+/** As the product's: apps/worker/src/consumers/bullmq-deliver.ts. Those that run elsewhere are not waited for. */
+class ModelMates implements DeliveryMates {
+  #tied: readonly string[] = [];
+
+  constructor(
+    private readonly lane: ModelLane,
+    private readonly run: ModelRun,
+    private readonly events: RunEvents,
+  ) {}
+
+  async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined> {
+    const { lane, run, events } = this;
+    await run.work.pause('its mates');
+    const first = parseDeliveryId(run.jobId)?.eventId;
+    if (first === undefined) return [];
+    const token = `${run.token}:mates`;
+    const { tied, busy, jobs } = await lane.mateJobs.take(lane.redis, address, first, token, wanted);
+    this.#tied = tied;
+    run.mates = jobs.map(({ jobId }) => ({ jobId, token, of: events.indexOf(jobId.split('.')[0] ?? '') }));
+    await run.work.pause('its ties');
+    const own = new Set(jobs.map(({ jobId }) => jobId));
+    const isComplete = busy.every((event) => own.has(`${event}.${address.endpointId}`));
+    return isComplete ? jobs.map((job) => this.#read(job)) : undefined;
+  }
+
+  async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
+    return await this.lane.mateJobs.follows(this.lane.redis, endpointId, event);
+  }
+
+  tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
+    const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
+    return isTied ? [] : [this.lane.mateJobs.tie(endpointId, events)];
+  }
+
+  async giveBack(): Promise<void> {
+    if (this.run.mates.length > 0) await this.run.work.pause('what it gives back');
+    const steps = this.run.mates.map((mate) => this.#end(mate, { kind: 'delayed', delayMs: 0 }));
+    for (const step of steps) await oneByOne(this.lane.redis)([step]);
+  }
+
+  #read({ jobId, json }: TakenJob): DeliveryRun {
+    const mate = this.run.mates.find((each) => each.jobId === jobId);
+    const { attemptsStarted, stalledCounter } = json;
+    const job = { jobId, data: JSON.parse(json.data) as unknown, attemptsStarted, stalledCounter };
+    return readRun(this.run, job, { stepsToEnd: (end) => (mate ? [this.#end(mate, end)] : []) });
+  }
+
+  #end(mate: ModelMate, end: JobEnd): Step {
+    return async (target) => {
+      const isDelayed = end.kind === 'delayed';
+      this.events.onPutOff(mate.of, isDelayed ? 'retry' : undefined);
+      await this.lane.runningJobs.end(target, mate, isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end);
+      this.run.mates = this.run.mates.filter((other) => other !== mate);
+    };
+  }
+}
+
+interface ReadJob {
+  readonly jobId: string;
+  readonly data: unknown;
+  readonly attemptsStarted: number;
+  readonly stalledCounter: number;
+}
+
+function readRun(run: ModelRun, job: ReadJob, more: Pick<DeliveryRun, 'mates' | 'stepsToEnd'>): DeliveryRun {
+  const parts = parseDeliveryId(job.jobId);
+  if (!parts) throw new Error(`${job.jobId} is no delivery's id.`);
   const data = deliveryJobSchema.parse(job.data);
   return {
     ...parts,
@@ -214,6 +322,7 @@ function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {
     request: decodeRequest(data),
     hasWaited: job.attemptsStarted > 1,
     wasTakenOver: job.stalledCounter > 0,
+    ...more,
     // Its lock is never over before this.
     get ownedUntil() {
       return run.hasLostLock ? 0 : Number.POSITIVE_INFINITY;

@@ -50,6 +50,8 @@ export interface DeadRun {
 export interface SceneOptions {
   readonly deliveries: number;
   readonly ordering: Endpoint['ordering'];
+  /** Absent: each goes alone. */
+  readonly batch?: Endpoint['batch'];
 }
 
 const BREAKER_OPEN_MS = 2_000;
@@ -77,9 +79,9 @@ export class ModelScene {
 
   private constructor(
     readonly lane: ModelLane,
-    { deliveries, ordering }: SceneOptions,
+    { deliveries, ordering, batch }: SceneOptions,
   ) {
-    this.endpoint = buildEndpoint({ ordering, createdAt: lane.time.now, updatedAt: lane.time.now });
+    this.endpoint = buildEndpoint({ ordering, batch, createdAt: lane.time.now, updatedAt: lane.time.now });
     this.deliveries = Array.from({ length: deliveries }, (_, i) => ({
       event: buildEvent({
         accountId: this.endpoint.accountId,
@@ -168,9 +170,10 @@ export class ModelScene {
   async fetch(process: ModelProcess): Promise<void> {
     this.#runCount += 1;
     const token = `${process.worker.id}:${this.endpoint.id}:${this.#runCount}`;
-    const run = await startRun(this.lane, process, token, (eventId) => this.#indexOf(eventId), {
+    const run = await startRun(this.lane, process, token, {
       onRequest: (sender) => this.#onRequest(sender),
       onPutOff: (of, why) => this.#onPutOff(of, why),
+      indexOf: (eventId) => this.#indexOf(eventId),
     });
     if (run) this.runs.push(run);
   }
@@ -185,7 +188,9 @@ export class ModelScene {
     for (const run of this.runs.filter((each) => each.process === process)) {
       dropRun(run);
       if (!run.hasLostLock) this.dead.push({ jobId: run.jobId, token: run.token });
-      this.count(`a crash at ${run.work.at}`);
+      // Some may have been taken along since.
+      this.dead.push(...run.mates);
+      this.count(`a crash at ${run.work.at}${run.mates.length > 0 ? ', with others' : ''}`);
     }
     this.runs = this.runs.filter((run) => run.process !== process);
   }
@@ -193,17 +198,17 @@ export class ModelScene {
   async expireLock({ jobId, token }: DeadRun): Promise<void> {
     const lock = this.lane.jobKeys.lock(jobId);
     if ((await this.lane.redis.get(lock)) === token) await this.lane.redis.del(lock);
-    this.dead = this.dead.filter((dead) => dead.token !== token);
+    this.dead = this.dead.filter((dead) => dead.token !== token || dead.jobId !== jobId);
   }
 
   async loseLock(run: ModelRun): Promise<void> {
     run.hasLostLock = true;
     this.count(`a lock lost at ${run.work.at}`);
-    await this.expireLock(run);
+    for (const job of [run, ...run.mates]) await this.expireLock(job);
   }
 
   /** Stands still before it reads the endpoint, and before it releases. */
-  async beginWakeUp(places: number): Promise<void> {
+  async beginWakeUp(places: number, cause?: 'claimed'): Promise<void> {
     const { admission } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
@@ -220,14 +225,15 @@ export class ModelScene {
         release: look.before('the release', async (address: EndpointAddress, request: ReleaseRequest) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
-          if (request.most > released.released && request.only === undefined) await this.#checkEntries();
+          const isOneForEach = request.only === undefined && request.perRequest === undefined;
+          if (isOneForEach && request.most > released.released) await this.#checkEntries();
           return released;
         }),
       },
     };
     this.looks.push(look);
     await look.start(async () => {
-      await wakeUpEndpoint(context, this.address, places);
+      await wakeUpEndpoint(context, this.address, places, cause);
     });
   }
 
@@ -242,7 +248,8 @@ export class ModelScene {
     // No two claims happen within the same millisecond.
     this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
-    if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginWakeUp(places);
+    if (due.some(({ endpointId }) => endpointId === this.endpoint.id))
+      await this.beginWakeUp(places, 'claimed');
   }
 
   /** Stands still before it writes, and before the last of some steps: in a Cluster others come between. */
@@ -386,18 +393,21 @@ export class ModelScene {
 
   async #onRequest(sender: ModelRun): Promise<void> {
     const others = this.runs.filter(
-      ({ of, work }) => of === sender.of && work !== sender.work && work.at === SENDING,
+      ({ sends, work }) =>
+        work !== sender.work && work.at === SENDING && sends.some((of) => sender.sends.includes(of)),
     );
     if (sender.hasLostLock) this.violations.push('A request of a run that has lost its lock.');
     if (others.some(({ hasLostLock }) => !hasLostLock)) this.violations.push('Two requests at once.');
     if (others.length > 0) this.count('two requests in flight');
     await this.see();
-    if (!this.snapshot.deliveries[sender.of]?.isOpen) this.violations.push('A request after a recorded end.');
-    this.count('a request');
+    if (sender.sends.some((of) => !this.snapshot.deliveries[of]?.isOpen)) {
+      this.violations.push('A request after a recorded end.');
+    }
+    this.count(sender.sends.length > 1 ? 'a request with several' : 'a request');
   }
 
-  #onPutOff(run: ModelRun, why: PutOff | undefined): void {
-    const delivery = this.deliveries[run.of];
+  #onPutOff(of: number, why: PutOff | undefined): void {
+    const delivery = this.deliveries[of];
     if (delivery) delivery.putOff = why;
     if (why)
       this.count(why === 'held' ? 'a delivery that is held' : 'a delivery that is put off for a retry');
