@@ -29,7 +29,7 @@ import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { testSealer } from '../testing/test-sealer';
-import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { endRecall, recall } from './recall';
 
 /*
@@ -49,6 +49,12 @@ const ACCEPTED_EVERY = 3 * SECOND;
 const MOVE_AFTER_MS = EVENTS * SECOND;
 const SHIFT_MS = 600;
 const TYPES = ['a.b', 'c.d'];
+const MADE = { version: 2, body: '{"made":1}', headers: { 'x-made': '1' } };
+
+const GROUPED = { group: 'order ü 1' };
+const scheduledAt = (deliverAt: number): Pick<AcceptedEvent, 'schedule'> => ({
+  schedule: { state: 'due', publishedAt: deliverAt - SECOND, deliverAt },
+});
 
 /** A delivery, as an array has it. */
 interface Row extends DeliveryKey {
@@ -92,6 +98,14 @@ interface Row extends DeliveryKey {
         buildAttempt({ number, startedAt, responseStatus: choose([500, 503]), responseBody: 'no' }),
         buildAttempt({ number, startedAt, outcome: 'http_4xx', responseStatus: 404 }),
         { number, startedAt, durationMs: 3, outcome: 'dns_error', error: 'none' } as const,
+        buildAttempt({ number, startedAt, outcome: 'token_error', tokenError: { status: 400 } }),
+        buildAttempt({ number, startedAt, outcome: 'rejected_in_batch', batchId: `msg_${number}` }),
+        buildAcceptedAttempt({
+          number,
+          startedAt,
+          transformed: MADE,
+          contentHeaders: { 'content-type': 'application/cloudevents+json' },
+        }),
       ]);
       const isOver = isLast || attempt.outcome === 'delivered';
       return {
@@ -109,13 +123,25 @@ interface Row extends DeliveryKey {
       const body = `{"type":"${type}","data":{"i":${i}}}`;
       const arranged = await scene.arrange(
         endpointIds.map(() => []),
-        { accountId, type, acceptedAt, body },
+        { accountId, type, acceptedAt, body, ...choose([{}, GROUPED, scheduledAt(acceptedAt)]) },
         endpointIds,
       );
       events.push(arranged.event);
       for (const endpointId of endpointIds) {
         const row: Row = { eventId: arranged.event.id, createdAt: acceptedAt, endpointId, type, facts: [] };
         rows.push(row);
+        if (random() < 0.3) await append(row, { kind: 'transformed', transformed: MADE });
+        if (random() < 0.2) {
+          const by = uniqueEventId();
+          await append(
+            row,
+            choose([
+              { kind: 'superseded', by },
+              { kind: 'cancelled', reason: 'deleted' },
+            ]),
+          );
+          continue;
+        }
         for (let number = 1, last = below(4); number <= last; number += 1) {
           await append(row, attempted(row, number, number === last && random() < 0.7));
           if (!isOpen(row)) break;
@@ -269,6 +295,7 @@ interface Row extends DeliveryKey {
         id,
         createdAt,
         type: event.type,
+        ...(event.schedule && { schedule: event.schedule }),
         deliveryCount: rows.filter(({ eventId }) => eventId === id).length,
       }))
       .filter(isWithin(within))
@@ -318,9 +345,10 @@ interface Row extends DeliveryKey {
   }
 
   async function checkEach({ accountId, rows, events, history, random }: Arranged): Promise<void> {
-    for (const { id, body } of events.filter(() => random() < 0.2)) {
+    for (const event of events.filter(() => random() < 0.2)) {
+      const { id } = event;
       const found = await history.findCounted(accountId, id);
-      expect(found?.event.body).toBe(body);
+      expect(found?.event).toEqual(event);
       const statuses = rows.filter(({ eventId }) => eventId === id).map((row) => standingOf(row).status);
       const counts = Object.fromEntries(
         shownStatuses.map((status) => [status, statuses.filter((one) => one === status).length]),
@@ -328,8 +356,12 @@ interface Row extends DeliveryKey {
       expect(found?.counts).toEqual({ total: statuses.length, ...counts });
     }
     for (const row of rows.filter(({ facts }) => facts.length > 0 && random() < 0.2)) {
-      const { attempts } = readLog(logOf(row));
-      expect((await history.findDelivery(accountId, row))?.attempts).toEqual(attempts);
+      const { eventId, createdAt } = row;
+      expect(await history.findDelivery(accountId, row)).toEqual({
+        eventId,
+        createdAt,
+        ...readLog(logOf(row)),
+      });
     }
   }
 
