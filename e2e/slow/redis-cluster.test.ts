@@ -103,6 +103,24 @@ it('tries again, holds at a gate, sends again and replays', async () => {
   await failing.stop();
 });
 
+it('sends several events in one request: again as a whole, then what was not taken', async () => {
+  const itemsOf = (request: { body: Buffer }) =>
+    (JSON.parse(request.body.toString()) as { data: { id: string }[] }).data.map(({ id }) => id);
+  const taking = await Receiver.start((_request, count) => {
+    if (count === 1) return 500;
+    return { status: 200, body: JSON.stringify({ failed: count === 2 ? published.slice(0, 3) : [] }) };
+  });
+  const batch = { max_events: 50, max_wait_ms: 500 };
+  const webhookId = await register({ url: taking.url, batch });
+  const published = await publishMany(10);
+  for (const id of published) await stack.client.waitForStatus(webhookId, id, 'delivered');
+  const sets = taking.requests.map(itemsOf);
+  expect(sets.map(({ length }) => length)).toEqual([10, 10, 3]);
+  expect(sets[0]).toEqual(published);
+  expect(taking.requests[1]?.headers['webhook-id']).toBe(taking.requests[0]?.headers['webhook-id']);
+  await taking.stop();
+});
+
 it('does what was asked for twice under one Idempotency-Key once', async () => {
   const key = { 'idempotency-key': 'in-a-cluster' };
   const [first, again] = [

@@ -178,6 +178,8 @@ export class DeliveryConsumer {
 // Those that are due at once are taken one by one: each finds that it goes along with the first one, and is put back.
 const TRY_AGAIN_MS = 25;
 const MOST_TRIES = 20;
+// For those that another worker is about to hold: no longer, as it may be sending them.
+const FEW_TRIES = 3;
 
 interface MateContext {
   readonly worker: DeliveryWorker;
@@ -206,7 +208,8 @@ class Mates implements DeliveryMates {
       this.#jobs = [...this.#jobs, ...jobs];
       const own = new Set(this.#jobs.map(({ id }) => id));
       const elsewhere = busy.filter((event) => !own.has(`${event}.${address.endpointId}`));
-      if (elsewhere.length === 0) return this.#jobs.map(readRun);
+      const isLast = tied.length === 0 && tries === FEW_TRIES - 1;
+      if (elsewhere.length === 0 || isLast) return this.#jobs.map(readRun);
       // The first one takes the others.
       if (elsewhere[0] === tied[0]) return undefined;
       await wait(TRY_AGAIN_MS);

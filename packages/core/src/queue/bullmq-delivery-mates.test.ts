@@ -112,6 +112,16 @@ describe('a delivery takes others of its endpoint along', () => {
     expect((await takeMates(first)).events).toEqual([]);
   });
 
+  it('and is told which are on their way to being held', async () => {
+    const { takeNext, hold, takeMates, end, heldCount } = await arrange(2);
+    const [first, second] = [await takeNext(), await takeNext()];
+    await hold(second);
+    expect(await takeMates(first)).toMatchObject({ tied: [], busy: [second], events: [] });
+    await end(second, 'worker:1', HOUR_MS);
+    expect(await takeMates(first)).toMatchObject({ busy: [], events: [second] });
+    expect(await heldCount()).toBe(0);
+  });
+
   it('none that is to go with others', async () => {
     const arranged = await arrange(3);
     await failTogether(arranged);
@@ -150,7 +160,7 @@ describe('those that were sent together go together again', () => {
     await arranged.delayUntil(second, Date.now() + DUE_WITHIN_MS / 2);
     await arranged.delayUntil(third, Date.now() + HOUR_MS);
     const taken = await arranged.takeMates(first);
-    expect(taken).toMatchObject({ tied: arranged.events, events: [second], busy: [second] });
+    expect(taken).toMatchObject({ tied: arranged.events, events: [second], busy: [] });
     expect(await arranged.follows(third)).toBe(true);
   });
 
@@ -159,7 +169,7 @@ describe('those that were sent together go together again', () => {
     await failTogether(arranged);
     const { events, takeNext, takeMates } = arranged;
     const [first, second] = [await takeNext(), await takeNext()];
-    expect(await takeMates(first)).toMatchObject({ busy: [second, events[2]], events: [events[2]] });
+    expect(await takeMates(first)).toMatchObject({ busy: [second], events: [events[2]] });
   });
 
   it('with the one that is taken, while the first one is held', async () => {

@@ -45,7 +45,7 @@ const TIED = `
 // KEYS: held, counts, counted endpoints, prioritized, delayed, active, wait. ARGV: prefix of the jobs' keys, event, suffix
 // of the ids of the endpoint's jobs, the most to take, endpoint, now, token, how long the lock holds, 1 to read along what
 // the jobs need, the most bytes of their events, 1 to take held ones only. Gives what the first
-// one was tied to, then each, and those of the tied ones that run.
+// one was tied to, then each, and those that run of the tied ones, or of the held ones: they may be on their way to that.
 const TAKE_MATES = defineScript(
   `
   local held, counts, counted, prioritized, delayed, active, wait = unpack(KEYS)
@@ -55,12 +55,18 @@ const TAKE_MATES = defineScript(
 
   local tied, leader = tied_to(base, first, suffix)
 
+  -- From where it waits. The entry of one that is held stays while a worker is at it.
   local function remove(job, event)
-    if redis.call('ZREM', prioritized, job) == 1 then return true end
     local score = redis.call('ZSCORE', delayed, job)
-    if not score then return redis.call('LREM', wait, 1, job) == 1 end
-    local is_held = redis.call('ZREM', held, event) == 1
-    return (is_held or tonumber(score) <= soon) and redis.call('ZREM', delayed, job) == 1
+    if score then
+      local may_go = redis.call('ZSCORE', held, event) or tonumber(score) <= soon
+      if not may_go then return false end
+      redis.call('ZREM', delayed, job)
+    elseif redis.call('ZREM', prioritized, job) == 0 and redis.call('LREM', wait, 1, job) == 0 then
+      return false
+    end
+    redis.call('ZREM', held, event)
+    return true
   end
 
   local function take(event)
@@ -80,20 +86,22 @@ const TAKE_MATES = defineScript(
     fields[1], fields[2] = ARGV[6], (tonumber(fields[2]) or 0) + 1
     redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', fields[2])
     taken[#taken + 1] = {job, fields, reads_along and read_along(job, fields[4], '')}
+    return true
   end
 
   local busy = {}
   if tied then
     for event in string.gmatch(tied, '%S+') do
       if event ~= first and redis.call('HGET', base .. event .. suffix, '${jobFields.firstMate}') == leader then
-        take(event)
-        if redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+        if not take(event) and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
       end
     end
   else
     for _, event in ipairs(redis.call('ZRANGE', held, 0, 2 * most + 19)) do
       if #taken >= most or is_full then break end
-      if not tied_to(base, event, suffix) then take(event) end
+      if event ~= first and not tied_to(base, event, suffix) then
+        if not take(event) and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+      end
     end
     local waiting, seen, enough = {}, 0, ARGV[11] == '1'
     while not enough and #waiting + #taken < most do
@@ -156,7 +164,7 @@ export interface TakenMates {
   /** Those that the first one was to go with, itself included; none: it was tied to nothing. */
   readonly tied: readonly string[];
   readonly jobs: readonly TakenJob[];
-  /** The events of those tied ones that run. */
+  /** The events of those that run: of the tied ones, or else of those that are held. */
   readonly busy: readonly string[];
 }
 

@@ -269,7 +269,7 @@ class ModelMates implements DeliveryMates {
     run.mates = jobs.map(({ jobId }) => ({ jobId, token, of: events.indexOf(jobId.split('.')[0] ?? '') }));
     await run.work.pause('its ties');
     const own = new Set(jobs.map(({ jobId }) => jobId));
-    const isComplete = busy.every((event) => own.has(`${event}.${address.endpointId}`));
+    const isComplete = tied.length === 0 || busy.every((event) => own.has(`${event}.${address.endpointId}`));
     return isComplete ? jobs.map((job) => this.#read(job)) : undefined;
   }
 
