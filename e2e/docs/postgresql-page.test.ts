@@ -79,6 +79,6 @@ describePostgres('the page about PostgreSQL', () => {
         code: '42501',
       });
     }
-    expect(await dropDays(worker, systemClock())).toContain('webhook_events_k90_20231114');
+    expect((await dropDays(worker, systemClock())).done).toContain('webhook_events_k90_20231114');
   });
 });

@@ -72,24 +72,48 @@ async function makePartition(client: PoolClient, table: DailyTable, { keepDays, 
   );
 }
 
+/** What came of a work on days. One that goes wrong holds up no other one. */
+export interface DaysResult {
+  /** The names of the tables. */
+  readonly done: readonly string[];
+  readonly errors: readonly unknown[];
+}
+
 /**
  * Drop the days all of which is older than it is kept.
  *
  * @param now milliseconds since the Unix epoch.
- * @returns the names of the tables that were dropped. A day that somebody reads for long is left for next time.
+ * @returns those that were dropped. A day that somebody reads for long is left for next time, and so is one that
+ *   can't be dropped: somebody else may own it, or have made a view of it.
  */
-export async function dropDays(database: PgDatabase, now: number): Promise<readonly string[]> {
+export async function dropDays(database: PgDatabase, now: number): Promise<DaysResult> {
   const over = await database.transact(async (client) =>
     (await readPartitions(client, ALL_TABLES)).filter(({ date, keepDays }) =>
       isDayOver(Date.parse(date), keepDays, now),
     ),
   );
-  const dropped: string[] = [];
-  for (const partition of over.toSorted((a, b) => byTable(a, b))) {
-    if (await drop(database, partition)) dropped.push(partition.name);
-  }
+  const result = await eachDay(over.toSorted(byTable), (partition) => drop(database, partition));
   await forgetRetentions(database);
-  return dropped;
+  return result;
+}
+
+/** Work on days one after the other. @param work gives whether there was something to do. */
+export async function eachDay(
+  days: readonly Partition[],
+  work: (day: Partition) => Promise<boolean>,
+): Promise<DaysResult> {
+  const done: string[] = [];
+  const errors: unknown[] = [];
+  for (const day of days) {
+    try {
+      if (await work(day)) done.push(day.name);
+    } catch (error) {
+      errors.push(error);
+      // All others would fail as well.
+      if (!(error instanceof DatabaseError)) break;
+    }
+  }
+  return { done, errors };
 }
 
 // Readers ask for each that is known.

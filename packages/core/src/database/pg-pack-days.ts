@@ -1,7 +1,7 @@
 import { DatabaseError, type PoolClient } from 'pg';
 import { DAY_MS, isDayOver } from '../domain/history-retention';
 import type { PgDatabase } from './pg-database';
-import { ALL_TABLES, type Partition, readPartitions } from './pg-days';
+import { ALL_TABLES, type DaysResult, eachDay, type Partition, readPartitions } from './pg-days';
 
 /** By then what was accepted on a day is over, and has moved: a page that is full is split by what comes late. */
 export const PACKED_AFTER_MS = 2 * DAY_MS;
@@ -20,25 +20,19 @@ const LEFT_OVER = `
  * it. It may break off anywhere, and is then begun again.
  *
  * @param now milliseconds since the Unix epoch.
- * @returns the tables that were packed. One that is in use for long is left for next time.
+ * @returns those that were packed. One that is in use for long is left for next time.
  */
-export async function packDays(
-  database: PgDatabase,
-  now: number,
-  signal?: AbortSignal,
-): Promise<readonly string[]> {
+export async function packDays(database: PgDatabase, now: number, signal?: AbortSignal): Promise<DaysResult> {
   const partitions = await database.transact((client) => readPartitions(client, ALL_TABLES));
   const over = partitions.filter(({ date, keepDays }) => {
     const day = Date.parse(date);
     // One that is about to be dropped must not be in use.
     return day + DAY_MS + PACKED_AFTER_MS <= now && !isDayOver(day, keepDays, now + DAY_MS);
   });
-  const packed: string[] = [];
-  for (const partition of over) {
-    if (signal?.aborted) break;
-    if (await database.maintain((client) => pack(client, partition))) packed.push(partition.name);
-  }
-  return packed;
+  return await eachDay(
+    over,
+    async (day) => !signal?.aborted && (await database.maintain((client) => pack(client, day))),
+  );
 }
 
 async function pack(client: PoolClient, { name }: Partition): Promise<boolean> {

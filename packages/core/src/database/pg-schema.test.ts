@@ -208,11 +208,11 @@ describePostgres('the schema of the history', () => {
       const next = at(FIRST + DAY_MS, 7);
       await write(short, long, next);
       const ofAttempts = 'webhook_rollups_k7_20231114';
-      expect(await dropDays(database, FIRST + 8 * DAY_MS - 1)).toEqual([
+      expect((await dropDays(database, FIRST + 8 * DAY_MS - 1)).done).toEqual([
         ofAttempts,
         'webhook_rollups_k30_20231114',
       ]);
-      expect((await dropDays(database, FIRST + 8 * DAY_MS)).toSorted()).toEqual([
+      expect((await dropDays(database, FIRST + 8 * DAY_MS)).done.toSorted()).toEqual([
         'webhook_attempts_k7_20261124',
         'webhook_deliveries_k7_20261124',
         'webhook_events_k7_20261124',
@@ -234,12 +234,31 @@ describePostgres('the schema of the history', () => {
         .catch(() => {});
       const readers = `FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND pid <> pg_backend_pid()`;
       while ((await server.query(`SELECT ${readers}`)).length === 0);
-      const dropped = await dropDays(database, FIRST + 30 * DAY_MS);
+      const { done: dropped } = await dropDays(database, FIRST + 30 * DAY_MS);
       expect(dropped).toContain('webhook_events_k7_20261124');
       expect(dropped).not.toContain('webhook_deliveries_k7_20261124');
       await server.query(`SELECT pg_terminate_backend(pid) ${readers}`);
       await reading;
-      expect(await dropDays(database, FIRST + 30 * DAY_MS)).toEqual(['webhook_deliveries_k7_20261124']);
+      expect(await dropDays(database, FIRST + 30 * DAY_MS)).toEqual({
+        done: ['webhook_deliveries_k7_20261124'],
+        errors: [],
+      });
+    });
+
+    it('that can not be dropped hold up no others: somebody has made a view of one', async () => {
+      const at = (createdAt: number) =>
+        buildMovedEvent({ createdAt, keepDays: 7, deliveries: [buildMovedDelivery()] });
+      await write(at(FIRST), at(FIRST + DAY_MS));
+      await server.query('CREATE VIEW mine AS SELECT * FROM webhook_events_k7_20261124');
+      const { done, errors } = await dropDays(database, FIRST + 30 * DAY_MS);
+      expect(done).toEqual(
+        expect.arrayContaining(['webhook_attempts_k7_20261124', 'webhook_events_k7_20261125']),
+      );
+      expect(errors).toMatchObject([
+        { code: '2BP01', message: expect.stringContaining('webhook_events_k7_20261124') },
+      ]);
+      await server.query('DROP VIEW mine');
+      expect((await dropDays(database, FIRST + 30 * DAY_MS)).done).toEqual(['webhook_events_k7_20261124']);
     });
   });
 

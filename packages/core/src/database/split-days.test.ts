@@ -314,7 +314,7 @@ describePostgres('days that are split by account', () => {
 
   it('go with all their parts when they are over', async () => {
     const dropped = await both(async ({ database }) => {
-      const names = await dropDays(database, FIRST + 9 * DAY_MS);
+      const { done: names } = await dropDays(database, FIRST + 9 * DAY_MS);
       return names.filter((name) => !name.endsWith('20261124')).toSorted();
     });
     expect(dropped).toEqual(

@@ -119,12 +119,12 @@ if (!hasPostgres) console.warn(`SKIPPED: upkeep of the history in PostgreSQL, be
          WHERE indrelid = '"events ${day}"'::regclass ORDER BY 1`,
       );
     const [before, beforeLate] = [await look(early), await look(late)];
-    expect(await packDays(database, Date.now())).toEqual([`"events ${early}"`]);
+    expect(await packDays(database, Date.now())).toEqual({ done: [`"events ${early}"`], errors: [] });
     const after = await look(early);
     expect(after).toHaveLength(before.length - 1);
     const files = new Set(before.map(({ file }) => file));
     expect(after.filter(({ file }) => files.has(file))).toEqual([]);
-    expect(await packDays(database, Date.now())).toEqual([]);
+    expect(await packDays(database, Date.now())).toEqual({ done: [], errors: [] });
     expect(await look(early)).toEqual(after);
     expect(await look(late)).toEqual(beforeLate);
   });

@@ -72,8 +72,9 @@ export class HistoryUpkeep {
   async #dropDays(): Promise<void> {
     const { database, clock, emit } = this.context;
     try {
-      const tables = await dropDays(database, clock());
-      for (const table of tables) emit({ name: 'history.day_dropped', table });
+      const { done, errors } = await dropDays(database, clock());
+      for (const table of done) emit({ name: 'history.day_dropped', table });
+      for (const error of errors) this.#fail(error);
     } catch (error) {
       this.#fail(error);
     }
@@ -82,7 +83,8 @@ export class HistoryUpkeep {
   async #packDays(): Promise<void> {
     const { database, clock } = this.context;
     try {
-      await packDays(database, clock(), this.#stop.signal);
+      const { errors } = await packDays(database, clock(), this.#stop.signal);
+      for (const error of errors) this.#fail(error);
     } catch (error) {
       this.#fail(error);
     }
