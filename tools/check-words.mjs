@@ -1,5 +1,8 @@
 // @ts-check
-/** Part of `npm run lint`: pages that use a word which docs/style.md replaces. `--page FILE` looks at that one alone. */
+/**
+ * Part of `npm run lint`: pages that use a word which docs/style.md replaces, or begin a sentence with a clause as its subject.
+ * `--page FILE` looks at that one alone.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +11,8 @@ import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
 
 const STYLE = 'docs/style.md';
+// "What is owed is held." Headings, cells of tables, questions and what a colon follows are titles.
+const CLAUSE = /(?<=^|[.:] |\*\*)(?:What|Whatever|Who|Whoever|Whose) [^.?:|]*\.(?= |$)/gm;
 const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
@@ -41,11 +46,32 @@ function faultsIn(page) {
   const text = readFileSync(join(projectFolder, page), 'utf8').replace(CODE, (code) =>
     code.replace(/[^\n]/g, ' '),
   );
+  const found = [...findWords(text), ...(page.endsWith('.md') ? findClauses(text) : [])];
+  return found.map(({ line, fault }) => `${page}:${line}: ${fault}`);
+}
+
+/** @param {string} text */
+function findWords(text) {
   return text
     .split('\n')
     .flatMap((line, index) =>
       words
         .filter(({ word }) => new RegExp(`\\b${word}\\b`, 'i').test(line))
-        .map(({ word, but }) => `${page}:${index + 1}: "${word}" → ${but}`),
+        .map(({ word, but }) => ({ line: index + 1, fault: `"${word}" → ${but}` })),
     );
+}
+
+/** @param {string} text @returns with the line where the paragraph begins */
+function findClauses(text) {
+  let line = 0;
+  return text.split(/\n\n/).flatMap((paragraph) => {
+    const first = line + 1;
+    line += paragraph.split('\n').length + 1;
+    if (/^\s*[#|]/.test(paragraph)) return [];
+    const clauses = paragraph.replace(/\s+/g, ' ').trim().match(CLAUSE) ?? [];
+    return clauses.map((clause) => ({
+      line: first,
+      fault: `"${clause.slice(0, 60)}…" has a clause as its subject`,
+    }));
+  });
 }

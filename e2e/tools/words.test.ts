@@ -4,18 +4,29 @@ import { join, relative, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../..');
 
-it('refuses a word that the page on style replaces, says where and by which, and leaves code alone', () => {
+function check(text: string) {
   const folder = mkdtempSync(join(ROOT, '.cache/words-'));
   const page = join(folder, 'page.md');
-  writeFileSync(page, 'Fine.\n\nRead the lists anew.\n\n`anew`\n\n```\nanew\n```\n');
+  writeFileSync(page, text);
   const { status, stderr } = spawnSync(
     process.execPath,
     [join(ROOT, 'tools/check-words.mjs'), '--page', relative(ROOT, page)],
     { encoding: 'utf8' },
   );
   rmSync(folder, { recursive: true });
-  expect({ status, stderr: stderr.trim() }).toEqual({
+  return { status, faults: stderr.trim().replaceAll(`${relative(ROOT, page)}:`, '') };
+}
+
+it('refuses a word that the page on style replaces, says where and by which, and leaves code alone', () => {
+  const text = 'Fine.\n\nRead the lists anew.\n\n`anew`\n\n```\nanew\n```\n';
+  expect(check(text)).toEqual({ status: 1, faults: '3: "anew" → again' });
+});
+
+it('refuses a sentence whose subject is a clause, but no question, heading or title before a colon', () => {
+  const fine = '# What it is\n\nWhat is it? See what is held.\n\nWhat you will miss: nothing.\n\n';
+  expect(check(fine)).toEqual({ status: 0, faults: '' });
+  expect(check(`${fine}It is so. What is owed\nis held.\n`)).toEqual({
     status: 1,
-    stderr: `${relative(ROOT, page)}:3: "anew" → again`,
+    faults: '7: "What is owed is held.…" has a clause as its subject',
   });
 });
