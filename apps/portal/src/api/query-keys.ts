@@ -12,6 +12,8 @@ export const queryKeys = {
   allWebhooks: () => ['webhooks', 'all'] as const,
   webhook: (id: string) => ['webhook', id] as const,
   secret: (webhookId: string) => ['secret', webhookId] as const,
+  contacts: () => ['contacts'] as const,
+  notifications: (filters: object) => ['notifications', filters] as const,
   auditLogs: () => ['audit-log'] as const,
   auditLog: (filters: object) => ['audit-log', filters] as const,
   /** By version: a webhook tells which one is in force. */

@@ -13,6 +13,7 @@ export const customerEntries: readonly NavigationEntry[] = [
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/events', label: 'Events' },
   { path: '/event-types', label: 'Event types' },
+  { path: '/contacts', label: 'Contacts' },
   { path: '/audit-log', label: 'Audit log', needs: 'audit' },
 ];
 

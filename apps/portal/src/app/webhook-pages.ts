@@ -27,6 +27,11 @@ export const webhookPages: readonly Page[] = [
   page('/event-types/:name', async () => (await import('../pages/event-type/event-type-page')).EventTypePage),
   page('/events', async () => (await import('../pages/events/events-page')).EventsPage),
   page('/events/:id', async () => (await import('../pages/event/event-page')).EventPage),
+  page('/contacts', async () => (await import('../pages/contacts/contacts-page')).ContactsPage),
+  page(
+    '/contacts/notifications',
+    async () => (await import('../pages/contacts/notifications-page')).NotificationsPage,
+  ),
   page('/audit-log', async () => (await import('../pages/audit-log/audit-log-page')).AuditLogPage, 'audit'),
 ];
 

@@ -1,4 +1,5 @@
 import { useChanges } from '../../api/audit-queries';
+import { useContacts } from '../../api/contact-queries';
 import { useReplays } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
@@ -8,6 +9,7 @@ import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { useCan } from '../../session/session-context';
 import { ChangesSection } from '../audit-log/changes-section';
+import { WebhookContacts } from '../contacts/webhook-contacts';
 import { WebhookState } from '../webhooks/webhook-state';
 import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
@@ -28,6 +30,7 @@ interface WebhookPageProps {
 export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
   const { data: replays, isPending: areReplaysPending } = useReplays(id);
+  const { data: contacts, isPending: areContactsPending } = useContacts();
   const changes = useChanges(id, useCan('audit'));
   const mayChange = useCan('webhooks');
   const maySeeSecret = useCan('secrets');
@@ -57,13 +60,14 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         {webhook && <WebhookHealth health={webhook.health} />}
       </div>
       {/* What is below would move when what is above it comes. */}
-      {webhook && !areReplaysPending && !changes.isLoading && (
+      {webhook && !areReplaysPending && !areContactsPending && !changes.isLoading && (
         <>
           {webhook.verification.method !== 'none' && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           <TransformationPanel webhook={webhook} />
           {mayChange && <TestPanel webhookId={id} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
+          {contacts && <WebhookContacts webhookId={id} contacts={contacts} />}
           {changes.isFetched && <ChangesSection target={id} changes={changes} />}
           <WebhookDeliveries webhookId={id} />
         </>

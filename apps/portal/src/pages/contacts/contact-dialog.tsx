@@ -1,0 +1,189 @@
+import { useState } from 'react';
+import {
+  type Contact,
+  type NewContact,
+  type Occasion,
+  useCreateContact,
+  useUpdateContact,
+} from '../../api/contact-queries';
+import { SelectField, TextField } from '../../components/field';
+import { FormDialog } from '../../components/form-dialog';
+import { useToasts } from '../../components/toasts';
+import { useWebhookNames } from '../deliveries/use-webhook-names';
+import { DIGESTS, KINDS, OCCASIONS, occasions } from './contact-texts';
+import styles from './contacts.module.css';
+
+interface Settings {
+  /** '': all. */
+  readonly webhook: string;
+  readonly chosen: readonly Occasion[];
+  readonly digest: keyof typeof DIGESTS;
+}
+
+const HINTS: Readonly<Record<Exclude<Contact['kind'], 'email'>, string>> = {
+  slack: 'The URL of an incoming webhook of Slack.',
+  teams: 'The URL of an incoming webhook of Teams.',
+  discord: 'The URL of a webhook of Discord.',
+  webhook: 'It gets a POST with JSON.',
+};
+
+interface NewContactDialogProps {
+  /** The webhook that it is to be told of, to begin with. */
+  readonly webhookId?: string;
+  readonly onClose: () => void;
+}
+
+/** Who is to be told, of what, and when. They are asked first whether they want it. */
+export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogProps) {
+  const { tell } = useToasts();
+  const [kind, setKind] = useState<Contact['kind']>('email');
+  const [target, setTarget] = useState('');
+  const [settings, setSettings] = useState<Settings>({ webhook: webhookId, chosen: occasions, digest: '' });
+  const { mutate, isPending, error } = useCreateContact();
+  const isMail = kind === 'email';
+  const submit = () =>
+    mutate(bodyOf(kind, target.trim(), settings), {
+      onSuccess: ({ target: shown }) => {
+        tell(`${shown} gets a link to confirm.`);
+        onClose();
+      },
+    });
+  return (
+    <FormDialog
+      title="Add a contact"
+      submitLabel="Add"
+      isBusy={isPending}
+      error={error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SelectField
+        label="By"
+        value={kind}
+        onChange={(event) => setKind(event.target.value as Contact['kind'])}
+      >
+        {Object.entries(KINDS).map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label={isMail ? 'Address' : 'URL'}
+        hint={isMail ? undefined : `${HINTS[kind]} It is not shown again.`}
+        type={isMail ? 'email' : 'url'}
+        required
+        autoComplete="off"
+        value={target}
+        onChange={(event) => setTarget(event.target.value)}
+      />
+      <SettingFields settings={settings} onChange={setSettings} />
+    </FormDialog>
+  );
+}
+
+interface EditContactDialogProps {
+  readonly contact: Contact;
+  readonly onClose: () => void;
+}
+
+export function EditContactDialog({ contact, onClose }: EditContactDialogProps) {
+  const [settings, setSettings] = useState<Settings>({
+    webhook: contact.webhook_id ?? '',
+    chosen: contact.occasions ?? occasions,
+    digest: contact.digest ?? '',
+  });
+  const { mutate, isPending, error } = useUpdateContact(contact.id);
+  const { webhook, chosen, digest } = settings;
+  const submit = () =>
+    mutate(
+      {
+        webhook_id: webhook === '' ? null : webhook,
+        occasions: isAll(chosen) ? null : [...chosen],
+        digest: digest === '' ? null : digest,
+      },
+      { onSuccess: onClose },
+    );
+  return (
+    <FormDialog
+      title={contact.target}
+      submitLabel="Save"
+      isBusy={isPending}
+      error={error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SettingFields settings={settings} onChange={setSettings} />
+    </FormDialog>
+  );
+}
+
+interface SettingFieldsProps {
+  readonly settings: Settings;
+  readonly onChange: (settings: Settings) => void;
+}
+
+function SettingFields({ settings, onChange }: SettingFieldsProps) {
+  const names = useWebhookNames();
+  const { webhook, chosen, digest } = settings;
+  return (
+    <>
+      <SelectField
+        label="Webhook"
+        value={webhook}
+        onChange={({ target }) => onChange({ ...settings, webhook: target.value })}
+      >
+        <option value="">All, and the account</option>
+        {webhook !== '' && !names.has(webhook) && <option value={webhook}>{webhook}</option>}
+        {[...names].map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <SelectField
+        label="When"
+        value={digest}
+        onChange={({ target }) => onChange({ ...settings, digest: target.value as Settings['digest'] })}
+      >
+        {Object.entries(DIGESTS).map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
+      <fieldset className={styles['occasions']}>
+        <legend>Told when</legend>
+        {occasions.map((occasion) => (
+          <label key={occasion}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(occasion)}
+              onChange={() => onChange({ ...settings, chosen: toggled(chosen, occasion) })}
+            />
+            <span>{OCCASIONS[occasion]}</span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+function bodyOf(kind: Contact['kind'], target: string, { webhook, chosen, digest }: Settings): NewContact {
+  return {
+    kind,
+    ...(kind === 'email' ? { address: target } : { url: target }),
+    ...(webhook !== '' && { webhook_id: webhook }),
+    ...(!isAll(chosen) && { occasions: [...chosen] }),
+    ...(digest !== '' && { digest }),
+  };
+}
+
+/** Also of those that are still to come. */
+function isAll(chosen: readonly Occasion[]): boolean {
+  return chosen.length === occasions.length;
+}
+
+function toggled(chosen: readonly Occasion[], occasion: Occasion): readonly Occasion[] {
+  return occasions.filter((each) => (each === occasion ? !chosen.includes(each) : chosen.includes(each)));
+}

@@ -1,0 +1,131 @@
+import { useState } from 'react';
+import { type Contact, useAskContactAgain, useDeleteContact } from '../../api/contact-queries';
+import { Badge } from '../../components/badge';
+import { Button } from '../../components/button';
+import { ConfirmDialog } from '../../components/confirm-dialog';
+import { type Column, DataTable } from '../../components/data-table';
+import { Problem } from '../../components/problem';
+import { useToasts } from '../../components/toasts';
+import { useCan } from '../../session/session-context';
+import { useWebhookNames } from '../deliveries/use-webhook-names';
+import { EditContactDialog } from './contact-dialog';
+import { CONTACT_STATES, DIGESTS, KINDS, occasionsText } from './contact-texts';
+import styles from './contacts.module.css';
+
+interface ContactListProps {
+  /** undefined: they are being loaded. */
+  readonly contacts: readonly Contact[] | undefined;
+}
+
+/** Contacts, their state, and what can be done about it. A row leads to its settings. */
+export function ContactList({ contacts }: ContactListProps) {
+  const mayChange = useCan('webhooks');
+  const names = useWebhookNames();
+  const { tell } = useToasts();
+  const asking = useAskContactAgain();
+  const [edited, setEdited] = useState<Contact>();
+  const [removed, setRemoved] = useState<Contact>();
+  const askAgain = ({ id }: Contact) =>
+    asking.mutate(id, { onSuccess: ({ target }) => void tell(`${target} gets another link to confirm.`) });
+  const columns = [...columnsWith(names), ...(mayChange ? [actionsWith(askAgain, setRemoved)] : [])];
+  return (
+    <>
+      {asking.error && <Problem error={asking.error} />}
+      <DataTable
+        label="Contacts"
+        columns={columns}
+        rows={contacts}
+        rowId={({ id }) => id}
+        {...(mayChange && { onOpen: setEdited })}
+      />
+      {edited && <EditContactDialog contact={edited} onClose={() => setEdited(undefined)} />}
+      {removed && <RemoveContactDialog contact={removed} onClose={() => setRemoved(undefined)} />}
+    </>
+  );
+}
+
+function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contact>[] {
+  return [
+    { id: 'target', header: 'Who', cell: ({ target }) => target },
+    { id: 'kind', header: 'By', width: '6rem', cell: ({ kind }) => KINDS[kind], from: 'wide' },
+    {
+      id: 'state',
+      header: 'State',
+      width: '11rem',
+      cell: ({ status }) => {
+        const [label, tone] = CONTACT_STATES[status];
+        return <Badge tone={tone}>{label}</Badge>;
+      },
+    },
+    {
+      id: 'webhook',
+      header: 'Webhook',
+      cell: ({ webhook_id: id }) => (id === null ? 'All' : (names.get(id) ?? id)),
+      from: 'wide',
+    },
+    { id: 'occasions', header: 'Told when', cell: occasionsText, from: 'wide' },
+    {
+      id: 'digest',
+      header: 'When',
+      width: '11rem',
+      cell: ({ digest }) => DIGESTS[digest ?? ''],
+      from: 'wide',
+    },
+  ];
+}
+
+function actionsWith(
+  askAgain: (contact: Contact) => void,
+  remove: (contact: Contact) => void,
+): Column<Contact> {
+  return {
+    id: 'actions',
+    header: 'Actions',
+    width: '15rem',
+    from: 'medium',
+    cell: (contact) => (
+      <span className={styles['actions']}>
+        {contact.status === 'unconfirmed' && (
+          <Button
+            size="small"
+            aria-label={`Send again the link to ${contact.target}`}
+            onClick={() => askAgain(contact)}
+          >
+            Send again
+          </Button>
+        )}
+        <Button
+          size="small"
+          kind="danger"
+          aria-label={`Remove ${contact.target}`}
+          onClick={() => remove(contact)}
+        >
+          Remove
+        </Button>
+      </span>
+    ),
+  };
+}
+
+interface RemoveContactDialogProps {
+  readonly contact: Contact;
+  readonly onClose: () => void;
+}
+
+function RemoveContactDialog({ contact: { id, target }, onClose }: RemoveContactDialogProps) {
+  const { mutate, isPending, error } = useDeleteContact(id);
+  return (
+    <ConfirmDialog
+      isOpen
+      title={`Remove ${target}?`}
+      confirmLabel="Remove"
+      isDangerous
+      isBusy={isPending}
+      error={error}
+      onConfirm={() => mutate(undefined, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>It gets nothing more. To be told again, it has to be added and to confirm.</p>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,38 @@
+import { useState } from 'react';
+import { useContacts } from '../../api/contact-queries';
+import { Button } from '../../components/button';
+import { ButtonLink } from '../../components/button-link';
+import { Empty } from '../../components/empty';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { useCan } from '../../session/session-context';
+import { NewContactDialog } from './contact-dialog';
+import { ContactList } from './contact-list';
+
+/** Who is told when webhooks fail, and of what. */
+export function ContactsPage() {
+  const { data: contacts, error, refetch } = useContacts();
+  const mayChange = useCan('webhooks');
+  const [isAdding, setIsAdding] = useState(false);
+  return (
+    <>
+      <PageHeader title="Contacts">
+        <ButtonLink href="/contacts/notifications">Messages</ButtonLink>
+        {mayChange && (
+          <Button kind="primary" onClick={() => setIsAdding(true)}>
+            Add a contact
+          </Button>
+        )}
+      </PageHeader>
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {contacts?.length === 0 ? (
+        <Empty title="Nobody is told">
+          <p>A contact is told by mail or in a chat when a webhook fails, is disabled or works again.</p>
+        </Empty>
+      ) : (
+        (contacts || !error) && <ContactList contacts={contacts} />
+      )}
+      {isAdding && <NewContactDialog onClose={() => setIsAdding(false)} />}
+    </>
+  );
+}

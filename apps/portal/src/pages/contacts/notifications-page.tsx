@@ -1,0 +1,190 @@
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { type Notification, useContacts, useNotifications } from '../../api/contact-queries';
+import { Badge } from '../../components/badge';
+import { Button } from '../../components/button';
+import type { Column } from '../../components/data-table';
+import { DetailsDialog } from '../../components/details-dialog';
+import { Empty } from '../../components/empty';
+import { Facts } from '../../components/facts';
+import { SelectField } from '../../components/field';
+import { PageHeader } from '../../components/page-header';
+import { PagedTable } from '../../components/paged-table';
+import { Time } from '../../components/time';
+import { KINDS, MESSAGE_STATES, TOPICS } from './contact-texts';
+import styles from './contacts.module.css';
+
+/** The messages to contacts, and what came of each. What is looked for stands in the address. */
+export function NotificationsPage() {
+  const [search, setSearch] = useSearchParams();
+  const { data: contacts } = useContacts();
+  const [opened, setOpened] = useState<Notification>();
+  const targets = new Map(contacts?.map(({ id, target }) => [id, target]));
+  const pages = useNotifications(filtersOf(search));
+  return (
+    <>
+      <PageHeader title="Messages" parent={{ href: '/contacts', label: 'Contacts' }} />
+      <Filters search={search} targets={targets} onChange={(next) => setSearch(next, { replace: true })} />
+      <PagedTable
+        label="Messages"
+        columns={columnsWith(targets)}
+        pages={pages}
+        rowId={({ id }) => id}
+        onOpen={setOpened}
+        empty={
+          <Empty title="No messages">
+            <p>Nobody was told anything like this, or it is kept no longer.</p>
+          </Empty>
+        }
+      />
+      {opened && (
+        <MessageDialog
+          message={opened}
+          target={targets.get(opened.contact_id)}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+const NAMES = ['contact', 'topic', 'status'] as const;
+
+/** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
+function filtersOf(search: URLSearchParams) {
+  const [contact, topic, status] = NAMES.map((name) => search.get(name) ?? '');
+  return {
+    ...(contact && /^ct_[0-9a-z]{22}$/.test(contact) && { contact_id: contact }),
+    ...(isIn(TOPICS, topic) && { topic }),
+    ...(isIn(MESSAGE_STATES, status) && { status }),
+  };
+}
+
+function isIn<Name extends string>(
+  texts: Readonly<Record<Name, unknown>>,
+  name: string | undefined,
+): name is Name {
+  return name !== undefined && Object.hasOwn(texts, name);
+}
+
+interface FiltersProps {
+  readonly search: URLSearchParams;
+  readonly targets: ReadonlyMap<string, string>;
+  readonly onChange: (search: URLSearchParams) => void;
+}
+
+function Filters({ search, targets, onChange }: FiltersProps) {
+  const set = (name: (typeof NAMES)[number], value: string) => {
+    const next = new URLSearchParams(search);
+    if (value === '') next.delete(name);
+    else next.set(name, value);
+    onChange(next);
+  };
+  const choices = {
+    contact: [...targets],
+    topic: Object.entries(TOPICS),
+    status: Object.entries(MESSAGE_STATES).map(([name, [label]]) => [name, label] as const),
+  };
+  const labels = { contact: 'Contact', topic: 'About', status: 'State' };
+  return (
+    <form className={styles['filters']} aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {NAMES.map((name) => (
+        <SelectField
+          key={name}
+          label={labels[name]}
+          value={search.get(name) ?? ''}
+          onChange={({ target }) => set(name, target.value)}
+        >
+          <option value="">Any</option>
+          {choices[name].map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </SelectField>
+      ))}
+      <div className={styles['actions']}>
+        <Button
+          kind="quiet"
+          disabled={NAMES.every((name) => !search.has(name))}
+          onClick={() => onChange(new URLSearchParams())}
+        >
+          Clear filters
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Notification>[] {
+  return [
+    {
+      id: 'at',
+      header: 'When',
+      width: '10rem',
+      cell: ({ created_at: at }) => <Time at={at} form="short" />,
+      from: 'medium',
+    },
+    { id: 'topic', header: 'About', cell: ({ topic }) => TOPICS[topic] },
+    { id: 'subjects', header: 'Which', cell: subjectsText, from: 'wide' },
+    {
+      id: 'contact',
+      header: 'To',
+      cell: ({ contact_id: id, kind }) => targets.get(id) ?? `${KINDS[kind]}, removed`,
+      from: 'medium',
+    },
+    { id: 'state', header: 'State', width: '11rem', cell: (message) => <MessageState message={message} /> },
+    { id: 'error', header: 'Error', width: '10rem', cell: ({ error }) => error ?? '–', from: 'wide' },
+  ];
+}
+
+function subjectsText({ subjects, subject_count: count }: Notification): string {
+  const [only] = subjects;
+  if (count > 1) return `${count} webhooks`;
+  return only?.label ?? only?.webhook_id ?? '–';
+}
+
+function MessageState({ message: { status } }: { readonly message: Notification }) {
+  const [label, tone] = MESSAGE_STATES[status];
+  return <Badge tone={tone}>{label}</Badge>;
+}
+
+interface MessageDialogProps {
+  readonly message: Notification;
+  readonly target: string | undefined;
+  readonly onClose: () => void;
+}
+
+function MessageDialog({ message, target, onClose }: MessageDialogProps) {
+  const { topic, kind, subjects, subject_count: count, attempts, error } = message;
+  const more = count - subjects.length;
+  return (
+    <DetailsDialog title={TOPICS[topic]} onClose={onClose}>
+      <Facts
+        facts={{
+          To: target ?? `${KINDS[kind]}, removed`,
+          State: <MessageState message={message} />,
+          When: <Time at={message.created_at} />,
+          Ended: message.ended_at === null ? undefined : <Time at={message.ended_at} />,
+          Tries: attempts,
+          Error: error ?? undefined,
+          Which: (
+            <ul className={styles['subjects']}>
+              {subjects.map(({ webhook_id: id, label, detail }, index) => (
+                <li key={id ?? index}>
+                  {id !== null && (
+                    <Link href={`/webhooks/${id}`} onClick={onClose}>
+                      {label ?? id}
+                    </Link>
+                  )}
+                  {id === null && label} {detail}
+                </li>
+              ))}
+              {more > 0 && <li>… and {more} more</li>}
+            </ul>
+          ),
+        }}
+      />
+    </DetailsDialog>
+  );
+}

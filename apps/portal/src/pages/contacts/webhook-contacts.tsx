@@ -1,0 +1,39 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Contact } from '../../api/contact-queries';
+import { Button } from '../../components/button';
+import { Section } from '../../components/section';
+import { useCan } from '../../session/session-context';
+import { NewContactDialog } from './contact-dialog';
+import { ContactList } from './contact-list';
+
+interface WebhookContactsProps {
+  readonly webhookId: string;
+  /** All of the account. */
+  readonly contacts: readonly Contact[];
+}
+
+/** Who is told what happens to one webhook. */
+export function WebhookContacts({ webhookId, contacts }: WebhookContactsProps) {
+  const mayChange = useCan('webhooks');
+  const [isAdding, setIsAdding] = useState(false);
+  const told = contacts.filter(({ webhook_id: id }) => id === null || id === webhookId);
+  return (
+    <Section
+      title="Contacts"
+      actions={
+        <>
+          <Link href="/contacts">All contacts</Link>
+          {mayChange && (
+            <Button size="small" onClick={() => setIsAdding(true)}>
+              Add a contact
+            </Button>
+          )}
+        </>
+      }
+    >
+      {told.length === 0 ? <p>Nobody is told when it fails.</p> : <ContactList contacts={told} />}
+      {isAdding && <NewContactDialog webhookId={webhookId} onClose={() => setIsAdding(false)} />}
+    </Section>
+  );
+}
