@@ -46,6 +46,12 @@ it('adds a contact, shows whether it has confirmed, asks it again, changes what 
 
   await row.getByRole('button', { name: 'Send again the link to ops@example.com' }).click();
   await page.getByText('ops@example.com gets another link to confirm.').waitFor();
+  // Once it has confirmed, nobody asks it any more.
+  await until(async () => {
+    const path = '/v1/notifications?topic=confirmation';
+    const { body } = await portal().client.expect<{ data: object[] }>(200, 'GET', path);
+    return body.data.length > 0 ? true : undefined;
+  });
   const store = new ContactStore(portal().stack.redis.client, testSealer);
   const [contact] = await store.list(DEFAULT_ACCOUNT);
   if (!contact) throw new Error('There is no contact.');
