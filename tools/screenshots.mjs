@@ -1,46 +1,32 @@
 // @ts-check
 /**
- * `npm run screenshots` writes pictures of the portal's main pages, light and dark, into docs/images/portal: of the real
- * service on a Redis of its own, with data that is made for it. Needs a browser: see browser/launch-browser.mjs.
+ * `npm run screenshots` writes pictures of the portal's main pages, light and dark, and the moving picture of the README
+ * into docs/images/portal: of the real service on a Redis of its own, with data that is made for it.
+ * `npm run screenshots -- --look FOLDER` writes all pages, wide and narrow, empty and with numbers of many digits, to be
+ * looked at. Needs a browser: see browser/launch-browser.mjs.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { demoEvents, demoSurroundings } from './demo/demo-service.mjs';
-import { startWebhookReceiver } from './demo/webhook-receiver.mjs';
+import { demoSurroundings } from './demo/demo-service.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
+import { animatePng } from './screenshots/animated-png.mjs';
+import { allPagesOf, mainPagesOf, photograph, tourOf } from './screenshots/photograph.mjs';
+import { prepareScene } from './screenshots/scene.mjs';
 import { buildPortal, buildPrograms } from './setup/build.mjs';
 import { startStack } from './start/start-stack.mjs';
 
 const FOLDER = join(projectFolder, 'docs', 'images', 'portal');
 // Everybody who clones the repository gets them.
 const MOST_BYTES = 150_000;
+const MOST_BYTES_OF_TOUR = 600_000;
+const FRAME_MS = 2_200;
 
-const ROUNDS = 12;
-const LOOK_EVERY_MS = 200;
-const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
-
-const VIEWPORT = { width: 1280, height: 800 };
-const THEMES = /** @type {const} */ (['light', 'dark']);
-// Of the portal's tables and placeholders.
-const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
-
-/** @param {Scene} scene */
-const pagesOf = ({ webhookId, deliveryId }) => ({
-  overview: '/overview?range=1h',
-  deliveries: '/deliveries',
-  delivery: `/deliveries/${deliveryId}`,
-  webhooks: '/webhooks',
-  webhook: `/webhooks/${webhookId}`,
-  'new-webhook': '/webhooks/new',
-  'event-type': '/event-types/keyword.quick_win',
-  operations: '/operations',
-});
-
+const { look } = parseArgs({ options: { look: { type: 'string' } } }).values;
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
@@ -50,15 +36,11 @@ try {
   await buildPortal({ signal });
   const { environment, dataFolder } = await demoSurroundings(group);
   const stack = await startStack({ environment, dataFolder, group, signal });
-  const scene = await prepareScene(stack);
+  const scene = await prepareScene(stack, signal);
   const browser = await launchBrowser();
   try {
-    await mkdir(FOLDER, { recursive: true });
-    for await (const { name, png } of photograph(browser, scene)) {
-      if (png.length > MOST_BYTES) throw new Problem(`${name}.png has ${png.length} bytes: show less on it.`);
-      await writeFile(join(FOLDER, `${name}.png`), png);
-      say('screenshots', `${name}.png, ${png.length} bytes`);
-    }
+    if (look === undefined) await takeForDocs(browser, scene);
+    else await takeAll(browser, scene, look);
   } finally {
     await browser.close();
     scene.close();
@@ -70,105 +52,53 @@ try {
   await group.stop(stop.insisted);
 }
 
-/** @typedef {{ link: () => Promise<string>, webhookId: string, deliveryId: string, close: () => void }} Scene `link` signs in once */
+/** @typedef {import('playwright-core').Browser} Browser */
+/** @typedef {import('./screenshots/scene.mjs').Scene} Scene */
 
 /**
- * Webhooks of which one is well, one fails now and then, and one always; with what they were sent.
- * @param {import('./start/start-stack.mjs').Stack} stack
- * @returns {Promise<Scene>}
- */
-async function prepareScene({ apiUrl, apiKey }) {
-  const call = createCall(apiUrl, apiKey);
-  let count = 0;
-  const receivers = await Promise.all([
-    startWebhookReceiver({ port: 0, answer: async () => 204 }),
-    startWebhookReceiver({ port: 0, answer: async () => ((count += 1) % 3 === 0 ? 503 : 200) }),
-    startWebhookReceiver({ port: 0, answer: async () => 500 }),
-  ]);
-  const names = ['Production', 'Reporting, which is slow at times', 'An old system'];
-  const webhooks = [];
-  for (const [index, { url }] of receivers.entries()) {
-    webhooks.push(await call('POST', '/v1/webhooks', { url, events: ['*'], description: names[index] }));
-  }
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const event of demoEvents) await call('POST', '/v1/events', event);
-  }
-  const webhookId = webhooks[1]?.id;
-  const deliveryId = await waitForRetried(call, webhookId);
-  return {
-    link: async () => (await call('POST', '/v1/portal-sessions', { capabilities: CAPABILITIES })).url,
-    webhookId,
-    deliveryId,
-    close: () => receivers.forEach((receiver) => receiver.close()),
-  };
-}
-
-/**
- * A delivery that failed first and was delivered then; by then most others are done too.
- * @param {ReturnType<typeof createCall>} call
- * @param {string} webhookId
- * @returns {Promise<string>}
- */
-async function waitForRetried(call, webhookId) {
-  for (;;) {
-    const { data } = await call('GET', `/v1/webhooks/${webhookId}/deliveries?status=delivered&limit=200`);
-    const found = data.find(
-      (/** @type {{ attempt_count: number }} */ delivery) => delivery.attempt_count > 1,
-    );
-    if (found) return found.id;
-    await wait(LOOK_EVERY_MS);
-  }
-}
-
-/**
- * @param {string} apiUrl
- * @param {string} apiKey
- */
-function createCall(apiUrl, apiKey) {
-  /**
-   * @param {string} method
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  return async (method, path, body) => {
-    const response = await fetch(apiUrl + path, {
-      method,
-      signal,
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Problem(`${method} ${path} gave ${response.status}: ${text}`);
-    return JSON.parse(text);
-  };
-}
-
-/**
- * Pictures of the portal's main pages, each in light and dark, named for them.
- * @param {import('playwright-core').Browser} browser
+ * @param {Browser} browser
  * @param {Scene} scene
- * @returns {AsyncGenerator<{ name: string, png: Buffer }>}
  */
-async function* photograph(browser, scene) {
-  for (const theme of THEMES) {
-    const context = await browser.newContext({
-      viewport: VIEWPORT,
-      colorScheme: theme,
-      reducedMotion: 'reduce',
-      // Headless Chromium takes the system's, which may be none that browsers have.
-      locale: 'en-US',
-    });
-    const page = await context.newPage();
-    await page.goto(await scene.link());
-    await page.getByRole('navigation').first().waitFor();
-    await page.getByText('Live', { exact: true }).waitFor();
-    for (const [name, path] of Object.entries(pagesOf(scene))) {
-      await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      if (name === 'new-webhook') await page.getByLabel('Chosen events').check();
-      await page.locator(LOADING).first().waitFor({ state: 'detached' });
-      yield { name: `${name}-${theme}`, png: await page.screenshot() };
-    }
-    await context.close();
+async function takeForDocs(browser, scene) {
+  await mkdir(FOLDER, { recursive: true });
+  const size = { width: 1280, height: 800 };
+  for await (const { name, png } of photograph(browser, { scene, pages: mainPagesOf(scene), size })) {
+    await keep(FOLDER, name, png, MOST_BYTES);
   }
+  const frames = [];
+  const small = { width: 1024, height: 640 };
+  const tour = { scene, pages: tourOf(scene), size: small, themes: /** @type {const} */ (['light']) };
+  for await (const { png } of photograph(browser, tour)) frames.push({ png, delayMs: FRAME_MS });
+  await keep(FOLDER, 'tour', animatePng(frames), MOST_BYTES_OF_TOUR);
+}
+
+/**
+ * @param {Browser} browser
+ * @param {Scene} scene
+ * @param {string} folder
+ */
+async function takeAll(browser, scene, folder) {
+  await mkdir(folder, { recursive: true });
+  for (const width of [1440, 360]) {
+    const size = { width, height: 900 };
+    for (const [prefix, pages] of Object.entries(allPagesOf(scene))) {
+      const account = prefix === 'empty' ? scene.emptyAccount : undefined;
+      const wish = { scene, pages, size, account, isWhole: true, isLarge: prefix === 'large' };
+      for await (const { name, png } of photograph(browser, wish)) {
+        await keep(folder, `${prefix}-${width}-${name}`, png);
+      }
+    }
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ * @param {Buffer} png
+ * @param {number} [mostBytes]
+ */
+async function keep(folder, name, png, mostBytes = Number.POSITIVE_INFINITY) {
+  if (png.length > mostBytes) throw new Problem(`${name}.png has ${png.length} bytes: show less on it.`);
+  await writeFile(join(folder, `${name}.png`), png);
+  say('screenshots', `${name}.png, ${png.length} bytes`);
 }

@@ -130,5 +130,14 @@ function SampleChart({ title, read, samples, lengthMs, range, format, onRange }:
     () => samples && sampleColumns(samples, lengthMs, range, read),
     [samples, lengthMs, range, read],
   );
-  return <ChartFigure title={title} columns={columns} kind="lines" format={format} onRange={onRange} />;
+  return (
+    <ChartFigure
+      title={title}
+      columns={columns}
+      kind="lines"
+      format={format}
+      isCount={read === workerLine}
+      onRange={onRange}
+    />
+  );
 }

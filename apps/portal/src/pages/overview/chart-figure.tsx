@@ -24,13 +24,19 @@ export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
   readonly onOpen?: ((href: string) => void) | undefined;
 }
 
+// A line at 0 says something: a success rate of 0 %, say.
+const isNothing = {
+  bars: (value: number | null) => !value,
+  lines: (value: number | null) => value === null,
+} as const;
+
 /** A chart, the same as a table, and both to take along. */
 export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }: ChartFigureProps) {
   const id = useId();
   const figure = useRef<HTMLElement>(null);
   const [isTable, setTable] = useState(false);
   const isEmpty =
-    columns !== undefined && columns.series.every(({ values }) => values.every((value) => !value));
+    columns !== undefined && columns.series.every(({ values }) => values.every(isNothing[plot.kind]));
   const hrefOf = (start: number, series?: Series) =>
     columns && whereOf?.(start, start + columns.lengthMs, series);
   const open = (start: number, series?: Series) => {

@@ -17,6 +17,8 @@ export interface PlotProps {
   readonly columns: Columns;
   readonly kind: 'bars' | 'lines';
   readonly format: (value: number) => string;
+  /** Of lines: only whole numbers stand beside them. Bars always count. */
+  readonly isCount?: boolean | undefined;
   /** The highest value, if it is not what there is. */
   readonly most?: number | undefined;
   /** A range was drawn. Milliseconds since the Unix epoch. */
@@ -26,7 +28,7 @@ export interface PlotProps {
 }
 
 /** A chart on a canvas, for pointers alone: a table beside it is for everybody else. */
-export default function Plot({ columns, kind, format, most, onRange, onPick }: PlotProps) {
+export default function Plot({ columns, kind, format, isCount = false, most, onRange, onPick }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const range = useEffectEvent(onRange);
   const pick = useEffectEvent((start: number, series: Series | undefined) => onPick?.(start, series));
@@ -35,7 +37,15 @@ export default function Plot({ columns, kind, format, most, onRange, onPick }: P
     const element = place.current;
     if (!element) return undefined;
     const draw = () => {
-      const options = optionsOf(element, { columns, kind, format, most, onRange: range, onPick: pick });
+      const options = optionsOf(element, {
+        columns,
+        kind,
+        format,
+        isCount,
+        most,
+        onRange: range,
+        onPick: pick,
+      });
       return new uPlot(options, dataOf(columns, kind), element);
     };
     let plot = draw();
@@ -56,7 +66,7 @@ export default function Plot({ columns, kind, format, most, onRange, onPick }: P
       scheme.removeEventListener('change', redraw);
       plot.destroy();
     };
-  }, [columns, kind, format, most]);
+  }, [columns, kind, format, isCount, most]);
 
   return <div ref={place} className={styles['plot']} aria-hidden="true" />;
 }
@@ -74,7 +84,7 @@ function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.Ali
 
 function optionsOf(
   element: HTMLElement,
-  { columns, kind, format, most, onRange, onPick }: PlotProps,
+  { columns, kind, format, isCount, most, onRange, onPick }: PlotProps,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
@@ -84,7 +94,7 @@ function optionsOf(
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 24, 0, 0],
+    padding: [8, 32, 0, 0],
     scales: {
       x: {
         range: () => [(starts[0] ?? 0) / 1_000, ((starts.at(-1) ?? 0) + lengthMs) / 1_000],
@@ -97,7 +107,7 @@ function optionsOf(
         ...axis,
         grid: { stroke: colors.line, width: 1 },
         size: 72,
-        ...(kind === 'bars' && { incrs: COUNTS }),
+        ...((kind === 'bars' || isCount) && { incrs: COUNTS }),
         values: (_plot, values) => values.map((value) => format(value)),
       },
     ],
