@@ -54,7 +54,8 @@ function Brand({ theme }: { readonly theme: SessionTheme }) {
   const logo = theme.logo ?? (theme.name === undefined ? mark : undefined);
   return (
     <>
-      {logo && <img className={styles['logo']} src={logo} alt="" />}
+      {/* Nothing may move when the mark comes, which is a file; a customer's logo comes with the session. */}
+      {logo && <img className={styles['logo']} src={logo} alt="" {...(logo === mark && { width: 24 })} />}
       {theme.name ?? 'Hookferry'}
     </>
   );
