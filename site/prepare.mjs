@@ -11,6 +11,9 @@ const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
 const MARK = '⟦code⟧';
 const LINK = /(!?)\[((?:[^\]\\]|\\.)*)\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g;
 
+/** Pages that there were, so that old links lead on. */
+const MOVED = { 'faults.md': 'reliability.md', 'webhooks.md': 'api.md#webhooks' };
+
 const pageOf = new Map(
   Object.entries({
     'README.md': 'hookferry.md',
@@ -33,8 +36,10 @@ for (const name of readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 
 rmSync(PAGES, { recursive: true, force: true });
 cpSync(join(ROOT, 'docs/images'), join(PAGES, 'public/images'), { recursive: true });
 for (const [source, page] of pageOf) write(page, withLinks(source, readFileSync(join(ROOT, source), 'utf8')));
+for (const [page, to] of Object.entries(MOVED))
+  write(page, `# Moved\n\nThis page is now part of [another one](/${to}).\n`);
 write('reference.md', describeReference(JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8'))));
-console.log(`${pageOf.size + 1} pages`);
+console.log(`${pageOf.size + Object.keys(MOVED).length + 1} pages`);
 
 /** @param {string} page @param {string} text */
 function write(page, text) {

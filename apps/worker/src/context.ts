@@ -57,7 +57,7 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { VERSION } from '@hookferry/core/platform/version';
+import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
 import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
@@ -80,7 +80,7 @@ import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
 
-const USER_AGENT = `Hookferry/${VERSION}`;
+const USER_AGENT = `Hookferry/${VERSION} (+${PROJECT_URL})`;
 
 /** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
