@@ -37,9 +37,12 @@ async function register(change: object = {}): Promise<string> {
   return (await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body.id;
 }
 
-async function publishMany(count: number): Promise<readonly string[]> {
+async function publishMany(count: number, groupOf?: (index: number) => string): Promise<readonly string[]> {
   const { body } = await stack.client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
-    events: Array.from({ length: count }, () => QUICK_WIN),
+    events: Array.from({ length: count }, (_, i) => ({
+      ...QUICK_WIN,
+      ...(groupOf && { group: groupOf(i) }),
+    })),
   });
   return body.data.map(({ id }) => id);
 }
@@ -75,6 +78,35 @@ it('delivers to endpoints of every kind, with data on all nodes', async () => {
   }
   expect(eventIds().toSorted()).toEqual([...published, ...published, ...published].toSorted());
   for (const keys of await cluster.countKeys()) expect(keys).toBeGreaterThan(EVENTS / 4);
+});
+
+it('sends the events of each group in their order, only the newest if that is asked for, and leaves nothing of the groups', async () => {
+  const groups = 6;
+  const newest = await Receiver.start();
+  await register({ ordering: 'group' });
+  await register({ url: newest.url, ordering: 'group', coalesce: { window_ms: 500 } });
+  const published = await publishMany(EVENTS, (index) => `order ${index % groups}`);
+  const inGroup = (group: number) => published.filter((_, i) => i % groups === group);
+  await receiver.waitFor(EVENTS);
+  await newest.waitFor(groups);
+  for (let group = 0; group < groups; group += 1) {
+    const own = inGroup(group);
+    expect(eventIds().filter((id) => own.includes(id))).toEqual(own);
+  }
+  const lastOfEach = published.slice(-groups);
+  expect(newest.requests.map(({ headers }) => String(headers['webhook-id'])).toSorted()).toEqual(
+    lastOfEach.toSorted(),
+  );
+  const connection = connect();
+  const keysOfLines = async () => {
+    const patterns = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
+    const masters = connection.nodes('master');
+    const found = masters.flatMap((node) => patterns.map(async (pattern) => await node.keys(pattern)));
+    return (await Promise.all(found)).flat();
+  };
+  await until(async () => ((await keysOfLines()).length === 0 ? true : undefined));
+  connection.disconnect();
+  await newest.stop();
 });
 
 it('takes what a producer pushes onto the queue there, under the prefix for Clusters', async () => {

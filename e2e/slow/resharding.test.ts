@@ -2,7 +2,7 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import { createQueueLayout } from '@hookferry/core/domain/queues';
 import type { ManagedProcess } from '../support/managed-process';
-import { publishWithoutEnd } from '../support/publish-without-end';
+import { groupOf, publishWithoutEnd } from '../support/publish-without-end';
 import { Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
@@ -17,7 +17,15 @@ const FIRST_PREFIX = 'bull';
 const { shardOf } = createQueueLayout(4, FIRST_PREFIX);
 
 /** Everything that BullMQ has of a delivery, and every entry of one that is held. */
-const LEFT_OVERS = ['*:deliveries:reshard-*', 'held:*', 'sending:*'];
+const LEFT_OVERS = [
+  '*:deliveries:reshard-*',
+  'held:*',
+  'sending:*',
+  'order:*',
+  'turn:*',
+  'lines:*',
+  'ready:*',
+];
 
 let stack: Stack;
 let receivers: Receiver[];
@@ -64,6 +72,8 @@ it(
     for (let i = 0; i < HEALTHY; i += 1) await register(await Receiver.start());
     const strict = await Receiver.start();
     await register(strict, { ordering: 'strict' });
+    const grouped = await Receiver.start();
+    await register(grouped, { ordering: 'group' });
     await register(await Receiver.start(), { rate_limit: 28 });
     const failing = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
     await register(failing);
@@ -98,6 +108,7 @@ it(
     await until(async () => (taken().length >= load.accepted.length ? true : undefined));
     expect(taken()).toHaveLength(load.accepted.length);
     expect(eventIds(strict)).toEqual(load.accepted);
+    expect(byGroup(eventIds(grouped))).toEqual(byGroup(load.accepted));
     await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
     const output = [stack.api, ...stack.workers].map((part) => part.output).join('\n');
     expect(output).not.toMatch(/"(?:job|request|task)\.failed"/);
@@ -142,6 +153,12 @@ it(
   },
   PATIENCE_MS,
 );
+
+function byGroup(ids: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const groups: Record<string, string[]> = {};
+  for (const id of ids) (groups[groupOf(id)] ??= []).push(id);
+  return groups;
+}
 
 /** Deliveries that are in the first shard still, and belong to another one. */
 async function countMisplaced(): Promise<number> {

@@ -36,6 +36,8 @@ export const DONE: DeliverResult = { kind: 'done' };
 /** It is read again. */
 export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 
+// It was no request, and has made room for more than itself.
+const LET_GO_BY_SUPERSEDED = 4;
 // Soon enough after a proxy was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
 
@@ -76,7 +78,10 @@ export async function coalesce(
     return { kind: 'later', delayMs: delayUntil(context, coalesced.until) };
   }
   const { kind } = await endUnsent(context, ready, { kind: 'superseded', by: coalesced.by });
-  return kind === 'over' ? DONE : AGAIN_AT_ONCE;
+  if (kind === 'changed') return AGAIN_AT_ONCE;
+  const { accountId, endpointId, hasWaited } = ready.run;
+  if (hasWaited) context.releaser.grant(accountId, endpointId, LET_GO_BY_SUPERSEDED);
+  return DONE;
 }
 
 // This was no attempt: its permits are free for others at once. In strict order the delivery keeps its turn.

@@ -14,6 +14,7 @@ import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
+import { noOrder } from '../testing/no-order';
 import { openScheduleParts } from '../testing/open-schedule-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { recordSignals } from '../testing/record-signals';
@@ -69,6 +70,7 @@ describePostgres('an erasure of what has moved to the history', () => {
         erasePayload(
           {
             ...common,
+            ...noOrder,
             ...openScheduleParts(client),
             eventStore: new EventStore(client, testRetention),
             deliveryStore: new DeliveryStore(client, testRetention),

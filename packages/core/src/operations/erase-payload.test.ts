@@ -11,6 +11,7 @@ import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { noOrder } from '../testing/no-order';
 import { openScheduleParts } from '../testing/open-schedule-parts';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -43,6 +44,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
   const context = {
+    ...noOrder,
     ...openScheduleParts(redis.client),
     eventStore,
     deliveryStore,

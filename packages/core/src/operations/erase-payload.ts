@@ -5,16 +5,22 @@ import type { AccountId } from '../domain/account';
 import type { Act, AuditEntry } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { type CancelContext, cancelEvent } from '../publish/schedule-events';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 
 export interface ErasePayloadContext extends CancelContext {
   readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'> & CancelContext['eventStore'];
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
+  readonly endpointStore: Pick<EndpointStore, 'findAll'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'isHeld'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'promote'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
   /** Absent: there is no history that events move to. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
@@ -30,7 +36,8 @@ const ERASED_AT_ONCE = 250;
 
 /**
  * Erase an event's payload for good: in its record, on the queue, and in the responses of its receivers. Once
- * the promise has resolved no new attempt sends it. Pending deliveries are cancelled when their time comes.
+ * the promise has resolved no new attempt sends it. Pending deliveries are cancelled when their time comes; at once
+ * where others may wait behind them in an order.
  * Repeating it is harmless, and does what an interrupted call has not.
  *
  * Responses come last: by then every delivery that began with the payload is registered, and one that is
@@ -112,11 +119,12 @@ async function eraseMoved(
 }
 
 async function eraseAnswers(
-  { eventStore, deliveryStore, historyDatabase }: ErasePayloadContext,
+  context: ErasePayloadContext,
   accountId: AccountId,
   eventId: EventId,
   erasedAt: number,
 ): Promise<void> {
+  const { eventStore, deliveryStore, historyDatabase } = context;
   const mayHaveMoved = historyDatabase !== undefined;
   let before: EndpointId | undefined;
   do {
@@ -125,6 +133,24 @@ async function eraseAnswers(
     await Promise.all(
       deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved })),
     );
+    await endInOrder(context, accountId, eventId, page.members);
     before = page.nextCursor;
   } while (before !== undefined);
+}
+
+// One that is held is released when it may go, and ends then.
+async function endInOrder(
+  { endpointStore, heldDeliveries, deliveryQueue }: ErasePayloadContext,
+  accountId: AccountId,
+  eventId: EventId,
+  endpointIds: readonly EndpointId[],
+): Promise<void> {
+  const endpoints = await endpointStore.findAll(accountId, endpointIds);
+  const inOrder = endpoints.filter(({ ordering }) => ordering !== 'none');
+  await Promise.all(
+    inOrder.map(async ({ id: endpointId }) => {
+      if (await heldDeliveries.isHeld(endpointId, eventId)) return;
+      await deliveryQueue.promote({ endpointId, eventId });
+    }),
+  );
 }

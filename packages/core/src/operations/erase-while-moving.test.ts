@@ -14,6 +14,7 @@ import {
   MOVE_AFTER_MS,
   MovingScene,
 } from '../testing/moving-scene';
+import { noOrder } from '../testing/no-order';
 import { openScheduleParts } from '../testing/open-schedule-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
@@ -128,6 +129,7 @@ class Interruption {
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
     erasePayload(
       {
+        ...noOrder,
         ...openScheduleParts(scene.redis.client),
         eventStore: interruption.watch(scene.eventStore),
         deliveryStore: interruption.watch(scene.deliveryStore),

@@ -54,7 +54,7 @@ function arrange({
     verificationPolicy: { isWaiting: async () => false },
     oldestEvents: { hasOlder: unexpected },
     deliveryStore: { readSummary: unexpected },
-    deliveryQueue: { addAll: unexpected },
+    deliveryQueue: { addAll: unexpected, requestOf: unexpected },
     concurrency: { freePermits: () => freePermits, isSlow: () => isSlow },
     clock: () => Date.now(),
     emit: signals.listen,

@@ -254,8 +254,8 @@ export async function wakeUpEndpoint(
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   if (missing.length === 0) return { left, wakeUpAgainAt };
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
-  await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));
-  return { left, wakeUpAgainAt: clock() + RESTORED_WAKE_UP_MS };
+  const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));
+  return { left, wakeUpAgainAt: isRestored.includes(true) ? clock() + RESTORED_WAKE_UP_MS : wakeUpAgainAt };
 }
 
 // Several processes and timers may wake it up at the same time: a request would be divided among as many.
@@ -320,20 +320,24 @@ async function allowanceInOrder(
 
 export interface RestoreDeliveryContext {
   readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll' | 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
 }
 
 /**
  * Give a job to a delivery that all others of its endpoint wait for, or remove it from the order if it has
- * ended.
+ * ended. While the queues are being split again it may have one in another shard, which comes here.
+ *
+ * @returns whether there was something to do.
  */
 async function restoreDelivery(
   { deliveryStore, deliveryQueue, admissionStore }: RestoreDeliveryContext,
   { accountId, endpointId }: EndpointAddress,
   eventId: EventId,
-): Promise<void> {
+): Promise<boolean> {
+  if ((await deliveryQueue.requestOf({ endpointId, eventId })) !== 'no_job') return false;
   const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
   if (isOpen) await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
   else await admissionStore.leaveOrder(endpointId, eventId);
+  return true;
 }

@@ -1,0 +1,244 @@
+import type { ApiClient } from '../support/api-client';
+import { Receiver } from '../support/receiver';
+import { QUICK_WIN } from '../support/samples';
+import { Stack } from '../support/stack';
+import { until } from '../support/until';
+
+const ORDER = { ordering: 'group' };
+const COALESCE = { ...ORDER, coalesce: { window_ms: 200 } };
+const LATER = ['1h'];
+const GROUPS = 1_000;
+const BATCH = 100;
+/** Everything that is kept for the order within groups. */
+const OF_LINES = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
+
+let stack: Stack;
+let client: ApiClient;
+let receiver: Receiver;
+/** Events that the receiver refuses. */
+let refused: Set<string>;
+beforeAll(async () => {
+  stack = await Stack.start({ workers: 2, environment: { JOB_LOCK_DURATION: '2s' } });
+  client = stack.client;
+});
+beforeEach(async () => {
+  refused = new Set();
+  receiver = await Receiver.start(({ headers }) => (refused.has(String(headers['webhook-id'])) ? 500 : 204));
+});
+afterEach(async () => {
+  const { body } = await client.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/webhooks');
+  for (const { id } of body.data) await client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+  await receiver.stop();
+});
+afterAll(() => stack.stop());
+
+async function register(options: object): Promise<string> {
+  return (await client.register(receiver.url, ['*'], options)).id;
+}
+
+async function publish(group: string, more: object = {}): Promise<string> {
+  const { body } = await client.expect<{ id: string }>(202, 'POST', '/v1/events', {
+    ...QUICK_WIN,
+    group,
+    ...more,
+  });
+  return body.id;
+}
+
+async function publishMany(groups: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < groups.length; at += BATCH) {
+    const events = groups.slice(at, at + BATCH).map((group) => ({ ...QUICK_WIN, group }));
+    const path = '/v1/events/batch';
+    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', path, { events });
+    ids.push(...body.data.map(({ id }) => id));
+  }
+  return ids;
+}
+
+/** The first event of a group fails, and is tried again in an hour. Others wait behind it. */
+async function failFirst(webhookId: string, behind: number): Promise<readonly [string, ...string[]]> {
+  const first = `first-${webhookId}`;
+  refused.add(first);
+  await publish('a', { id: first });
+  await until(async () => {
+    const { attempts } = await client.readDelivery(`${first}.${webhookId}`);
+    return attempts?.length === 1 ? true : undefined;
+  });
+  const others: string[] = [];
+  while (others.length < behind) others.push(await publish('a'));
+  for (const id of others) await client.waitForStatus(webhookId, id, 'held');
+  return [first, ...others];
+}
+
+const arrivals = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
+const keysLeft = async () =>
+  (await Promise.all(OF_LINES.map((pattern) => stack.redis.client.keys(pattern)))).flat();
+
+async function untilNothingIsLeft(): Promise<void> {
+  await until(async () => ((await keysLeft()).length === 0 ? true : undefined));
+}
+
+it('lets a group go on at once when the payload of its first event is erased', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+  const [first, second = ''] = await failFirst(webhookId, 1);
+  await client.expect(204, 'DELETE', `/v1/events/${first}/payload`);
+  await client.waitForStatus(webhookId, second, 'delivered');
+  await client.waitForStatus(webhookId, first, 'cancelled');
+  await untilNothingIsLeft();
+  expect(arrivals()).toEqual([first, second]);
+});
+
+it('lets a strict order go on at once when the payload of its first event is erased', async () => {
+  const webhookId = await register({ ordering: 'strict', retry_schedule: LATER });
+  const [first, second = ''] = await failFirst(webhookId, 1);
+  await client.expect(204, 'DELETE', `/v1/events/${first}/payload`);
+  await client.waitForStatus(webhookId, second, 'delivered');
+  await client.waitForStatus(webhookId, first, 'cancelled');
+  expect(arrivals()).toEqual([first, second]);
+});
+
+it('gives the first event of a group its job back when Redis has lost it', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+  const [first, second = ''] = await failFirst(webhookId, 1);
+  const job = `${first}.${webhookId}`;
+  await stack.redis.client.zrem('bull:deliveries:delayed', job);
+  await stack.redis.client.del(`bull:deliveries:${job}`);
+
+  await until(async () =>
+    (await stack.redis.client.exists(`bull:deliveries:${job}`)) === 1 ? true : undefined,
+  );
+  refused.clear();
+  await until(async () => {
+    const { status } = await client.request('POST', `/v1/deliveries/${job}/redeliver`);
+    return status === 202 ? true : undefined;
+  });
+  await client.waitForStatus(webhookId, second, 'delivered');
+  expect(arrivals()).toEqual([first, first, second]);
+  await untilNothingIsLeft();
+}, 60_000);
+
+it('lets nobody but the first of each group be the probe of an open breaker', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: ['1s', '1h'] });
+  const failing = Array.from({ length: 5 }, (_, i) => `probe-${i}-${webhookId}`);
+  for (const id of failing) refused.add(id);
+  for (const id of failing) await publish(id, { id });
+  await until(async () => {
+    const { body } = await client.expect<{ data: { name: string }[] }>(200, 'GET', '/v1/webhooks');
+    expect(body.data).toHaveLength(1);
+    return arrivals().length >= failing.length ? true : undefined;
+  });
+  const behind: string[] = [];
+  for (const id of failing) behind.push(await publish(id), await publish(id));
+  const other = await publish('other');
+  await client.waitForStatus(webhookId, other, 'delivered');
+  refused.clear();
+  for (const id of failing) await client.request('POST', `/v1/deliveries/${id}.${webhookId}/redeliver`);
+  for (const id of behind) await client.waitForStatus(webhookId, id, 'delivered');
+  for (const [i, id] of failing.entries()) {
+    const own = [id, behind[2 * i], behind[2 * i + 1]];
+    expect([...new Set(arrivals())].filter((each) => own.includes(each))).toEqual(own);
+  }
+  await untilNothingIsLeft();
+}, 120_000);
+
+it('ends what waits in groups when its webhook is deleted, and leaves nothing of them', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+  const ids = await failFirst(webhookId, 3);
+  await client.expect(204, 'DELETE', `/v1/webhooks/${webhookId}`);
+  for (const id of ids.slice(1)) {
+    await until(async () => {
+      const { body } = await client.expect<{ deliveries: { cancelled: number } }>(
+        200,
+        'GET',
+        `/v1/events/${id}`,
+      );
+      return body.deliveries.cancelled === 1 ? true : undefined;
+    });
+  }
+  await untilNothingIsLeft();
+  expect(arrivals()).toEqual([ids[0]]);
+});
+
+it('goes by another order from the moment that it is changed, and loses nothing that waits', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+  const [first, ...behind] = await failFirst(webhookId, 3);
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ordering: 'none' });
+  for (const id of behind) await client.waitForStatus(webhookId, id, 'delivered');
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ordering: 'strict' });
+  await client.waitForStatus(webhookId, await publish('b'), 'delivered');
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ...COALESCE });
+  await client.waitForStatus(webhookId, await publish('b'), 'delivered');
+  expect(arrivals()).toEqual(expect.arrayContaining([first, ...behind]));
+});
+
+it('sends all that wait when a webhook no longer asks for the newest alone, and the newest when it does', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+  const [first, ...behind] = await failFirst(webhookId, 4);
+  const path = `/v1/webhooks/${webhookId}`;
+  await client.expect(200, 'PATCH', path, { coalesce: { window_ms: 50 } });
+  await client.expect(200, 'PATCH', path, { coalesce: null });
+  await client.expect(204, 'DELETE', `/v1/events/${first}/payload`);
+  for (const id of behind) await client.waitForStatus(webhookId, id, 'delivered');
+
+  await client.expect(200, 'POST', `${path}/disable`);
+  const missed = await publishMany(Array.from({ length: 5 }, () => 'b'));
+  for (const id of missed) await client.waitForStatus(webhookId, id, 'held');
+  await client.expect(200, 'PATCH', path, { coalesce: { window_ms: 50 } });
+  await client.expect(200, 'POST', `${path}/enable`);
+  const newest = missed.at(-1) ?? '';
+  await client.waitForStatus(webhookId, newest, 'delivered');
+  for (const id of missed.slice(0, -1)) {
+    const superseded = await client.waitForStatus(webhookId, id, 'superseded');
+    expect(await client.readDelivery(superseded.id)).toMatchObject({ superseded_by: newest });
+  }
+  await untilNothingIsLeft();
+}, 60_000);
+
+it('sends the next newest when the newest of a group is erased within the window', async () => {
+  const webhookId = await register({ ...ORDER, coalesce: { window_ms: 2_000 } });
+  const [oldest = '', newer = '', newest = ''] = await publishMany(['a', 'a', 'a']);
+  await client.expect(204, 'DELETE', `/v1/events/${newest}/payload`);
+  await client.waitForStatus(webhookId, newest, 'cancelled');
+  await client.waitForStatus(webhookId, newer, 'delivered');
+  const superseded = await client.waitForStatus(webhookId, oldest, 'superseded');
+  expect(await client.readDelivery(superseded.id)).toMatchObject({ superseded_by: newer });
+  await untilNothingIsLeft();
+});
+
+it('takes an event of a group that is sent later by when it is due', async () => {
+  const webhookId = await register({ ...ORDER, retry_schedule: ['3s'] });
+  const deliverAt = new Date(Date.now() + 1_500).toISOString();
+  const later = await publish('a', { deliver_at: deliverAt });
+  const first = `now-${webhookId}`;
+  refused.add(first);
+  await publish('a', { id: first });
+  await until(async () =>
+    (await client.readDelivery(`${first}.${webhookId}`)).attempts?.length ? true : undefined,
+  );
+  await client.waitForStatus(webhookId, later, 'held');
+  const last = await publish('a');
+  refused.clear();
+  await client.waitForStatus(webhookId, last, 'delivered');
+  expect(arrivals()).toEqual([first, first, later, last]);
+}, 60_000);
+
+it('leaves nothing in Redis of thousands of groups, also when a worker was killed in the middle', async () => {
+  await register(ORDER);
+  await register(COALESCE);
+  const published = publishMany(Array.from({ length: GROUPS * 3 }, (_, i) => `order ${i % GROUPS}`));
+  await receiver.waitFor(GROUPS / 2);
+  await stack.workers[0]?.end('SIGKILL');
+  await stack.startWorker();
+  const ids = await published;
+  await until(async () => {
+    const { body } = await client.expect<{ deliveries: { delivered: number; superseded: number } }>(
+      200,
+      'GET',
+      `/v1/events/${ids.at(-1)}`,
+    );
+    return body.deliveries.delivered === 2 ? true : undefined;
+  });
+  await untilNothingIsLeft();
+  expect(new Set(arrivals())).toEqual(new Set(ids));
+}, 180_000);
