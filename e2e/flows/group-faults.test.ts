@@ -242,3 +242,23 @@ it('leaves nothing in Redis of thousands of groups, also when a worker was kille
   await untilNothingIsLeft();
   expect(new Set(arrivals())).toEqual(new Set(ids));
 }, 180_000);
+
+it.each(['group', 'strict'])(
+  'replays events in their order, with `ordering` %s',
+  async (ordering) => {
+    const webhookId = await register({ ordering });
+    const since = new Date().toISOString();
+    const ids = await publishMany(Array.from({ length: 60 }, (_, i) => `order ${i % 5}`));
+    for (const id of ids) await client.waitForStatus(webhookId, id, 'delivered');
+    receiver.requests.length = 0;
+    await client.expect(202, 'POST', `/v1/webhooks/${webhookId}/replays`, { since, mode: 'all' });
+    await until(async () => (receiver.requests.length >= ids.length ? true : undefined));
+    const groups = ordering === 'strict' ? 1 : 5;
+    for (let group = 0; group < groups; group += 1) {
+      const own = ids.filter((_, i) => i % groups === group);
+      expect(arrivals().filter((id) => own.includes(id))).toEqual(own);
+    }
+    await untilNothingIsLeft();
+  },
+  60_000,
+);

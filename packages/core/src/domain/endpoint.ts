@@ -158,6 +158,15 @@ export function lineOf(
   return `:${createHash('sha256').update(group).digest('base64url').slice(0, LINE_CHARACTERS)}`;
 }
 
+/** The line that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */
+export function waitingLineOf(
+  endpoint: Pick<Endpoint, 'ordering'>,
+  event: { readonly id: string; readonly group?: string | undefined },
+): string | undefined {
+  const waits = endpoint.ordering === 'strict' || event.group !== undefined;
+  return waits ? lineOf(endpoint, event) : undefined;
+}
+
 // 132 bits: no two groups share a line.
 const LINE_CHARACTERS = 22;
 

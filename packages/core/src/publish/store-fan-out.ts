@@ -1,5 +1,5 @@
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, lineOf } from '../domain/endpoint';
+import { type EndpointId, waitingLineOf } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -154,10 +154,8 @@ async function listDeliveries(
     if (receiver.ordering === 'none') continue;
     const places = events.flatMap((event) => {
       const { id: eventId, acceptedAt } = event;
-      const line = lineOf(receiver, event);
-      // One that waits for no other takes its place when it is admitted.
-      const waits = receiver.ordering === 'strict' || event.group !== undefined;
-      return line === undefined || !waits ? [] : [{ eventId, acceptedAt, line }];
+      const line = waitingLineOf(receiver, event);
+      return line === undefined ? [] : [{ eventId, acceptedAt, line }];
     });
     steps.push(admissionStore.joinOrder(receiver.id, places, target));
   }

@@ -2,6 +2,7 @@ import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -70,7 +71,8 @@ describe('step replay', () => {
     const history = new WholeHistory(
       new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries }),
     );
-    const stores = { replayStore, endpointStore, eventStore, deliveryStore, history };
+    const admissionStore = new AdmissionStore(redis.client);
+    const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
     const context = { ...stores, deliveryQueue, replayQueue, clock, emit };
     const step = () => stepReplay(context, replay);
     return {
@@ -162,6 +164,19 @@ describe('step replay', () => {
     await finish();
     expect(new Set(sent)).toEqual(new Set(eventIds));
     expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
+  });
+
+  it('gives what is sent in an order its place in it, before any of it has a job', async () => {
+    const { step, context, endpoint, eventIds } = await arrange({ rate: 4 }, 3, { ordering: 'strict' });
+    const placesAtFirstJob: (readonly string[])[] = [];
+    const { addRequested } = context.deliveryQueue;
+    context.deliveryQueue.addRequested = async (deliveries) => {
+      placesAtFirstJob.push(await context.admissionStore.firstInOrder(endpoint.id, 10));
+      await addRequested(deliveries);
+    };
+    await step();
+    await step();
+    expect(placesAtFirstJob).toEqual([eventIds.slice(0, 2)]);
   });
 
   it('leaves out events without a payload, erased before or after they were counted', async () => {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import { type DeliveryState, NOTHING_HAPPENED } from '../domain/delivery-log';
-import type { Endpoint } from '../domain/endpoint';
+import { type Endpoint, waitingLineOf } from '../domain/endpoint';
 import { dataOf, type EventHead, type EventId, statusOfEvent } from '../domain/event';
 import {
   hasEnded,
@@ -13,6 +13,7 @@ import {
 import type { Emit } from '../domain/signal';
 import { matchesType } from '../endpoints/filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
+import type { AdmissionStore, OrderPlace } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { DeliveryKey } from '../history/history-source';
@@ -28,6 +29,7 @@ export type StepReplayContext = ChooseEventsContext &
   ResendContext & {
     readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
     readonly endpointStore: Pick<EndpointStore, 'find'>;
+    readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
     /** Absent: there is no history that deliveries move to. */
     readonly recalling?: RecallContext | undefined;
     readonly clock: Clock;
@@ -81,7 +83,7 @@ async function findOrCreate(
 
 async function count(context: StepReplayContext, replay: Replay, endpoint: Endpoint): Promise<StepResult> {
   const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, COUNTED_AT_ONCE);
-  const found = replay.found + chosenOf(judged).length;
+  const found = replay.found + judged.filter(({ isChosen }) => isChosen).length;
   const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
   if (nextCursor !== undefined) {
     const change = { status: 'counting', found, erased, cursor: nextCursor } as const;
@@ -96,8 +98,13 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   const startedAt = clock();
   const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
   const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, LOOKED_AT, most);
-  const dose = chosenOf(judged).slice(0, most);
+  const chosen = judged.filter(({ isChosen }) => isChosen);
+  const dose = chosen.slice(0, most).map(({ member }) => member);
   const inputs = dose.map((member) => toResend(replay, member));
+  // First: workers run the jobs of a dose at once, and would begin with any of them. A place that is left without a job,
+  // should this process die in between, is removed when the lines are looked at.
+  const places = chosen.slice(0, most).flatMap(({ place }) => place ?? []);
+  await context.admissionStore.joinOrder(replay.endpointId, places);
   const resent = await whileRecalled(context.recalling, replay.accountId, inputs.map(keyOf), () =>
     resendAll(context, inputs),
   );
@@ -111,7 +118,7 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
     return await goOn(context, replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
   }
 
-  const isDoseAll = dose.length === chosenOf(judged).length;
+  const isDoseAll = dose.length === chosen.length;
   if (isDoseAll && nextCursor === undefined) return await end(context, { ...replay, enqueued }, 'done');
   const cursor = isDoseAll ? nextCursor : dose.at(-1);
   const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
@@ -157,10 +164,6 @@ function progressOf(
   return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function chosenOf(judged: readonly Judged[]): Mark[] {
-  return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
-}
-
 function keyOf({ eventId, endpointId, acceptedAt: createdAt }: ResendInput): DeliveryKey {
   return { eventId, endpointId, createdAt };
 }
@@ -189,6 +192,8 @@ interface Judged {
   readonly isChosen: boolean;
   /** Whether it would be chosen, but its payload is erased. */
   readonly isErased: boolean;
+  /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
+  readonly place?: OrderPlace | undefined;
 }
 
 interface Considered extends Judged {
@@ -246,9 +251,10 @@ function memberOf({ eventId: id, createdAt: at }: EventMark): Mark {
 async function judge(
   { history }: ChooseEventsContext,
   replay: Replay,
-  { accountId, id: endpointId, events }: Endpoint,
+  endpoint: Endpoint,
   marks: readonly EventMark[],
 ): Promise<readonly Considered[]> {
+  const { accountId, id: endpointId, events } = endpoint;
   const deliveries = marks.map(({ eventId, createdAt }) => ({ eventId, createdAt, endpointId }));
   const [heads, states] = await Promise.all([
     history.readHeads(accountId, marks),
@@ -266,8 +272,18 @@ async function judge(
     );
     const isErased = isWanted && head.erasedAt !== undefined;
     const isRequested = state?.requestIds.includes(replay.id) ?? false;
-    return { member, isChosen: isWanted && !isErased, isErased, isRequested };
+    const place = isRequested ? undefined : placeOf(endpoint, head, mark);
+    return { member, isChosen: isWanted && !isErased, isErased, isRequested, place };
   });
+}
+
+function placeOf(
+  endpoint: Endpoint,
+  { group }: EventHead,
+  { eventId, createdAt: acceptedAt }: EventMark,
+): OrderPlace | undefined {
+  const line = waitingLineOf(endpoint, { id: eventId, group });
+  return line === undefined ? undefined : { eventId, acceptedAt, line };
 }
 
 /** The facts about an event that may be replayed. */
