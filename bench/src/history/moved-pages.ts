@@ -13,10 +13,14 @@ const CURSORS = 50;
 
 /** Some deliveries of all days. */
 async function readSamples({ postgres }: WithHistory): Promise<readonly Sample[]> {
-  return await postgres.query<Sample>(
-    `SELECT event_id, webhook_id, (extract(epoch FROM accepted_at) * 1000)::float8 AS at
-     FROM webhook_deliveries TABLESAMPLE SYSTEM (0.5) ORDER BY random() LIMIT ${SAMPLES}`,
-  );
+  const sampleOf = (percent: number) =>
+    postgres.query<Sample>(
+      `SELECT event_id, webhook_id, (extract(epoch FROM accepted_at) * 1000)::float8 AS at
+       FROM webhook_deliveries TABLESAMPLE SYSTEM (${percent}) ORDER BY random() LIMIT ${SAMPLES}`,
+    );
+  const samples = await sampleOf(0.5);
+  // It takes whole pages of the tables: of small tables none.
+  return samples.length < CURSORS ? await sampleOf(100) : samples;
 }
 
 export interface Asker {

@@ -490,7 +490,14 @@ export const routeCases: readonly RouteCase[] = [
     isList: true,
   },
   { method: 'get', path: '/v1/operations/last-day', scope: 'admin', operatorOnly: true, status: 200 },
-  { method: 'get', path: '/v1/operations/accounts', scope: 'admin', operatorOnly: true, status: 200 },
+  {
+    method: 'get',
+    path: '/v1/operations/accounts',
+    scope: 'admin',
+    operatorOnly: true,
+    status: 200,
+    takesQuery: true,
+  },
   { method: 'get', path: '/v1/operations/readiness', scope: 'admin', operatorOnly: true, status: 200 },
   {
     method: 'get',
