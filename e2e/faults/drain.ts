@@ -13,7 +13,7 @@ export interface DrainOptions {
   readonly readDepths: () => Promise<QueueDepths>;
   readonly findOpenBreakers: () => Promise<readonly string[]>;
   readonly progress: Progress;
-  /** When jobs are left and nothing has moved for so long, nothing will. */
+  /** When jobs are left, no breaker is open, and nothing has moved for so long, nothing will. */
   readonly stuckAfterMs: number;
   /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
@@ -36,7 +36,8 @@ export async function drain(options: DrainOptions): Promise<QueueDepths> {
     progress.show(`draining: ${owed} owed, ${describe(depths)}`);
     looksAtNothing = isEmpty && owed === 0 ? looksAtNothing + 1 : 0;
     const now = `${countRequests()} ${describe(depths)}`;
-    if (now !== last || (isEmpty && owed > 0 && (await findOpenBreakers()).length > 0)) movedAt = Date.now();
+    // A breaker may be open for longer than anything else takes.
+    if (now !== last || (owed > 0 && (await findOpenBreakers()).length > 0)) movedAt = Date.now();
     last = now;
     const isHopeless = Date.now() - movedAt > (isEmpty ? silentForMs : stuckAfterMs);
     if (looksAtNothing >= LOOKS_NEEDED || isHopeless) return depths;

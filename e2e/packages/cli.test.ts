@@ -10,6 +10,7 @@ import { CTRL_C, hasTerminals, type Terminal } from './cli/terminal';
 const TYPE = 'keyword.quick_win';
 const EXACT = '{"keyword":"red \\u0073hoes", "position":3.0,"volume":10}';
 
+const PUBLIC_URL = 'https://hooks.example.com';
 // The package is built, packed and installed: on a busy machine that takes longer than a test may.
 const INSTALL_TIMEOUT_MS = 240_000;
 
@@ -20,7 +21,7 @@ let environment: Record<string, string>;
 
 beforeAll(async () => {
   stack = await Stack.start({
-    environment: { PUBLIC_URL: 'https://hooks.example.com', MAIL_FROM: 'hooks@example.com' },
+    environment: { PUBLIC_URL, MAIL_FROM: 'hooks@example.com' },
   });
   receiver = await Receiver.start();
   cli = await InstalledCli.install();
@@ -293,7 +294,8 @@ describe('as a script runs it', () => {
   it('makes a link that opens the portal, for another account too', async () => {
     const { stdout } = await succeed(['portal', '--expires-in', '10m']);
     const { origin, hash } = new URL(stdout.trim());
-    const exchange = await fetch(`${origin}/v1/portal-sessions/exchange`, {
+    expect(origin).toBe(PUBLIC_URL);
+    const exchange = await fetch(`${stack.client.baseUrl}/v1/portal-sessions/exchange`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code: hash.replace('#code=', '') }),

@@ -43,6 +43,11 @@ it('adds a contact, shows whether it has confirmed, asks it again, changes what 
   expect(await row.innerText()).toMatch(/12 of 13\s+Together, every day/);
   await checkAccessibility(page);
   await checkWidth(page);
+  const wide = page.viewportSize() ?? { width: 1_280, height: 900 };
+  await page.setViewportSize({ ...wide, width: NARROW });
+  await row.getByRole('button', { name: 'Remove ops@example.com' }).click({ trial: true });
+  await checkWidth(page);
+  await page.setViewportSize(wide);
 
   await row.getByRole('button', { name: 'Send again the link to ops@example.com' }).click();
   await page.getByText('ops@example.com gets another link to confirm.').waitFor();

@@ -28,15 +28,22 @@ export function checkRecord({
   const unended = recorded.filter(isUnended);
   const ends = endsOf(requests, acknowledged);
   const untold = ends.filter((end) => records.get(keyOf(end))?.status !== 'delivered');
+  // The number in a request with several events is that of its first one.
+  const shared = new Set(findRepeated(requests.map(({ requestId }) => requestId)));
   const undisturbed = [...groupByPair(requests).values()].filter(
-    (group) => group.some(isAccepted) && countHits(validationErrors, group) === 0,
+    (group) =>
+      group.some(isAccepted) &&
+      countHits(validationErrors, group) === 0 &&
+      !group.some(({ requestId }) => shared.has(requestId)),
   );
   const miscounted = undisturbed.filter((group) => {
     const [first] = group;
     const known = first && records.get(keyOf(first));
     return known !== undefined && known.attemptCount > lastAttemptOf(group);
   });
-  const uncounted = ends.filter((end) => (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt);
+  const uncounted = ends.filter(
+    (end) => !shared.has(end.requestId) && (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt,
+  );
   const accepted = new Set(requests.filter(isAccepted).map(keyOf));
   const imagined = recorded.filter((record) => record.status === 'delivered' && !accepted.has(keyOf(record)));
   return [
@@ -93,6 +100,7 @@ function describeUnended(
 }
 
 interface AcceptedPair {
+  readonly requestId: string;
   readonly eventId: string;
   readonly marker: string;
   readonly endpoint: string;

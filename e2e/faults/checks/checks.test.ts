@@ -213,6 +213,13 @@ describe('the record', () => {
     expect(checksOf([record({ attemptCount: 1 })])).toEqual(['fewer attempts in the API than came']);
   });
 
+  it('does not count by the number in a request with several events, which is that of its first one', () => {
+    const requestId = 'together';
+    const requests = ['m1', 'm2'].map((marker) => buildRequest({ marker, requestId, attempt: 2 }));
+    const recorded = [1, 3].map((attemptCount, i) => record({ eventId: `evt_m${i + 1}`, attemptCount }));
+    expect(checkRecord({ acknowledged: acknowledge('m1', 'm2'), requests, recorded })).toEqual([]);
+  });
+
   it('does not when there are more attempts than came, unless a fault hit one', () => {
     expect(checksOf([record({ attemptCount: 3 })])).toEqual(['more attempts in the API than came']);
     const ledger = { acknowledged: acknowledge('m1'), requests: [buildRequest({ attempt: 2 })] };

@@ -52,6 +52,7 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contac
       id: 'state',
       header: 'State',
       width: '11rem',
+      from: 'medium',
       cell: ({ status }) => {
         const [label, tone] = CONTACT_STATES[status];
         return <Badge tone={tone}>{label}</Badge>;
@@ -81,8 +82,7 @@ function actionsWith(
   return {
     id: 'actions',
     header: 'Actions',
-    width: '15rem',
-    from: 'medium',
+    width: 'min(15rem, 40vw)',
     cell: (contact) => (
       <span className={styles['actions']}>
         {contact.status === 'unconfirmed' && (
