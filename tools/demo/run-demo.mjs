@@ -26,7 +26,7 @@ export async function runDemo({ stack, signal, group, isKept }) {
   group.onStopped(async () => receiver.close());
   const endpoint = await api.registerEndpoint(receiver.url);
   secret = endpoint.secret;
-  say('demo', `registered ${receiver.url} as endpoint ${endpoint.id}`);
+  say('demo', `registered ${receiver.url} as webhook ${endpoint.id}`);
   for (const event of demoEvents) {
     await api.publishEvent(event);
     say('demo', `published ${event.type}`);
@@ -36,7 +36,7 @@ export async function runDemo({ stack, signal, group, isKept }) {
   if (stack.historyUrl !== undefined) await waitUntilMoved({ ...stack, signal });
   if (isKept) return;
   await api.deleteEndpoint(endpoint.id);
-  say('demo', 'endpoint deleted');
+  say('demo', 'webhook deleted');
 }
 
 const ASK_EVERY_MS = 200;

@@ -27,7 +27,7 @@ The webhook service is ready.
 
 node tools/demo/receiver.mjs --port ${RECEIVER_PORT} --secret '${secret}'
 
-2. Register it as an endpoint:
+2. Register it as a webhook:
 
 ${curl(`${apiUrl}/v1/webhooks`, apiKey, endpoint)}
 
