@@ -222,6 +222,8 @@ it('disables with a way back, enables, and deletes', async () => {
   await disable();
   await button(page, 'Enable').click();
   await statusIs('enabled');
+  // The page has read the webhook since: what it asks for is still to be there then.
+  await button(page, 'Disable').waitFor();
   await button(page, 'Delete').click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await heading(page, 'Webhooks').waitFor();

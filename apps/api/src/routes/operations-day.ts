@@ -1,9 +1,10 @@
 import { checkReadiness, readinessChecks, readinessStates } from '@hookferry/core/operations/check-readiness';
-import { type HeavyAccount, startOfDay } from '@hookferry/core/operations/read-day';
+import type { HeavyAccount } from '@hookferry/core/operations/read-day';
 import {
   type LoadMeasure,
   type OperationsSample,
   SAMPLE_EVERY_MS,
+  startOfDay,
 } from '@hookferry/core/operations/redis-day-store';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';

@@ -32,7 +32,15 @@ const COLUMNS: readonly Column<Contact>[] = [
   ['digest', ({ digest }) => digest ?? 'at once'],
 ];
 
-const KINDS = ['email', 'slack', 'teams', 'discord'] as const;
+/** The kind of contact that each flag with a target makes. */
+const KIND_OF_FLAG = {
+  email: 'email',
+  slack: 'slack',
+  teams: 'teams',
+  discord: 'discord',
+  url: 'webhook',
+} as const;
+const TARGET_FLAGS = Object.keys(KIND_OF_FLAG) as readonly (keyof typeof KIND_OF_FLAG)[];
 
 export function addContacts(program: Command, cli: Cli): void {
   const contacts = program
@@ -113,16 +121,15 @@ async function addContact(flags: AddFlags, cli: Cli): Promise<void> {
 }
 
 function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'> {
-  const targets = KINDS.filter((kind) => flags[kind] !== undefined);
-  const [kind] = targets;
-  if (targets.length + (flags.url === undefined ? 0 : 1) !== 1) {
+  const [flag, ...others] = TARGET_FLAGS.filter((name) => flags[name] !== undefined);
+  if (flag === undefined || others.length > 0) {
     throw new UsageError(
       'It is not clear who is to be told.',
       'Pass one of --email, --slack, --teams, --discord and --url.',
     );
   }
-  if (kind === undefined) return { kind: 'webhook', url: flags.url ?? '' };
-  return kind === 'email' ? { kind, address: flags.email ?? '' } : { kind, url: flags[kind] ?? '' };
+  const kind = KIND_OF_FLAG[flag];
+  return kind === 'email' ? { kind, address: flags[flag] ?? '' } : { kind, url: flags[flag] ?? '' };
 }
 
 async function updateContact(id: string, flags: SettingFlags, cli: Cli): Promise<void> {

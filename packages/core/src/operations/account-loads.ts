@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import type { Emit, Signal, SignalListener } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
-import type { DayStore, Load, LoadMeasure } from './redis-day-store';
+import { addLoad, type DayStore, type Load, type LoadMeasure, noLoad } from './redis-day-store';
 
 const FLUSH_AFTER_MS = 10_000;
 // They go to Redis along with other scripts, if there are some within this time.
@@ -51,7 +51,7 @@ export class AccountLoads {
   #loadOf(id: AccountId): Record<LoadMeasure, number> {
     const known = this.#loads.get(id);
     if (known) return known;
-    const load = { events: 0, bytes: 0, transformMs: 0 };
+    const load = noLoad();
     this.#loads.set(id, load);
     if (this.#loads.size === 1) this.#timer.wakeUpIn(FLUSH_AFTER_MS);
     if (this.#loads.size === MAX_ACCOUNTS) this.#timer.wakeUpIn(0);
@@ -73,12 +73,9 @@ export class AccountLoads {
 
   /** What is there no place for is forgotten: it is a figure to look at. */
   #takeBack(taken: ReadonlyMap<AccountId, Load>): void {
-    for (const [id, { events, bytes, transformMs }] of taken) {
+    for (const [id, load] of taken) {
       if (this.#loads.size >= MAX_ACCOUNTS) return;
-      const load = this.#loadOf(id);
-      load.events += events;
-      load.bytes += bytes;
-      load.transformMs += transformMs;
+      addLoad(this.#loadOf(id), load);
     }
   }
 }

@@ -3,12 +3,12 @@ import { type Clock, steadyClock } from '../platform/clock';
 import { createKeepFor } from '../platform/timers';
 import { type TakeSampleContext, takeSample } from './day-sampler';
 import {
+  addLoad,
   type DayStore,
-  HOUR_MS,
   type HourOfLoads,
   type Load,
   type LoadMeasure,
-  loadMeasures,
+  noLoad,
   type OperationsSample,
 } from './redis-day-store';
 
@@ -67,12 +67,7 @@ function accountOf(accountId: AccountId, all: readonly HourOfLoads[]): HeavyAcco
     const load = loads.get(accountId);
     return load ? [{ start, ...load }] : [];
   });
-  const sum: Record<LoadMeasure, number> = { events: 0, bytes: 0, transformMs: 0 };
-  for (const hour of hours) {
-    for (const measure of loadMeasures) sum[measure] += hour[measure];
-  }
+  const sum = noLoad();
+  for (const hour of hours) addLoad(sum, hour);
   return { accountId, ...sum, hours };
 }
-
-/** Where the last day of hours begins. Milliseconds since the Unix epoch. */
-export const startOfDay = (now: number) => (Math.floor(now / HOUR_MS) - 24) * HOUR_MS;

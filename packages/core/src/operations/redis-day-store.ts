@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/account';
 import { keys } from '../domain/keys';
+import { hourOf } from '../endpoints/health/attempt-tally';
 import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
@@ -15,6 +16,15 @@ export const SAMPLE_EVERY_MS = 300_000;
 export const loadMeasures = ['events', 'bytes', 'transformMs'] as const;
 export type LoadMeasure = (typeof loadMeasures)[number];
 export type Load = Readonly<Record<LoadMeasure, number>>;
+
+/** A sum to add to. */
+export function noLoad(): Record<LoadMeasure, number> {
+  return { events: 0, bytes: 0, transformMs: 0 };
+}
+
+export function addLoad(sum: Record<LoadMeasure, number>, load: Load): void {
+  for (const measure of loadMeasures) sum[measure] += load[measure];
+}
 
 /** What accounts used within an hour: those that used most of each measure. */
 export interface HourOfLoads {
@@ -83,7 +93,7 @@ export class DayStore {
    * @param patienceMs how long it may wait to go to Redis along with other scripts.
    */
   async addLoads(loads: ReadonlyMap<AccountId, Load>, now: number, patienceMs = 0): Promise<void> {
-    const hour = Math.floor(now / HOUR_MS);
+    const hour = hourOf(now);
     const scriptKeys = [...keysOfHour(hour), ...keysOfHour(hour - 1)];
     const bounds = [(HOURS_KEPT + 1) * HOUR_MS, MOST_ACCOUNTS, MOST_ACCOUNTS_OF_PAST];
     for (const some of chunksOf([...loads], ACCOUNTS_AT_ONCE)) {
@@ -94,7 +104,7 @@ export class DayStore {
 
   /** Of the last 24 hours, the oldest first. */
   async readLoads(now: number): Promise<readonly HourOfLoads[]> {
-    const last = Math.floor(now / HOUR_MS);
+    const last = hourOf(now);
     const hours = Array.from({ length: HOURS_KEPT + 1 }, (_, i) => last - HOURS_KEPT + i);
     return await Promise.all(
       hours.map(async (hour) => ({ start: hour * HOUR_MS, loads: await this.#readHour(hour) })),
@@ -110,7 +120,7 @@ export class DayStore {
       const scores = scoresSchema.parse(found[i]);
       for (let at = 0; at < scores.length; at += 2) {
         const id = accountIdSchema.parse(scores[at]);
-        const load = loads.get(id) ?? { events: 0, bytes: 0, transformMs: 0 };
+        const load = loads.get(id) ?? noLoad();
         load[measure] = Number(scores[at + 1]);
         loads.set(id, load);
       }
@@ -120,7 +130,7 @@ export class DayStore {
 
   /** An account that is erased. */
   async forgetLoads(id: AccountId, now: number): Promise<void> {
-    const last = Math.floor(now / HOUR_MS);
+    const last = hourOf(now);
     const hours = Array.from({ length: HOURS_KEPT + 2 }, (_, i) => last - i);
     await Promise.all(hours.flatMap(keysOfHour).map((key) => this.redis.zrem(key, id)));
   }
@@ -148,5 +158,7 @@ export class DayStore {
 }
 throwStorageErrors(DayStore);
 
+/** Where the last day of hours begins. Milliseconds since the Unix epoch. */
+export const startOfDay = (now: number) => (hourOf(now) - HOURS_KEPT) * HOUR_MS;
 const keysOfHour = (hour: number) => loadMeasures.map((measure) => keys.accountLoads(measure, hour));
 const numberOf = (at: number) => String(Math.floor(at / SAMPLE_EVERY_MS));

@@ -1,5 +1,5 @@
-import { Cluster, type Redis, ReplyError } from 'ioredis';
-import { type RedisClient, storageUnavailable } from './redis-connect';
+import { type Redis, ReplyError } from 'ioredis';
+import { mastersOf, type RedisClient, storageUnavailable } from './redis-connect';
 
 /** Redis' settings may lose acknowledged data, or it is too old; all of it in one line. */
 export interface RedisUnsafeSignal {
@@ -26,7 +26,7 @@ export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeS
 
 /** What is unsafe about Redis, in one line; for a Cluster, about any of its masters. Never rejects. */
 export async function describeUnsafe(redis: RedisClient): Promise<string | undefined> {
-  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const nodes = [...mastersOf(redis).values()];
   const validationErrors = await Promise.all(nodes.map(faultsOfNode));
   const distinct = [...new Set(validationErrors.flat())];
   return distinct.length === 0 ? undefined : distinct.join(' ');
@@ -40,7 +40,7 @@ export async function describeUnsafe(redis: RedisClient): Promise<string | undef
 export async function readPersistence(
   redis: RedisClient,
 ): Promise<{ readonly isAppendOnly: boolean | undefined; readonly fsync: string | undefined }> {
-  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const nodes = [...mastersOf(redis).values()];
   const [appendOnly, fsync] = await Promise.all(
     ['appendonly', 'appendfsync'].map((setting) => readSetting(nodes, setting)),
   );

@@ -83,7 +83,7 @@ async function findOrCreate(
 
 async function count(context: StepReplayContext, replay: Replay, endpoint: Endpoint): Promise<StepResult> {
   const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, COUNTED_AT_ONCE);
-  const found = replay.found + judged.filter(({ isChosen }) => isChosen).length;
+  const found = replay.found + chosenOf(judged).length;
   const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
   if (nextCursor !== undefined) {
     const change = { status: 'counting', found, erased, cursor: nextCursor } as const;
@@ -98,13 +98,16 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   const startedAt = clock();
   const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
   const { judged, nextCursor } = await chooseEvents(context, replay, endpoint, LOOKED_AT, most);
-  const chosen = judged.filter(({ isChosen }) => isChosen);
-  const dose = chosen.slice(0, most).map(({ member }) => member);
+  const chosen = chosenOf(judged);
+  const members = chosen.slice(0, most);
+  const dose = members.map(({ member }) => member);
   const inputs = dose.map((member) => toResend(replay, member));
   // First: workers run the jobs of a dose at once, and would begin with any of them. A place that is left without a job,
   // should this process die in between, is removed when the lines are looked at.
-  const places = chosen.slice(0, most).flatMap(({ place }) => place ?? []);
-  await context.admissionStore.joinOrder(replay.endpointId, places);
+  await context.admissionStore.joinOrder(
+    replay.endpointId,
+    members.flatMap((each) => placeOf(endpoint, each) ?? []),
+  );
   const resent = await whileRecalled(context.recalling, replay.accountId, inputs.map(keyOf), () =>
     resendAll(context, inputs),
   );
@@ -164,6 +167,17 @@ function progressOf(
   return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
+function chosenOf<Each extends Judged>(judged: readonly Each[]): readonly Each[] {
+  return judged.filter(({ isChosen }) => isChosen);
+}
+
+/** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
+function placeOf(endpoint: Endpoint, { member, group, isRequested }: Judged): OrderPlace | undefined {
+  const eventId = member.id as EventId;
+  const line = isRequested ? undefined : waitingLineOf(endpoint, { id: eventId, group });
+  return line === undefined ? undefined : { eventId, acceptedAt: member.at, line };
+}
+
 function keyOf({ eventId, endpointId, acceptedAt: createdAt }: ResendInput): DeliveryKey {
   return { eventId, endpointId, createdAt };
 }
@@ -192,13 +206,9 @@ interface Judged {
   readonly isChosen: boolean;
   /** Whether it would be chosen, but its payload is erased. */
   readonly isErased: boolean;
-  /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
-  readonly place?: OrderPlace | undefined;
-}
-
-interface Considered extends Judged {
   /** Whether this replay has requested it already. */
   readonly isRequested: boolean;
+  readonly group?: string | undefined;
 }
 
 interface Choice {
@@ -251,10 +261,9 @@ function memberOf({ eventId: id, createdAt: at }: EventMark): Mark {
 async function judge(
   { history }: ChooseEventsContext,
   replay: Replay,
-  endpoint: Endpoint,
+  { accountId, id: endpointId, events }: Endpoint,
   marks: readonly EventMark[],
-): Promise<readonly Considered[]> {
-  const { accountId, id: endpointId, events } = endpoint;
+): Promise<readonly Judged[]> {
   const deliveries = marks.map(({ eventId, createdAt }) => ({ eventId, createdAt, endpointId }));
   const [heads, states] = await Promise.all([
     history.readHeads(accountId, marks),
@@ -272,18 +281,8 @@ async function judge(
     );
     const isErased = isWanted && head.erasedAt !== undefined;
     const isRequested = state?.requestIds.includes(replay.id) ?? false;
-    const place = isRequested ? undefined : placeOf(endpoint, head, mark);
-    return { member, isChosen: isWanted && !isErased, isErased, isRequested, place };
+    return { member, isChosen: isWanted && !isErased, isErased, isRequested, group: head.group };
   });
-}
-
-function placeOf(
-  endpoint: Endpoint,
-  { group }: EventHead,
-  { eventId, createdAt: acceptedAt }: EventMark,
-): OrderPlace | undefined {
-  const line = waitingLineOf(endpoint, { id: eventId, group });
-  return line === undefined ? undefined : { eventId, acceptedAt, line };
 }
 
 /** The facts about an event that may be replayed. */
@@ -322,7 +321,7 @@ async function filtered(
   context: ChooseEventsContext,
   filter: PayloadFilter,
   { accountId }: Endpoint,
-  judged: readonly Considered[],
+  judged: readonly Judged[],
   enough: number,
 ): Promise<readonly Judged[]> {
   const left: Judged[] = [];
