@@ -8,7 +8,8 @@
  * - `npm run figures -- --age 100` lists what was measured more than 100 commits ago, of those that changed what it measures.
  *
  * A page quotes a figure as `<!-- figure: path.saturated-cpu-per-event-api -->177 µs<!-- / -->`. What follows its name is `.ratio`,
- * its ratio to what it is compared with, `.pair`, that one's figure, or `.a-second`, how often one core does it in a second.
+ * its ratio to what it is compared with, `.pair`, that one's figure, `.a-second`, how often one core does it in a second, or `.date`, the
+ * day on which it was measured.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -142,6 +143,7 @@ function bringUpToDate(page, measurements) {
 function quote(measurement, id, kind) {
   const figure = measurement?.figures[id];
   if (figure === undefined) return undefined;
+  if (kind === 'date') return dayOf(measurement?.date ?? '');
   const { value, unit } = figure;
   const withUnit = (/** @type {number | undefined} */ number) =>
     unit ? `${textOf(number)} ${unit}` : textOf(number);
@@ -150,6 +152,11 @@ function quote(measurement, id, kind) {
   if (kind === 'ratio') return figure.ratio?.toFixed(2);
   if (kind === 'a-second') return textOf(Number((1e6 / value).toPrecision(2)));
   return undefined;
+}
+
+/** @param {string} date such as 2026-11-27 @returns such as 27 November 2026 */
+function dayOf(date) {
+  return new Date(date).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 }
 
 /** @param {Record<string, Measurement>} measurements */

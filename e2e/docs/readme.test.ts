@@ -21,8 +21,9 @@ describe('the README', () => {
 
   it('leads to a verified delivery by what can be pasted from it', async () => {
     const { terminal } = reader;
-    const [start, type, register, receive, publish, look, ...rest] = blocks;
-    expect(start).toMatch(/^npm start/);
+    const [start, compose, type, register, receive, publish, look, ...rest] = blocks;
+    expect(start).toMatch(/^npm start/m);
+    expect(compose).toMatch(/^docker compose /m);
     expect(rest).toEqual([]);
 
     expect(await terminal.paste(type)).toContain('"name":"order.created"');
