@@ -45,10 +45,12 @@ describe('what is pasted at night', () => {
   });
 
   function adapt(line: string): string {
-    const { baseUrl } = reader.stack.client;
+    const { client, redis } = reader.stack;
     return Object.entries(places)
       .reduce((text, [place, value]) => text.replaceAll(place, value), line)
-      .replace('https://hooks.example.com', baseUrl)
+      .replace('https://hooks.example.com', client.baseUrl)
+      .replace('redis://redis.internal:6379', redis.url)
+      .replace('SECRETS_ENCRYPTION_KEY=…', `SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}`)
       .replace(/whk_….*$/, apiKey);
   }
 });
