@@ -95,6 +95,7 @@ export class DockerfileFollower {
         };
       case 'user':
         return { ...image, user: instruction.name };
+      case 'label':
       case 'expose':
         return image;
       case 'stopsignal':

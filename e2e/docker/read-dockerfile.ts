@@ -13,6 +13,7 @@ export type Instruction =
   | { readonly kind: 'env'; readonly name: string; readonly value: string }
   | { readonly kind: 'user'; readonly name: string }
   | { readonly kind: 'expose'; readonly port: number }
+  | { readonly kind: 'label'; readonly labels: string }
   | { readonly kind: 'stopsignal'; readonly signal: string }
   | { readonly kind: 'healthcheck'; readonly command: Command }
   | { readonly kind: 'cmd'; readonly command: Command };
@@ -68,6 +69,8 @@ function readInstruction(line: string): Instruction {
       return readEnv(rest);
     case 'USER':
       return { kind: 'user', name: rest };
+    case 'LABEL':
+      return { kind: 'label', labels: rest };
     case 'EXPOSE':
       return { kind: 'expose', port: Number(rest) };
     case 'STOPSIGNAL':

@@ -15,10 +15,16 @@ it.each(['.', ...folders])('is that of %s', (folder) => {
   expect(packageSchema.parse(JSON.parse(text)).version).toBe(VERSION);
 });
 
-it('has the address that package.json has', () => {
-  const text = readFileSync(join(PROJECT, 'package.json'), 'utf8');
-  expect(JSON.parse(text)).toMatchObject({
-    homepage: PROJECT_URL,
-    repository: { url: `git+${PROJECT_URL}.git` },
-  });
+it.each(['.', ...folders, 'site'])('has the address that the package.json of %s has', (folder) => {
+  const text = readFileSync(join(PROJECT, folder, 'package.json'), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ repository: { url: `git+${PROJECT_URL}.git` } });
+});
+
+it.each([
+  ['package.json', `"homepage": "${PROJECT_URL}"`],
+  ['clients/python/pyproject.toml', `Repository = "${PROJECT_URL}"`],
+  ['docker/helm/Chart.yaml', `home: ${PROJECT_URL}\n`],
+  ['docker/Dockerfile', `LABEL org.opencontainers.image.source=${PROJECT_URL} `],
+])('has the address that %s has', (file, address) => {
+  expect(readFileSync(join(PROJECT, file), 'utf8')).toContain(address);
 });
