@@ -29,7 +29,7 @@ describeChart('the Helm chart', ({ helm }) => {
     }
   });
 
-  it('lets nothing but /v1, public keys, the page for receivers and the portal through to the outside', () => {
+  it('lets nothing but /v1, public keys, the page for receivers, links to contacts and the portal through', () => {
     const pathsOf = (rendered: typeof all) =>
       valueAt(findObject(rendered, 'Ingress', 'hooks-hookferry-api'), 'spec.rules.0.http.paths');
     const path = (name: string) => ({ path: name, pathType: 'Prefix' });
@@ -37,12 +37,14 @@ describeChart('the Helm chart', ({ helm }) => {
       path('/v1'),
       path('/.well-known/webhooks'),
       path('/receive'),
+      path('/contacts'),
       path('/portal'),
     ]);
     expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([
       path('/v1'),
       path('/.well-known/webhooks'),
       path('/receive'),
+      path('/contacts'),
     ]);
   });
 
