@@ -21,6 +21,11 @@ export class PythonProgram {
     }
   }
 
+  /** All that it has printed so far. */
+  get output(): string {
+    return this.#output;
+  }
+
   /** Resolves with what the pattern's group has found in the output, once it is there. */
   async waitFor(pattern: RegExp): Promise<string> {
     return await until(async () => {

@@ -8,13 +8,13 @@ import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from hookferry import Answer, Client, Event, Router, WebhookVerificationError, verify, verify_signature
+from hookferry import Answer, Client, Event, Router, WebhookVerificationError, verify, verify_events, verify_signature
 from hookferry.deduplication import DEFAULT_TTL_SECONDS
 from hookferry.event_handling import DEFAULT_LEASE_SECONDS
 from hookferry.request_body import DEFAULT_MAX_BODY_BYTES
 
 from .local_server import LocalServer, answer
-from .signed_request import SECRET, signed
+from .signed_request import SECRET, sign_service, sign_standard, signed
 
 CONFORMANCE = Path(__file__).resolve().parents[3] / "conformance"
 STRANGE = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -48,6 +48,48 @@ class ReceiversTest(unittest.TestCase):
         answer: Answer = router.receive(*signed())
         self.assertEqual(answer.status, busy["status"])
         self.assertEqual(answer.headers, (("Retry-After", str(busy["retry_after_seconds"])),))
+
+
+class EventsTest(unittest.TestCase):
+    def test_reads_from_requests_of_all_formats_what_the_corpus_says(self) -> None:
+        cases = read_cases("events.json")
+        self.assertGreaterEqual(len(cases), 30)
+        for case in cases:
+            with self.subTest(case["name"]):
+                self.check(case)
+
+    def check(self, case: Dict[str, Any]) -> None:
+        body = case["body"].encode()
+        signature = sign_service(body) if case["service"] else sign_standard(body, event_id=case["id"])
+        given: Dict[str, Any] = {
+            "headers": {**case["headers"], **signature},
+            "secret": SECRET,
+            "binary_cloudevents": case["binary"],
+        }
+        if case["expect"] == "invalid_payload":
+            self.refuses(verify_events, body, given)
+            self.refuses(verify, body, given)
+            return
+        request = verify_events(body, **given)
+        self.assertEqual(
+            {"is_batch": request.is_batch, "events": [presented(event) for event in request.events]}, case["expect"]
+        )
+        # One event is what `verify` gives, and no list.
+        if request.is_batch:
+            self.refuses(verify, body, given)
+        else:
+            self.assertEqual((verify(body, **given),), request.events)
+
+    def refuses(self, function: Any, body: bytes, given: Dict[str, Any]) -> None:
+        with self.assertRaises(WebhookVerificationError) as caught:
+            function(body, **given)
+        self.assertEqual(caught.exception.code, "invalid_payload")
+
+
+def presented(event: Event) -> Dict[str, Any]:
+    optional = {"id": event.id, "accepted_at": event.accepted_at, "cloudevent": event.cloudevent}
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {"type": event.type, "data": event.data, **given}
 
 
 class SignaturesTest(unittest.TestCase):

@@ -4,6 +4,8 @@ import { type Posted, type PostInput, postWebhook } from './testing/post-webhook
 import { type ServedAdapter, servedAdapters } from './testing/serve-adapters';
 import { OTHER_SECRET, SECRET, serviceDigits, signStandard } from './testing/sign-webhook';
 
+const ACCEPTED_AT = '2026-01-02T03:04:05.678Z';
+
 describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
   let served: ServedAdapter | undefined;
   let handled: unknown[];
@@ -134,6 +136,44 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     const body = JSON.stringify({ type: 'brief.created', data: 'x'.repeat(1_048_576) });
     const post = await start();
     expect(await post({ body })).toMatchObject({ status: 204 });
+  });
+
+  it('hands over each event of a request with several, once, and says which were not handled', async () => {
+    const fails = new Set(['evt_2']);
+    const handle = async (event: { readonly id?: string }) => {
+      if (fails.delete(event.id ?? '')) throw new Error('no');
+      handled.push(event);
+    };
+    const post = await start({ dedupe: memoryStore(), on: { 'brief.created': handle } });
+    const item = (id: string) => ({ id, type: 'brief.created', timestamp: ACCEPTED_AT, data: 7 });
+    const body = JSON.stringify({ type: 'batch', data: ['evt_1', 'evt_2', 'evt_3'].map(item) });
+    const headers = signStandard({ id: 'batch_1', body });
+    const { status, text, headers: answered } = await post({ body, headers });
+    expect([status, JSON.parse(text), answered['content-type']]).toEqual([
+      200,
+      { failed: ['evt_2'] },
+      expect.stringMatching(/^application\/json/),
+    ]);
+    expect(await post({ body, headers })).toMatchObject({ status: 204, text: '' });
+    expect(handled).toMatchObject(
+      ['evt_1', 'evt_3', 'evt_2'].map((id) => ({ id, data: 7, acceptedAt: ACCEPTED_AT })),
+    );
+    expect(errors).toHaveLength(1);
+  });
+
+  it('hands over CloudEvents: in one body, as a list, and as headers where it was told to', async () => {
+    const post = await start({ binaryCloudEvents: true });
+    const attributes = { specversion: '1.0', id: 'evt_1', source: '/shop', type: 'brief.created' };
+    const event = { ...attributes, data: 7 };
+    for (const body of [JSON.stringify(event), JSON.stringify([event])]) {
+      const headers = { ...signStandard({ body }), 'content-type': 'application/cloudevents+json' };
+      expect(await post({ body, headers })).toMatchObject({ status: 204 });
+    }
+    const names = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value] as const);
+    const headers = { ...signStandard({ body: '7' }), ...Object.fromEntries(names) };
+    expect(await post({ body: '7', headers })).toMatchObject({ status: 204 });
+    const common = { id: 'evt_1', type: 'brief.created', data: 7 };
+    expect(handled).toMatchObject([1, 2, 3].map(() => ({ ...common, cloudEvent: attributes })));
   });
 
   it('answers a challenge by itself, each time, and no handler gets it', async () => {

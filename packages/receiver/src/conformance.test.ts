@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_REMEMBERED_MS } from './dedupe-store';
 import { DEFAULT_LEASE_MS, handleOnce } from './handle-once';
-import { type VerifyInput, verify, verifySignature } from './index';
+import { type VerifyInput, verify, verifyEvents, verifySignature, type WebhookEvent } from './index';
 import { DEFAULT_MAX_BYTES } from './receive';
+import { SECRET, serviceDigits, signStandard } from './testing/sign-webhook';
 
 interface Case {
   readonly name: string;
@@ -55,6 +56,47 @@ describe('the signatures that all languages agree on', () => {
     const whole = code === 'ok' ? { code: payload } : expected;
     expect(await endingOf(verify(inputOf(one)))).toMatchObject(whole);
   });
+});
+
+interface EventsCase {
+  readonly name: string;
+  readonly id: string;
+  /** Whether it has the signature that covers the body alone. */
+  readonly service: boolean;
+  readonly binary: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly expect: 'invalid_payload' | { readonly is_batch: boolean; readonly events: readonly object[] };
+}
+
+const eventsFile = join(__dirname, '../../../conformance/events.json');
+const formats = JSON.parse(readFileSync(eventsFile, 'utf8')) as { readonly cases: readonly EventsCase[] };
+
+const presented = ({ id, type, data, acceptedAt, cloudEvent }: WebhookEvent) => ({
+  ...(id === undefined ? {} : { id }),
+  type,
+  data,
+  ...(acceptedAt === undefined ? {} : { accepted_at: acceptedAt }),
+  ...(cloudEvent === undefined ? {} : { cloudevent: cloudEvent }),
+});
+
+function eventsInputOf({ id, service, binary, headers, body }: EventsCase): VerifyInput {
+  const signature = service
+    ? { 'x-service-signature': `sha256=${serviceDigits({ body })}` }
+    : signStandard({ id, body });
+  return { secret: SECRET, headers: { ...headers, ...signature }, body, binaryCloudEvents: binary };
+}
+
+it.each(formats.cases)('all languages agree on what is in a request: $name', async (one) => {
+  const ending = await verifyEvents(eventsInputOf(one)).then(
+    ({ events, isBatch }) => ({ is_batch: isBatch, events: events.map(presented) }),
+    ({ code }) => code,
+  );
+  expect(ending).toEqual(one.expect);
+  const [event] = typeof one.expect === 'object' && !one.expect.is_batch ? one.expect.events : [];
+  // One event is what `verify` gives, and no list.
+  const alone = await verify(eventsInputOf(one)).then(presented, ({ code }) => code);
+  expect(alone).toEqual(event ?? 'invalid_payload');
 });
 
 it('has the limits of all receivers', async () => {

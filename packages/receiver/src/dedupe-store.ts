@@ -2,7 +2,7 @@
 export const DEFAULT_REMEMBERED_MS = 1_209_600_000;
 
 /**
- * Remembers which events were handled, by their `webhook-id`. An id goes from claimed to committed, or back by release;
+ * Remembers which events were handled, by their ids. An id goes from claimed to committed, or back by release;
  * a claim that is neither is free again when its lease ends.
  */
 export interface DedupeStore {

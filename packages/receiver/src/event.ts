@@ -1,17 +1,40 @@
-import { WebhookVerificationError } from './verification-error';
-
 /** What the signature vouches for besides the body. `X-Service-Signature` covers neither. */
 export interface SignedHeaders {
-  /** The event's id (`webhook-id`): the same on every attempt. */
+  /** Of the request (`webhook-id`): the same on every attempt. It is the event's id, unless the request has several. */
   readonly id?: string;
   /** When this attempt was signed (`webhook-timestamp`), in whole seconds since the Unix epoch. */
   readonly timestamp?: number;
 }
 
-/** An event of the type `Type`. */
-export interface EventOf<Events extends object, Type extends keyof Events> extends SignedHeaders {
+/** An event of the type `Type`, whichever format its request had. */
+export interface EventOf<Events extends object, Type extends keyof Events> {
+  /**
+   * The same on every attempt, and on its own in a request with several events. Missing only where nothing that is signed
+   * has it: with `X-Service-Signature` alone, which covers no header.
+   */
+  readonly id?: string;
+  /** When its request was signed (`webhook-timestamp`), in whole seconds since the Unix epoch. */
+  readonly timestamp?: number;
   readonly type: Type;
   readonly data: Events[Type];
+  /** When the service accepted it (RFC 3339), where the request says so: all formats but the usual one. */
+  readonly acceptedAt?: string;
+  /** All attributes, if it came as a CloudEvent. */
+  readonly cloudEvent?: CloudEventAttributes;
+}
+
+/** The attributes of a CloudEvent, by their names there. */
+export interface CloudEventAttributes {
+  readonly specversion: string;
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly time?: string;
+  readonly subject?: string;
+  readonly datacontenttype?: string;
+  readonly dataschema?: string;
+  readonly partitionkey?: string;
+  readonly [extension: string]: unknown;
 }
 
 /**
@@ -22,34 +45,13 @@ export type WebhookEvent<Events extends object = Record<string, unknown>> = {
   [Type in keyof Events & string]: EventOf<Events, Type>;
 }[keyof Events & string];
 
-/** @throws WebhookVerificationError `invalid_payload` */
-export function parsePayload(body: Uint8Array): { readonly type: string; readonly data: unknown } {
-  const payload = parseJson(body);
-  if (isPayload(payload)) return { type: payload.type, data: payload.data };
-  throw invalidPayload('has no "type" and "data"');
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch {
-    throw invalidPayload('is not JSON');
-  }
-}
-
-function isPayload(payload: unknown): payload is { type: string; data: unknown } {
-  return (
-    typeof payload === 'object' &&
-    payload !== null &&
-    'type' in payload &&
-    typeof payload.type === 'string' &&
-    'data' in payload
-  );
-}
-
-function invalidPayload(what: string): WebhookVerificationError {
-  return new WebhookVerificationError(
-    'invalid_payload',
-    `The signature is good, but the body ${what}: is the sender this service? If so, read the body by yourself after verifySignature().`,
-  );
+/** What was in a request that was verified. */
+export interface VerifiedRequest<Events extends object = Record<string, unknown>> {
+  /** One, or several in the order in which the service accepted them. */
+  readonly events: readonly WebhookEvent<Events>[];
+  /**
+   * Whether the request is a list, also of one event. Then 2xx takes all of them, or, with `{"failed": [ids]}` as its body,
+   * all but those.
+   */
+  readonly isBatch: boolean;
 }

@@ -1,7 +1,7 @@
 export { type Answer, answers } from './answers';
 export type { RawBody } from './body';
 export type { DedupeStore } from './dedupe-store';
-export type { EventOf, SignedHeaders, WebhookEvent } from './event';
+export type { CloudEventAttributes, EventOf, SignedHeaders, VerifiedRequest, WebhookEvent } from './event';
 export type { RequestHeaders } from './headers';
 export { type MemoryStoreOptions, memoryStore } from './memory-store';
 export type { Secrets, SignatureVerifier, SignedMessage } from './secrets';
@@ -13,5 +13,6 @@ export {
   type VerifyInput,
   type VerifyOptions,
   verify,
+  verifyEvents,
   verifySignature,
 } from './verify';

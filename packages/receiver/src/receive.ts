@@ -2,11 +2,12 @@ import { Answer } from './answers';
 import type { RawBody } from './body';
 import { BodyTooLong } from './body-too-long';
 import type { WebhookEvent } from './event';
+import { handleEach } from './handle-each';
 import { handleOnce } from './handle-once';
 import type { RequestHeaders } from './headers';
 import type { ReceiverOptions } from './receiver-options';
 import { WebhookVerificationError } from './verification-error';
-import { verify } from './verify';
+import { verifyEvents } from './verify';
 
 // The longest event is 256 KiB unless the operator of the service allows more, which may be up to 10 MiB.
 export const DEFAULT_MAX_BYTES = 1_310_720;
@@ -25,10 +26,16 @@ export function createReceive<Events extends object>(
   const { maxBytes = DEFAULT_MAX_BYTES, onError = writeToConsole } = options;
   return async ({ headers, readBody }) => {
     try {
-      const event = await verify({ ...options, headers, body: await readBody(maxBytes) });
+      const request = await verifyEvents({ ...options, headers, body: await readBody(maxBytes) });
+      const once = { ...options, onError };
+      const handle = (event: WebhookEvent) => handleOnce(event, () => callHandler(event, options), once);
+      const [event] = request.events;
+      if (request.isBatch || event === undefined) {
+        const refuse = (error: unknown) => (onError(error), answerTo(error));
+        return await handleEach(request.events, (each) => handle(each).catch(refuse), options);
+      }
       const challenge = challengeOf(event);
-      if (challenge !== undefined) return proof(challenge);
-      return await handleOnce(event, () => callHandler(event, options), { ...options, onError });
+      return challenge === undefined ? await handle(event) : proof(challenge);
     } catch (error) {
       onError(error);
       return answerTo(error);

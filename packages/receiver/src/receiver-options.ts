@@ -22,6 +22,11 @@ export interface HandlingOptions<Events extends object> {
   readonly on: Handlers<Events>;
   /** For types that `on` has no handler for. Default: they are answered with 204. */
   readonly otherwise?: Handler<WebhookEvent>;
+  /**
+   * Of a request with several events: whether those after one that was not handled are to come again with it, and are not
+   * handled before. For a webhook with `ordering: strict`. Default: each is handled by itself.
+   */
+  readonly inOrder?: boolean;
   /** Where to note what was handled, so that an event that comes twice is handled once. Default: nowhere. */
   readonly dedupe?: DedupeStore;
   /**

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 
-const MAX_BYTES = 3_072;
+const MAX_BYTES = 3_584;
 
-it('costs a bundle at most 3 KB, and needs nothing of Node', () => {
+it('costs a bundle at most 3.5 KB, and needs nothing of Node', () => {
   const { outputFiles } = buildSync({
     entryPoints: [join(__dirname, 'index.ts')],
     bundle: true,

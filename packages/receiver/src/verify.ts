@@ -1,7 +1,8 @@
 import { bytesOf, type RawBody } from './body';
-import { parsePayload, type SignedHeaders, type WebhookEvent } from './event';
+import type { SignedHeaders, VerifiedRequest, WebhookEvent } from './event';
 import { missingHeader, type RequestHeaders, readHeader, requireHeader } from './headers';
 import { joinBytes } from './join-bytes';
+import { invalidPayload, readEvents } from './read-events';
 import { keysOf, type SecretKeys, type Secrets } from './secrets';
 import { hmac, isEqual, toBase64, toHex } from './signature';
 import { WebhookVerificationError } from './verification-error';
@@ -20,6 +21,11 @@ export interface CheckOptions {
   /** How far `webhook-timestamp` may be from now, before or after, in seconds. Default 300. */
   readonly toleranceSeconds?: number;
   readonly serviceHeader?: ServiceHeader;
+  /**
+   * Whether to take CloudEvents whose attributes are `ce-…` headers, of a webhook with `format: cloudevents-binary`. **No
+   * signature covers those headers**, so somebody on the way could change the type. Default: they are refused.
+   */
+  readonly binaryCloudEvents?: boolean;
 }
 
 export type VerifyInput = VerifyOptions & RequestToVerify;
@@ -38,16 +44,32 @@ export interface RequestToVerify {
  * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) decides wherever there is a
  * `webhook-signature`, else `X-Service-Signature`.
  *
- * @throws WebhookVerificationError with a `code`: answer 401, or 500 if `isConfigurationError`.
+ * @throws WebhookVerificationError with a `code`: answer 401, or 500 if `isConfigurationError`. `invalid_payload` also for a
+ *   request with several events.
  */
 export async function verify<Events extends object = Record<string, unknown>>(
   input: VerifyInput,
 ): Promise<WebhookEvent<Events>> {
+  const { events, isBatch } = await verifyEvents<Events>(input);
+  const [event] = events;
+  if (isBatch || event === undefined) throw invalidPayload('is a list: read it by verifyEvents()');
+  return event;
+}
+
+/**
+ * As `verify`, for a webhook whose requests may have several events (`batch`): all events of a request.
+ *
+ * @throws WebhookVerificationError as `verify` does, for the request as a whole.
+ */
+export async function verifyEvents<Events extends object = Record<string, unknown>>(
+  input: VerifyInput,
+): Promise<VerifiedRequest<Events>> {
   // A copy: what is read has to be what was checked, and others may write to the caller's memory meanwhile.
   const body = joinBytes([bytesOf(input.body)]);
   const signed = await verifySignature({ ...input, body });
+  const { headers, binaryCloudEvents = false } = input;
   // Who says what `Events` are vouches for it: the types come from the service that was just verified.
-  return { ...signed, ...parsePayload(body) } as WebhookEvent<Events>;
+  return readEvents({ body, headers, signed, binaryCloudEvents }) as VerifiedRequest<Events>;
 }
 
 /**

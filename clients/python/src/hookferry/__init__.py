@@ -6,13 +6,13 @@ from .asgi import AsgiApp
 from .client import Client
 from .connection_failed import ConnectionFailed
 from .deduplication import Claim, DeduplicationStore, MemoryStore
-from .event import Event
+from .event import Event, VerifiedRequest
 from .jwks import Jwks
 from .public_keys import PublicKeys, SignatureVerifier
 from .request_headers import RequestHeaders
 from .router import Router
 from .signature import verify_signature
-from .verification import verify
+from .verification import verify, verify_events
 from .verification_error import VerificationCode, WebhookVerificationError
 from .version import __version__
 from .wsgi import WsgiApp
@@ -33,6 +33,7 @@ __all__ = [
     "Router",
     "SignatureVerifier",
     "VerificationCode",
+    "VerifiedRequest",
     "WebhookVerificationError",
     "WsgiApp",
     "__version__",
@@ -41,5 +42,6 @@ __all__ = [
     "disable",
     "retry_after",
     "verify",
+    "verify_events",
     "verify_signature",
 ]

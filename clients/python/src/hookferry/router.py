@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import Callable, Optional, Sequence, TypeVar, Union
+from typing import Callable, List, Optional, Sequence, TypeVar, Union
 
 from .answer import Answer, accept
+from .batch_answer import answer_to_batch
 from .deduplication import DeduplicationStore
-from .event import Event
+from .event import Event, VerifiedRequest
 from .event_handlers import EventHandlers, Handler, is_async
 from .event_handling import DEFAULT_LEASE_SECONDS, EventHandling
 from .public_keys import SignatureVerifier
 from .raw_body import RawBody
 from .request_headers import RequestHeaders
 from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader, read_asked_keys
-from .verification import verify
+from .verification import verify_events
 from .verification_error import WebhookVerificationError
 
 _HandlerT = TypeVar("_HandlerT", bound=Handler)
@@ -30,6 +31,9 @@ class Router:
     secret, secrets, tolerance, service_header, public_keys: as for `verify`. Raises WebhookVerificationError at once for a secret
         that is none, so that no receiver starts without one.
     deduplicate: a store of the ids that were handled; without one an event that comes twice is handled twice.
+    binary_cloudevents: as for `verify`.
+    in_order: of a request with several events, those after one that was not handled come again with it, and are not
+        handled before. For a webhook with `ordering: strict`.
     lease_seconds: after so long a claim is taken to be one of a process that died. Handlers must be quicker.
     """
 
@@ -43,6 +47,8 @@ class Router:
         deduplicate: Optional[DeduplicationStore] = None,
         lease_seconds: float = DEFAULT_LEASE_SECONDS,
         public_keys: Optional[SignatureVerifier] = None,
+        binary_cloudevents: bool = False,
+        in_order: bool = False,
     ) -> None:
         read_asked_keys(secret, secrets, public_keys)
         self._public_keys = public_keys
@@ -50,6 +56,8 @@ class Router:
         self._secrets = secrets
         self._tolerance = tolerance
         self._service_header = service_header
+        self._binary_cloudevents = binary_cloudevents
+        self._in_order = in_order
         self._needs_id = deduplicate is not None
         self._handling = EventHandling(deduplicate, lease_seconds)
         self._handlers = EventHandlers()
@@ -70,27 +78,44 @@ class Router:
     def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
         """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`.
 
-        The service's challenge (`webhook.verification`) is answered here, and no function gets it.
+        The service's challenge (`webhook.verification`) is answered here, and no function gets it. The events of a
+        request with several are handled one after the other; the answer says which were not.
         """
-        event = self._verify(body, headers)
-        if isinstance(event, Answer):
-            return event
-        challenge = _challenge_of(event)
-        if challenge is not None:
-            return _proof(challenge)
-        handler = self._handlers.find(event.type)
-        return _unhandled(event) if handler is None else self._handling.handle(event, handler)
+        request = self._verify(body, headers)
+        if isinstance(request, Answer):
+            return request
+        if not request.is_batch:
+            return _proof_of(request.events[0]) or self._handle(request.events[0])
+        answers: List[Answer] = []
+        for event in request.events:
+            if self._goes_on(answers):
+                answers.append(self._handle(event))
+        return answer_to_batch(request.events, answers)
 
     async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
         """Like `receive`; functions that are not `async` run in a thread."""
         # A key set may have to be fetched.
         in_thread = self._public_keys is not None
-        event = await asyncio.to_thread(self._verify, body, headers) if in_thread else self._verify(body, headers)
-        if isinstance(event, Answer):
-            return event
-        challenge = _challenge_of(event)
-        if challenge is not None:
-            return _proof(challenge)
+        verify = self._verify
+        request = await asyncio.to_thread(verify, body, headers) if in_thread else verify(body, headers)
+        if isinstance(request, Answer):
+            return request
+        if not request.is_batch:
+            return _proof_of(request.events[0]) or await self._handle_async(request.events[0])
+        answers: List[Answer] = []
+        for event in request.events:
+            if self._goes_on(answers):
+                answers.append(await self._handle_async(event))
+        return answer_to_batch(request.events, answers)
+
+    def _goes_on(self, answers: Sequence[Answer]) -> bool:
+        return not self._in_order or not answers or answers[-1].is_accepted
+
+    def _handle(self, event: Event) -> Answer:
+        handler = self._handlers.find(event.type)
+        return _unhandled(event) if handler is None else self._handling.handle(event, handler)
+
+    async def _handle_async(self, event: Event) -> Answer:
         handler = self._handlers.find(event.type)
         if handler is None:
             return _unhandled(event)
@@ -98,9 +123,9 @@ class Router:
             return await asyncio.to_thread(self._handling.handle, event, handler)
         return await self._handling.handle_async(event, handler)
 
-    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[Event, Answer]:
+    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[VerifiedRequest, Answer]:
         try:
-            event = verify(
+            request = verify_events(
                 body,
                 headers,
                 self._secret,
@@ -108,6 +133,7 @@ class Router:
                 tolerance=self._tolerance,
                 service_header=self._service_header,
                 public_keys=self._public_keys,
+                binary_cloudevents=self._binary_cloudevents,
             )
         except WebhookVerificationError as error:
             if error.is_configuration_error:
@@ -115,21 +141,19 @@ class Router:
                 return Answer(500, error.code)
             _LOG.warning("A request is refused (%s): %s", error.code, error)
             return Answer(401, error.code)
-        if self._needs_id and event.id is None:
+        if self._needs_id and any(event.id is None for event in request.events):
             _LOG.warning("A request is refused: it has no webhook-id, by which duplicates are known.")
             return Answer(401, "missing_header")
-        return event
+        return request
 
 
-def _challenge_of(event: Event) -> Optional[str]:
-    """What the service wants back before it sends events. Only it can ask: the signature was verified."""
+def _proof_of(event: Event) -> Optional[Answer]:
+    """The answer to a challenge, if it is one. Only the service can ask: the signature was verified."""
     if event.type != "webhook.verification" or not isinstance(event.data, dict):
         return None
     challenge = event.data.get("challenge")
-    return challenge if isinstance(challenge, str) else None
-
-
-def _proof(challenge: str) -> Answer:
+    if not isinstance(challenge, str):
+        return None
     return Answer(200, json.dumps({"challenge": challenge}), content_type="application/json")
 
 

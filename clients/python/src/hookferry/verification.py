@@ -1,22 +1,15 @@
-"""The event that a request brings, once its signature is good."""
+"""The events that a request brings, once its signature is good."""
 
 from __future__ import annotations
 
-import json
-from typing import Mapping, Optional, Sequence
+from typing import Optional, Sequence
 
-from .event import Event
+from .event import Event, VerifiedRequest
+from .event_formats import invalid_list, read_request
 from .public_keys import SignatureVerifier
 from .raw_body import RawBody, raw_bytes
 from .request_headers import RequestHeaders, with_lower_names
-from .signature import (
-    DEFAULT_SERVICE_HEADER,
-    DEFAULT_TOLERANCE_SECONDS,
-    TIMESTAMP,
-    ServiceHeader,
-    verify_signature,
-)
-from .verification_error import WebhookVerificationError
+from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader, verify_signature
 
 
 def verify(
@@ -28,6 +21,8 @@ def verify(
     now: Optional[float] = None,
     service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
     public_keys: Optional[SignatureVerifier] = None,
+    *,
+    binary_cloudevents: bool = False,
 ) -> Event:
     """The event that a request brings, once its signature is good.
 
@@ -39,35 +34,39 @@ def verify(
     service_header: name and prefix of the signature that counts where `webhook-signature` is not there. It covers the
         body alone, so replays are not noticed. None: accept Standard Webhooks only.
     public_keys: `PublicKeys` or `Jwks`, to verify `v1a` signatures; without a secret beside it those alone.
+    binary_cloudevents: accept CloudEvents whose attributes are `ce-…` headers. No signature covers those headers, so
+        somebody on the way could change the type.
 
-    Raises WebhookVerificationError; its `code` says why.
+    Raises WebhookVerificationError; its `code` says why. A request with several events is an `invalid_payload`.
     """
+    request = verify_events(
+        body,
+        headers,
+        secret,
+        secrets,
+        tolerance,
+        now,
+        service_header,
+        public_keys,
+        binary_cloudevents=binary_cloudevents,
+    )
+    if request.is_batch:
+        raise invalid_list()
+    return request.events[0]
+
+
+def verify_events(
+    body: RawBody,
+    headers: RequestHeaders,
+    secret: Optional[str] = None,
+    secrets: Optional[Sequence[str]] = None,
+    tolerance: int = DEFAULT_TOLERANCE_SECONDS,
+    now: Optional[float] = None,
+    service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
+    public_keys: Optional[SignatureVerifier] = None,
+    *,
+    binary_cloudevents: bool = False,
+) -> VerifiedRequest:
+    """Like `verify`, for a webhook whose requests may have several events (`batch`): all events of a request."""
     verify_signature(body, headers, secret, secrets, tolerance, now, service_header, public_keys)
-    return _read_event(raw_bytes(body), with_lower_names(headers))
-
-
-def _read_event(body: bytes, headers: Mapping[str, object]) -> Event:
-    # RecursionError: nested deeper than the parser goes.
-    try:
-        payload = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise _invalid_payload("is not JSON in UTF-8") from None
-    if not isinstance(payload, dict) or not isinstance(payload.get("type"), str) or "data" not in payload:
-        raise _invalid_payload('is not {"type": …, "data": …}')
-    event_id, timestamp = headers.get("webhook-id"), headers.get("webhook-timestamp")
-    return Event(
-        id=event_id if isinstance(event_id, str) and event_id != "" else None,
-        timestamp=int(timestamp) if isinstance(timestamp, str) and TIMESTAMP.fullmatch(timestamp) else None,
-        type=payload["type"],
-        data=payload["data"],
-    )
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"JSON has no {name}.")
-
-
-def _invalid_payload(what: str) -> WebhookVerificationError:
-    return WebhookVerificationError(
-        "invalid_payload", f"The signature is good, but the body {what}: is this the URL of another webhook?"
-    )
+    return read_request(raw_bytes(body), with_lower_names(headers), binary_cloudevents=binary_cloudevents)
