@@ -114,7 +114,7 @@ it('shows what an event type is about, and how to verify that it is genuine', as
   await checkAccessibility(page);
   await checkWidth(page);
   await page.getByRole('link', { name: 'keyword.quick_win' }).click();
-  await page.getByText('A keyword was found that a small effort would lift').waitFor();
+  await page.getByText('A keyword was found that could rank higher').waitFor();
   for (const language of ['Node.js', 'Python', 'Go', 'Ruby', 'PHP', 'Java']) {
     await page.getByRole('tab', { name: language, exact: true }).click();
     await page

@@ -21,7 +21,7 @@ export interface BuiltInEvents {
     /** What was imported, such as `search_console` or `csv`. */
     source: string;
     total_rows: number;
-    /** Rows among them that could not be taken in. */
+    /** How many of these rows could not be imported. */
     failed_rows: number;
   };
 }

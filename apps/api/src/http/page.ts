@@ -31,8 +31,12 @@ function numberIn(text: unknown): unknown {
 /** The query parameters of every list. */
 export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   return z.strictObject({
-    limit: limitSchema(MAX_LIMIT).default(DEFAULT_LIMIT),
-    cursor: cursorSchema(cursor, 'must be the next_cursor of a page before').optional(),
+    limit: limitSchema(MAX_LIMIT)
+      .default(DEFAULT_LIMIT)
+      .describe(`How many items the page has at most: 1 to ${MAX_LIMIT}. Default: ${DEFAULT_LIMIT}.`),
+    cursor: cursorSchema(cursor, 'must be the next_cursor of a page before')
+      .optional()
+      .describe('The `next_cursor` of the page before. Default: the list starts at its first item.'),
   });
 }
 
@@ -44,8 +48,11 @@ export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`
   return z
     .object({
       data: z.array(item).describe('The items of this page, in the order of the list.'),
-      next_cursor: z.string().nullable(),
-      has_more: z.boolean(),
+      next_cursor: z
+        .string()
+        .nullable()
+        .describe('Pass it as `cursor` to get the next page. Null on the last page.'),
+      has_more: z.boolean().describe('Whether there is a next page.'),
     })
     .meta({ id: name });
 }
@@ -66,7 +73,9 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
       history: z
         .literal('unavailable')
         .optional()
-        .describe('The list goes on, but its older part is not reachable at the moment.'),
+        .describe(
+          'Present when the list has older items that can not be read at the moment, because PostgreSQL is not reachable.',
+        ),
     })
     .meta({ id: name });
 }
@@ -99,8 +108,17 @@ export function encodeCursor(cursor: unknown): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
 
-/** The query parameters that limit lists to a time: from `since` on, and before `until`. */
-export const timeRangeQuery = { since: sentTimeSchema.optional(), until: sentTimeSchema.optional() };
+/**
+ * The query parameters that limit lists to a time: from `since` on, and before `until`.
+ *
+ * @param what what the time is of, in the plural and with its verb: "events that were accepted".
+ */
+export function timeRangeQuery(what: string) {
+  return {
+    since: sentTimeSchema.optional().describe(`Only ${what} at this time or later. Default: no lower limit.`),
+    until: sentTimeSchema.optional().describe(`Only ${what} before this time. Default: no upper limit.`),
+  };
+}
 
 interface SentRange {
   readonly since?: number | undefined;
@@ -130,7 +148,7 @@ export const dataQuery = {
     .refine(isJsonObject, { error: 'must be a JSON object, such as {"order":{"id":4711}}', abort: true })
     .refine((text) => depthOf(text) <= MAX_DATA_DEPTH, `must be at most ${MAX_DATA_DEPTH} levels deep`)
     .meta({
-      description: `Only those of events whose \`data\` contains this JSON object, as \`@>\` of PostgreSQL tells. At most ${MAX_DATA_BYTES} bytes long and ${MAX_DATA_DEPTH} levels deep.`,
+      description: `Only events whose \`data\` contains this JSON object, by the rules of the \`@>\` operator of PostgreSQL. At most ${MAX_DATA_BYTES} bytes long and ${MAX_DATA_DEPTH} levels deep.`,
       example: '{"order":{"id":4711}}',
     })
     .optional(),

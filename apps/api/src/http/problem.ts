@@ -51,13 +51,16 @@ export const problemSchema = z
     type: z
       .string()
       .meta({ example: 'urn:hookferry:error:not_found' })
-      .describe('The kind of error, as a URI.'),
-    title: z.string(),
-    status: z.int().describe('The HTTP status.'),
-    detail: z.string().describe('What is wrong with this request, for people.'),
-    code: codeSchema.describe('The kind of error, for programs: see the page on errors.'),
-    request_id: z.string(),
-    errors: z.array(validationErrorSchema).optional(),
+      .describe('The kind of error, as a URI: `urn:hookferry:error:` and the code.'),
+    title: z.string().describe('The kind of error, in words. It is the same for every error of this code.'),
+    status: z.int().describe('The HTTP status of the response.'),
+    detail: z.string().describe('What is wrong with this request, in a sentence for people.'),
+    code: codeSchema.describe('The kind of error, for programs. The page on errors lists all codes.'),
+    request_id: z.string().describe('The id of the request. Search the log of the service for it.'),
+    errors: z
+      .array(validationErrorSchema)
+      .optional()
+      .describe('Each fault of the request. Absent for errors that are about no member.'),
   })
   .meta({ id: 'Problem' });
 

@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '95c4fd2a2e8cb262',
+      saved_by: 'a0a4e69fe601f838',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '929e1317131f220b',
+      saved_by: 'b2f34d92b905f335',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 11.178 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 15.418 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: '92fca4853b82cb41',
+          saved_by: '8dee7c83bda3d52e',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '973c65b05b092849',
+      saved_by: 'd20c5f5368353fe2',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 0.55 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 2.981 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8dppyy65v2968zpphxt',
+      id: 'ct_01m8e2a5hzea6g0sr9sc4p',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,7 +241,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8dppz43b48vx05xwf60',
+          id: 'ct_01m8e2a5s5dsxjssfbe9wq',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8dppz810yyn2jk4pnex',
+      id: 'ct_01m8e2a5xqdvpw9yknnk3x',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -269,7 +269,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   askContactAgain: {
     '202': {
-      id: 'ct_01m8dppzd49ezzy1jc5dcx',
+      id: 'ct_01m8e2a63p97vraej8gkhe',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -284,8 +284,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ntf_01m8dppzmf7avwe4mt3jmb',
-          contact_id: 'ct_01m8dppzmb1e4bk9y839s4',
+          id: 'ntf_01m8e2a6fa2az1zjht39ph',
+          contact_id: 'ct_01m8e2a6f2ajetjdn6z2hj',
           kind: 'email',
           topic: 'failing',
           subjects: [
@@ -644,7 +644,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       data: [
         {
           name: 'keyword.quick_win',
-          description: 'A keyword was found that a small effort would lift in the search results.',
+          description: 'A keyword was found that could rank higher in the search results with little effort.',
           schema: {
             $schema: 'https://json-schema.org/draft/2020-12/schema',
             type: 'object',
@@ -653,9 +653,9 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
               position: {
                 type: 'integer',
                 minimum: 1,
-                description: 'Its present place in the search results; 1 is the top.',
+                description: 'Its present position in the search results. 1 is the top.',
               },
-              volume: { type: 'integer', minimum: 0, description: 'Searches a month.' },
+              volume: { type: 'integer', minimum: 0, description: 'How many searches a month there are.' },
             },
             required: ['keyword', 'position', 'volume'],
             additionalProperties: false,
@@ -719,7 +719,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: '2026-11-21T16:13:00.859Z',
+          last_used_at: null,
         },
       ],
       next_cursor: null,
@@ -818,7 +818,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThkcHFhYm5laGF5dGp6cWUzMnIi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThlMmFmODk3cWRiZzRtYWgyMmoi',
       has_more: true,
     },
   },
@@ -893,7 +893,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         {
           at: '2026-11-21T16:13:00.859Z',
           shards: [{ waiting: 25, delayed: 0, held: 0 }],
-          oldest_waiting_seconds: 15.3,
+          oldest_waiting_seconds: 14.1,
           workers: 0,
           slots_in_use: 0,
           slots_allowed: 0,
@@ -937,7 +937,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThkcHFibXQ4bm4xNGtuZzZxemsiLCJmYWlsZWRBdCI6MTc5NTc1NjM3MTYxNn0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThlMmFnamc4YnlybTlucGJxMzIiLCJmYWlsZWRBdCI6MTc5NTc2ODUzMzU4N30',
       has_more: true,
     },
   },

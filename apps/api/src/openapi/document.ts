@@ -2,7 +2,6 @@ import { catalogue, type EventType } from '@hookferry/core/event-types/built-in'
 import { z } from 'zod';
 import { problemSchema } from '../http/problem';
 import type { Route } from '../http/route';
-import { describeMembers } from './member-descriptions';
 import {
   anyProblem,
   Components,
@@ -14,37 +13,37 @@ import {
 } from './operation';
 
 const TAGS: Readonly<Record<string, string>> = {
-  webhooks: 'Where events are delivered to.',
-  contacts: 'Who is told what happens to webhooks.',
+  webhooks: 'The URLs that events are delivered to, with their settings.',
+  contacts: 'People and channels that get notifications about webhooks.',
   notifications: 'The messages to contacts.',
   'signing-keys': 'The key pairs that sign deliveries with Ed25519.',
-  stream: 'What changes, as it happens.',
-  filters: 'Which events a webhook gets, by their data.',
-  transformations: 'Code that makes what a webhook is sent.',
-  listeners: 'Webhooks whose deliveries are taken by anyone who connects, such as `hookferry listen`.',
-  deliveries: 'What became of them, attempt by attempt.',
-  metrics: 'How many attempts there were over time, and how long they took.',
-  replays: 'Sending the events of a time range once more.',
-  events: 'Publishing, and what was published.',
-  'event-types': 'The catalogue of what can be published.',
-  'api-keys': 'Who may use the API.',
-  'audit-log': 'Who changed and did what.',
-  'portal-sessions': 'Links that let people into the portal.',
-  accounts: 'Whose webhooks and events are kept apart.',
-  account: 'How much an account stores, and how much it may.',
-  'source-addresses': 'Where deliveries come from, for the firewalls of receivers.',
-  operations: 'How the service stands as a whole, for its operators.',
-  'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
+  stream: 'Changes of deliveries, webhooks and replays, as they happen.',
+  filters: 'Conditions on the payload that decide which events a webhook gets.',
+  transformations: 'Code that makes the body of the requests of a webhook.',
+  listeners: 'Webhooks whose deliveries go to a connected client, such as `hookferry listen`.',
+  deliveries: 'Events on their way to webhooks, with every attempt.',
+  metrics: 'Attempts and events, counted over time.',
+  replays: 'Sending the events of a time range again.',
+  events: 'Publishing events, and reading them.',
+  'event-types': 'The catalogue of event types, with a schema and an example for each.',
+  'api-keys': 'The keys of programs that use the API.',
+  'audit-log': 'Every change, with its actor.',
+  'portal-sessions': 'Links that open the portal.',
+  accounts: 'Customers whose webhooks and events are separate from each other.',
+  account: 'The usage and the quota of an account.',
+  'source-addresses': 'The addresses that deliveries come from, for firewalls.',
+  operations: 'The state of the whole service, for its operators.',
+  'dead-letters': 'Jobs that workers no longer take, until an operator puts them back.',
 };
 
 const INTRODUCTION = `
-Register a webhook with \`POST /v1/webhooks\`, publish an event with \`POST /v1/events\`, and see what became of it with
-\`GET /v1/webhooks/{id}/deliveries\`. What receivers get is under *webhooks*.
+Register a webhook with \`POST /v1/webhooks\`, publish an event with \`POST /v1/events\`, and follow its deliveries with
+\`GET /v1/webhooks/{id}/deliveries\`. The section *webhooks* describes the requests that receivers get.
 
-- **Authentication**: \`Authorization: Bearer whk_…\`. \`npm start\` prints a key; further ones come from \`POST /v1/api-keys\`.
-- **Errors** are \`application/problem+json\`, with a \`code\` for programs and, for each fault of a request, where it is.
-- **Lists** come in pages: \`limit\`, and \`cursor\` with the \`next_cursor\` of the page before.
-- **Repeated requests**: whatever makes something takes an \`Idempotency-Key\`; an event may have an \`id\` of your own instead.
+- **Authentication**: send \`Authorization: Bearer whk_…\`. \`npm start\` prints a key; \`POST /v1/api-keys\` issues more.
+- **Errors** are \`application/problem+json\`, with a \`code\` for programs and the member of each fault.
+- **Lists** come in pages: pass the \`next_cursor\` of a page as \`cursor\` to get the next one.
+- **Retries**: requests that create something take an \`Idempotency-Key\`. An event may have an \`id\` of your own instead.
 - **Times** are RFC 3339, in UTC.
 `.trim();
 
@@ -52,13 +51,14 @@ Register a webhook with \`POST /v1/webhooks\`, publish an event with \`POST /v1/
 export function describeApi(routes: readonly Route[]): Json {
   const components = new Components();
   components.ofResponse(problemSchema);
-  const document = {
+  return {
     openapi: '3.1.0',
     info: {
       title: 'Hookferry',
       version: '1',
       description: INTRODUCTION,
-      summary: 'Accepts an event once, and delivers it signed to every webhook that asked for it.',
+      summary:
+        'Accepts an event once, and delivers it, signed, to every webhook that subscribes to its type.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -79,7 +79,6 @@ export function describeApi(routes: readonly Route[]): Json {
       schemas: components.schemas,
     },
   };
-  return describeMembers(document) as Json;
 }
 
 function pathsOf(routes: readonly Route[], components: Components): Json {
@@ -99,7 +98,12 @@ function describeDeliveries(components: Components): Json {
 }
 
 function describeDelivery({ name, description, data, example }: EventType, components: Components): Json {
-  const body = z.object({ type: z.literal(name), data }).meta({ id: `${inPascalCase(name)}Event` });
+  const body = z
+    .object({
+      type: z.literal(name).describe('The event type.'),
+      data: data.describe('The payload, byte for byte as it was published.'),
+    })
+    .meta({ id: `${inPascalCase(name)}Event` });
   return {
     operationId: `receive${inPascalCase(name)}`,
     summary: name,
@@ -115,8 +119,8 @@ function describeDelivery({ name, description, data, example }: EventType, compo
     },
     responses: {
       '2XX': { description: 'Delivered.' },
-      410: { description: 'Not delivered, and the webhook is disabled.' },
-      default: { description: 'Not delivered: tried again later.' },
+      410: { description: 'Not delivered. The webhook is disabled.' },
+      default: { description: 'Not delivered. Hookferry tries again later.' },
     },
   };
 }
@@ -128,33 +132,40 @@ function inPascalCase(name: string): string {
 
 /** The headers of each delivery. `X-Service-Signature` is the default of a name that operators can change. */
 const deliveryHeaders = {
-  WebhookId: header('webhook-id', "The event's id, the same on every attempt: by it duplicates are known."),
-  WebhookTimestamp: header('webhook-timestamp', 'When this attempt was made, in Unix seconds.', '1614265330'),
+  WebhookId: header(
+    'webhook-id',
+    'The id of the event. It is the same on every attempt: use it to recognise duplicates.',
+  ),
+  WebhookTimestamp: header(
+    'webhook-timestamp',
+    'The time of this attempt, in seconds since the Unix epoch.',
+    '1614265330',
+  ),
   WebhookSignature: header(
     'webhook-signature',
-    'Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one ' +
-      'for each live secret, newest first, separated by a space. Where `signing` of the webhook is `ed25519` or ' +
-      '`both` also `v1a,` and the base64 of an Ed25519 signature over the same.',
+    'Standard Webhooks 1.0: `v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body`. During a rotation there ' +
+      'is one for each valid secret, newest first, separated by spaces. With `signing` `ed25519` or `both` there is ' +
+      'also `v1a,` and the base64 of the Ed25519 signature of the same text.',
     'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   ),
   WebhookKeyId: {
-    ...header('webhook-key-id', 'The `kid` of the key of the `v1a` signature, where there is one.'),
+    ...header(
+      'webhook-key-id',
+      'The `kid` of the key of the `v1a` signature. Absent without such a signature.',
+    ),
     required: false,
   },
   ServiceSignature: {
     ...header(
       'X-Service-Signature',
-      '`sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. Not where ' +
+      '`sha256=` and the HMAC-SHA256 of the body in hex. The key is the newest secret, as it was issued. Absent if ' +
         '`signing` is `ed25519`.',
     ),
     required: false,
   },
-  ServiceAttempt: header('X-Service-Attempt', '1, 2, …', '1'),
+  ServiceAttempt: header('X-Service-Attempt', 'The number of this attempt, from 1.', '1'),
   ServiceTest: {
-    ...header(
-      'X-Service-Test',
-      '`true` of an event that was made to try the webhook out; else it is not there.',
-    ),
+    ...header('X-Service-Test', '`true` for a test event. Absent for all others.'),
     required: false,
   },
 };

@@ -47,37 +47,40 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
 function permissionOf({ scope, operatorOnly, handlesSecret, capability }: Route): string {
   return [
     needsOf(scope),
-    ...(operatorOnly ? ["Only for keys of the operator's account."] : []),
-    ...(capability ? [`Of a portal session the capability \`${capability}\` instead.`] : []),
-    ...(handlesSecret ? ['Of a portal session also the capability `secrets`.'] : []),
+    ...(operatorOnly ? ["The key must belong to the operator's account."] : []),
+    ...(capability ? [`A portal session needs the capability \`${capability}\` instead.`] : []),
+    ...(handlesSecret ? ['A portal session also needs the capability `secrets`.'] : []),
   ].join(' ');
 }
 
 function needsOf(scope: Route['scope']): string {
   if (scope === 'none') return 'Needs no API key.';
-  return scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
+  return scope === 'any' ? 'Needs an API key with any scope.' : `Needs the scope \`${scope}\`.`;
 }
 
 const WEBHOOK_ID = 'wh_01m7ze3thwae6532vdxr7r';
 const EVENT_ID = 'evt_01m7ze3vqwgsz1p4n4nhes';
 // Of what has a secret part.
 const SECRET_ID = '4f7kq2m9x1c8v5b3';
-const ACCOUNT = { description: 'The account.', example: 'acct_01m7ze5a8r4x6c2v9b1n3m' };
-/** What the path of a route names, by the word before it. */
+const ACCOUNT = { description: 'The id of the account.', example: 'acct_01m7ze5a8r4x6c2v9b1n3m' };
+/** The object that the path of a route names, by the first word of the path. */
 const OF_PATH: Readonly<Record<string, Json>> = {
-  webhooks: { description: 'The webhook: its id or its `uid`.', example: WEBHOOK_ID },
-  listeners: { description: 'The listener: the id of its webhook.', example: WEBHOOK_ID },
+  webhooks: { description: 'The id of the webhook, or its `uid`.', example: WEBHOOK_ID },
+  listeners: { description: 'The id of the listener.', example: WEBHOOK_ID },
   deliveries: {
-    description: "The delivery: the event's id, a dot, and the webhook's.",
+    description: 'The id of the delivery: the id of the event, a dot, and the id of the webhook.',
     example: `${EVENT_ID}.${WEBHOOK_ID}`,
   },
-  replays: { description: 'The replay.', example: 'rpl_01m7ze4c1m9d1y3k5f7r2w' },
-  events: { description: 'The event.', example: EVENT_ID },
+  replays: { description: 'The id of the replay.', example: 'rpl_01m7ze4c1m9d1y3k5f7r2w' },
+  events: { description: 'The id of the event.', example: EVENT_ID },
   'event-types': { description: 'The name of the event type.', example: 'invoice.paid' },
-  'api-keys': { description: 'The API key: the 16 characters after `whk_`.', example: SECRET_ID },
-  'portal-sessions': { description: 'The portal session.', example: SECRET_ID },
+  'api-keys': { description: 'The id of the API key: the 16 characters after `whk_`.', example: SECRET_ID },
+  'portal-sessions': { description: 'The id of the portal session.', example: SECRET_ID },
   accounts: ACCOUNT,
-  'dead-letters': { description: 'The dead letter.', example: 'events-dead-letters.1767225600000-17' },
+  'dead-letters': {
+    description: 'The id of the dead letter.',
+    example: 'events-dead-letters.1767225600000-17',
+  },
 };
 
 function parametersOf(
@@ -113,19 +116,21 @@ export const headerParameters = {
     name: 'X-Account-Id',
     in: 'header',
     description:
-      "Whom the request acts for. Only keys of the operator's account may name another than their own.",
+      "The account that the request is for. Only keys of the operator's account may name another one. Default: the account of the key.",
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'The same request with the same key is worked on once, and gets the first answer again.',
+    description:
+      'A key of your own for this request. A repeated request with the same key is not carried out again, and gets the first response.',
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY_FORM.source },
   },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'The `ETag` of the state that the change is meant for.',
+    description:
+      'The `ETag` of the state that you have read. The change is refused if the object has changed since. Default: no check.',
     schema: { type: 'string' },
   },
 };
@@ -193,7 +198,10 @@ const OF_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
 ];
 
 const RETRY_AFTER = {
-  'Retry-After': { description: 'Seconds until it makes sense to ask again.', schema: { type: 'integer' } },
+  'Retry-After': {
+    description: 'How many seconds to wait before the next try.',
+    schema: { type: 'integer' },
+  },
 };
 
 /** A route's errors, by status. They follow from its properties and from the errors that it names. */
@@ -263,9 +271,11 @@ export class Components {
 }
 
 // zod's pattern of a time is 200 characters long and says no more than the format; `readOnly` would mean that
-// a client must not send it, and not that nobody changes it.
+// a client must not send it, and not that nobody changes it; a safe integer is the bound of every number in JSON.
 function simplify({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   delete jsonSchema.readOnly;
 }
 

@@ -38,27 +38,35 @@ export const createAccount = defineRoute({
 const bytes = z.int().min(0);
 
 const storedBytesSchema = z
-  .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes, portal_sessions: bytes })
-  .describe(
-    'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
-  )
+  .object({
+    events: bytes.describe('Bytes of events.'),
+    deliveries: bytes.describe('Bytes of deliveries, with their attempts.'),
+    answers: bytes.describe('Bytes of the responses that are kept for requests with an `Idempotency-Key`.'),
+    replays: bytes.describe('Bytes of the records of replays.'),
+    portal_sessions: bytes.describe('Bytes of portal sessions that have not ended, with their logos.'),
+  })
+  .describe('The stored bytes that expire by themselves, by kind.')
   .meta({ id: 'StoredBytes' });
 
 const usageSchema = z
   .object({
-    used_bytes: bytes.describe('About as much as it takes up in Redis: see "What counts" in the docs.'),
-    redis_bytes: bytes.describe('The same number, beside `history_bytes`.'),
+    used_bytes: bytes.describe(
+      'About how many bytes the account takes up in Redis: see "What counts" in the docs.',
+    ),
+    redis_bytes: bytes.describe('The same as `used_bytes`.'),
     history_bytes: bytes
       .nullable()
       .optional()
       .describe(
-        'About as much as it takes up in the history; `null`: that is not reachable; absent: there is no history.',
+        'About how many bytes the account takes up in PostgreSQL. Null: PostgreSQL is not reachable. Absent: there is no history.',
       ),
-    quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
-    bytes: storedBytesSchema.describe('How much the account stores, by kind.'),
-    events: z.int().describe("In the account's list."),
+    quota_bytes: bytes
+      .nullable()
+      .describe('How many bytes the account may take up in Redis. Null: no limit.'),
+    bytes: storedBytesSchema.describe('The bytes that expire by themselves, by kind.'),
+    events: z.int().describe("How many events are in the account's list."),
     webhooks: z.int().describe('How many webhooks the account has.'),
-    api_keys: z.int(),
+    api_keys: z.int().describe('How many API keys the account has.'),
   })
   .meta({ id: 'AccountUsage' });
 
@@ -110,11 +118,16 @@ function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<t
 }
 
 const querySchema = pageQuery(newestFirstCursorSchema).extend({
-  include: z.enum(['usage']).optional(),
+  include: z
+    .enum(['usage'])
+    .optional()
+    .describe('`usage`: each account of the list has its usage. Default: none has.'),
 });
 
 const listedAccountSchema = accounts.accountViewSchema
-  .extend({ usage: usageSchema.optional().describe('How much it stores, with `include=usage`.') })
+  .extend({
+    usage: usageSchema.optional().describe('How much the account stores. Present with `include=usage`.'),
+  })
   .meta({ id: 'ListedAccount' });
 
 export const listAccounts = defineRoute({
@@ -159,7 +172,7 @@ export const readAccount = defineRoute({
 
 export const updateAccount = defineRoute({
   operationId: 'updateAccount',
-  summary: "Change an account's weight, quota or retention",
+  summary: 'Change an account',
   method: 'patch',
   path: '/v1/accounts/:id',
   scope: 'admin',
@@ -184,7 +197,7 @@ export const updateAccount = defineRoute({
 /** With all that it owns, in the background. Repeating it changes nothing. */
 export const eraseAccount = defineRoute({
   operationId: 'eraseAccount',
-  summary: 'Erase an account with all that it owns',
+  summary: 'Erase an account and everything that it owns',
   method: 'delete',
   path: '/v1/accounts/:id',
   scope: 'admin',
@@ -193,7 +206,7 @@ export const eraseAccount = defineRoute({
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {
     202: {
-      description: 'Its keys and webhooks are gone; the rest goes in the background.',
+      description: 'The account. Its keys and webhooks are deleted; the rest is erased in the background.',
       schema: accounts.accountViewSchema,
     },
   },
@@ -206,13 +219,13 @@ export const eraseAccount = defineRoute({
 
 export const readAccountUsage = defineRoute({
   operationId: 'readAccountUsage',
-  summary: 'Read how much the account stores, and how much it may',
+  summary: 'Read how much the account stores, and its quota',
   method: 'get',
   path: '/v1/account/usage',
   scope: 'any',
   request: {},
   responses: {
-    200: { description: 'How much it stores.', schema: usageSchema },
+    200: { description: 'The usage of the account.', schema: usageSchema },
   },
   async handle({ apiKey }, context) {
     const [usage] = await readUsages(context, [apiKey.accountId]);

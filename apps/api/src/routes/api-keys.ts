@@ -5,7 +5,11 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-const issuedApiKeySchema = apiKeys.apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
+const issuedApiKeySchema = apiKeys.apiKeyViewSchema
+  .extend({
+    key: z.string().describe('The API key, to send as `Authorization: Bearer`. No other response shows it.'),
+  })
+  .meta({ id: 'IssuedApiKey' });
 
 /** The only response that shows the key. */
 export const createApiKey = defineRoute({
@@ -22,7 +26,7 @@ export const createApiKey = defineRoute({
   creates: true,
   stores: 'other',
   responses: {
-    201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
+    201: { description: 'The key. No other response shows it.', schema: issuedApiKeySchema },
   },
   async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
     const issue = { key: apiKeys.newApiKey(newId, secretBytes), createdAt: receivedAt };
@@ -52,7 +56,7 @@ const querySchema = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Whether it may be the last key of the account with the scope "admin". Only the operator can issue another then.',
+      'Whether the last key of the account with the scope `admin` may be revoked. Only the operator can issue another one then. Default: `false`.',
     ),
 });
 
@@ -66,7 +70,7 @@ export const revokeApiKey = defineRoute({
   audit: 'api_key.revoke',
   request: { params: z.object({ id: apiKeyIdSchema }), query: querySchema },
   responses: {
-    204: { description: 'It no longer counts.' },
+    204: { description: 'The key is revoked. It is refused from the next request on.' },
   },
   problems: ['last_admin_key'],
   async handle({ apiKey, params, query, act }, context) {

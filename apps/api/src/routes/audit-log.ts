@@ -35,17 +35,23 @@ const filterShape = {
   account_id: z
     .union([z.literal('*'), accountIdSchema])
     .optional()
-    .describe("For operators: another account's log; `*`: that of all accounts."),
+    .describe(
+      'The account whose log to read, or `*` for all accounts. Only operators may set it. Default: your own account.',
+    ),
   actor: textFilter
     .optional()
-    .describe('The id of an API key or a portal session, a system user, or a type of actor.'),
+    .describe(
+      'Only entries of this actor: the id of an API key or a portal session, a system user, or a type of actor. Default: all.',
+    ),
   action: z
     .string()
     .regex(/^[a-z_]+\.([a-z_]+|\*)$/, 'must be an action such as webhook.update, or webhook.*')
     .optional()
-    .describe('One action, such as `webhook.update`, or all of a noun: `webhook.*`.'),
-  target: textFilter.optional().describe('The id of what it was about.'),
-  ...timeRangeQuery,
+    .describe(
+      'Only entries with this action, such as `webhook.update`, or all of a noun: `webhook.*`. Default: all.',
+    ),
+  target: textFilter.optional().describe('Only entries about the object with this id. Default: all.'),
+  ...timeRangeQuery('entries that were recorded'),
 };
 
 const entrySchema = z
@@ -53,32 +59,43 @@ const entrySchema = z
     id: z
       .string()
       .meta({ example: 'aud_01m8cze70423p1gcwqh466' })
-      .describe('The id of the entry. Later ones sort behind it.'),
-    account_id: z.string().nullable().describe('Whose log it is in. Null: of somebody who is of no account.'),
-    at: timeSchema.describe('When it was done or refused.'),
-    actor: auditActorSchema.describe('Who did it.'),
-    action: z.string().meta({ example: 'webhook.update' }).describe('What was done, as a noun and a verb.'),
+      .describe('The id of the entry. Ids of later entries sort after it.'),
+    account_id: z
+      .string()
+      .nullable()
+      .describe('The account whose log the entry is in. Null: the actor belongs to no account.'),
+    at: timeSchema.describe('When the action was done or refused.'),
+    actor: auditActorSchema.describe('The actor of the action.'),
+    action: z.string().meta({ example: 'webhook.update' }).describe('The action: a noun and a verb.'),
     target: z
       .object({
-        type: z.string().describe('The noun of the action.'),
+        type: z.string().describe('The kind of the object: the noun of the action.'),
         id: z.string().describe('The id of the object.'),
       })
       .nullable()
-      .describe('What it was about.'),
-    outcome: z.enum(['ok', 'refused']).describe('Whether it was done.'),
-    code: codeSchema.optional().describe('Why it was refused.'),
-    address: z.string().nullable().describe("The client's, as far as `TRUST_PROXY` lets it be known."),
-    request_id: z.string().nullable().describe('The `X-Request-Id` of the answer.'),
+      .describe('The object of the action. Null: it has none.'),
+    outcome: z.enum(['ok', 'refused']).describe('`ok`: the action was done. `refused`: it was not.'),
+    code: codeSchema
+      .optional()
+      .describe('The code of the error that refused the action. Absent: it was done.'),
+    address: z
+      .string()
+      .nullable()
+      .describe('The IP address of the client, as `TRUST_PROXY` determines it. Null: it is not known.'),
+    request_id: z
+      .string()
+      .nullable()
+      .describe('The `X-Request-Id` of the response. Null: there was no request.'),
     changes: z
       .array(fieldChangeSchema)
       .readonly()
-      .describe('The fields that it changed; with their values where these are no secrets.'),
+      .describe('The fields that the action changed, with their values unless these are secret.'),
   })
   .meta({ id: 'AuditEntry' });
 
 export const listAuditLog = defineRoute({
   operationId: 'listAuditLog',
-  summary: 'List who changed and did what',
+  summary: 'List the audit log',
   method: 'get',
   path: '/v1/audit-log',
   scope: SCOPE,
@@ -91,7 +108,8 @@ export const listAuditLog = defineRoute({
   },
   responses: {
     200: {
-      description: 'A page of entries, newest first. One that is not full goes on if `has_more` says so.',
+      description:
+        'A page of entries, newest first. A page may have fewer entries than `limit` although there is a next one: see `has_more`.',
       schema: historyPageOf(entrySchema, 'AuditLogPage'),
     },
   },
@@ -152,12 +170,14 @@ const PAGE = 500;
 const MOST_AT_ONCE = 2;
 
 const exportedEntrySchema = entrySchema
-  .extend({ cursor: z.string().describe('Another export goes on behind it.') })
+  .extend({
+    cursor: z.string().describe('Pass it as the parameter `cursor` to continue an export after this entry.'),
+  })
   .meta({ id: 'ExportedAuditEntry' });
 
 export const exportAuditLog = defineRoute({
   operationId: 'exportAuditLog',
-  summary: 'Export the audit log, a line for each entry',
+  summary: 'Export the audit log, one entry on each line',
   method: 'get',
   path: '/v1/audit-log/export',
   scope: SCOPE,
@@ -165,16 +185,20 @@ export const exportAuditLog = defineRoute({
     query: z
       .strictObject({
         ...filterShape,
-        limit: limitSchema(MAX_LIMIT).optional().describe('The most lines; absent: all entries.'),
+        limit: limitSchema(MAX_LIMIT)
+          .optional()
+          .describe('How many lines to export at most: 1 to 1,000,000. Default: all entries.'),
         cursor: cursorSchema(auditIdSchema, 'must be the cursor of a line before')
           .optional()
-          .describe('The `cursor` of the last line that you have.'),
+          .describe(
+            'The `cursor` of the last line that you have: the export continues after it. Default: it starts at the newest entry.',
+          ),
       })
       .refine(...isInOrder),
   },
   responses: {
     200: {
-      description: 'JSON texts, newest first, each with a line feed after it; the schema is that of a line.',
+      description: 'Lines of JSON (NDJSON), newest first. The schema describes one line.',
       schema: exportedEntrySchema,
       isLines: true,
     },

@@ -19,24 +19,37 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-const contactParams = z.object({ id: contactIdSchema.describe('The contact.') });
+const contactParams = z.object({ id: contactIdSchema.describe('The id of the contact.') });
 const SECRET_BYTES = 32;
 
 const contactSchema = z
   .object({
-    id: contactIdSchema.describe("The contact's id."),
-    kind: contactKindSchema,
+    id: contactIdSchema.describe('The id of the contact.'),
+    kind: contactKindSchema.describe(contacts.KIND),
     target: z
       .string()
-      .describe('The address of mail; of a URL only its host, since the rest may be a secret.'),
-    webhook_id: z.string().nullable().describe('The only webhook that it is told of; null: all.'),
-    occasions: z.array(occasionSchema).readonly().nullable().describe('What it is told of; null: all.'),
-    digest: digestSchema.nullable(),
+      .describe(
+        'The mail address. For all other kinds: the host of the URL, since the rest may be a secret.',
+      ),
+    webhook_id: z
+      .string()
+      .nullable()
+      .describe('The only webhook that it gets notifications about. Null: all webhooks.'),
+    occasions: z
+      .array(occasionSchema)
+      .readonly()
+      .nullable()
+      .describe('The occasions that it gets notifications about. Null: all.'),
+    digest: digestSchema
+      .nullable()
+      .describe('How often it gets its notifications, in one message. Null: each at once.'),
     status: z
       .enum(contactStatuses)
-      .describe('`unconfirmed`: it gets nothing but the question; `unsubscribed`: it gets nothing any more.'),
-    created_at: timeSchema.describe('When the contact was made.'),
-    updated_at: timeSchema.describe('When it was last changed.'),
+      .describe(
+        '`unconfirmed`: it gets only the request to confirm. `confirmed`: it gets notifications. `unsubscribed`: it gets nothing any more.',
+      ),
+    created_at: timeSchema.describe('When the contact was created.'),
+    updated_at: timeSchema.describe('When the contact was last changed.'),
   })
   .meta({ id: 'Contact' });
 
@@ -47,7 +60,7 @@ const listSchema = z
 /** Its target gets one message with a link to confirm. */
 export const createContact = defineRoute({
   operationId: 'createContact',
-  summary: 'Tell somebody what happens to the webhooks',
+  summary: 'Create a contact for notifications',
   method: 'post',
   path: '/v1/contacts',
   scope: 'webhooks:write',
@@ -60,7 +73,7 @@ export const createContact = defineRoute({
   stores: 'other',
   problems: ['limit_reached', 'not_found'],
   responses: {
-    201: { description: 'The contact, which is asked to confirm.', schema: contactSchema },
+    201: { description: 'The contact. It gets a message with a link to confirm.', schema: contactSchema },
   },
   async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
     const making = {
@@ -76,7 +89,7 @@ export const createContact = defineRoute({
 
 export const listContacts = defineRoute({
   operationId: 'listContacts',
-  summary: 'List who is told',
+  summary: 'List contacts',
   method: 'get',
   path: '/v1/contacts',
   scope: 'webhooks:read',
@@ -90,7 +103,7 @@ export const listContacts = defineRoute({
 
 export const updateContact = defineRoute({
   operationId: 'updateContact',
-  summary: 'Change what a contact is told',
+  summary: 'Change which notifications a contact gets',
   method: 'patch',
   path: '/v1/contacts/:id',
   scope: 'webhooks:write',
@@ -106,7 +119,7 @@ export const updateContact = defineRoute({
 /** Its target gets another message with a link to confirm. */
 export const askContactAgain = defineRoute({
   operationId: 'askContactAgain',
-  summary: 'Ask a contact once more to confirm',
+  summary: 'Ask a contact again to confirm',
   method: 'post',
   path: '/v1/contacts/:id/ask-again',
   scope: 'webhooks:write',
@@ -114,7 +127,10 @@ export const askContactAgain = defineRoute({
   request: { params: contactParams },
   problems: ['conflict'],
   responses: {
-    202: { description: 'The contact, which gets another message.', schema: contactSchema },
+    202: {
+      description: 'The contact. It gets another message with a link to confirm.',
+      schema: contactSchema,
+    },
   },
   async handle({ apiKey: { accountId }, params, act }, context) {
     const contact = await contacts.askAgain(context, accountId, params.id, act);
@@ -130,7 +146,7 @@ export const deleteContact = defineRoute({
   scope: 'webhooks:write',
   audit: 'contact.delete',
   request: { params: contactParams },
-  responses: { 204: { description: 'It gets no more messages.' } },
+  responses: { 204: { description: 'The contact is deleted. It gets no more messages.' } },
   async handle({ apiKey: { accountId }, params, act }, context) {
     await contacts.deleteContact(context, accountId, params.id, act);
     return { status: 204 };
@@ -139,34 +155,47 @@ export const deleteContact = defineRoute({
 
 const subjectSchema = z
   .object({
-    webhook_id: z.string().nullable().describe('The webhook; null: it is about the account.'),
-    label: z.string().nullable().describe('The host of its URL, or the name of a key.'),
-    detail: z.string().nullable().describe('A reason, a share or a time, depending on the topic.'),
+    webhook_id: z.string().nullable().describe('The webhook. Null: the notification is about the account.'),
+    label: z
+      .string()
+      .nullable()
+      .describe('The host of the URL of the webhook, or the name of an API key. Null: neither.'),
+    detail: z
+      .string()
+      .nullable()
+      .describe('A reason, a share or a time, depending on the topic. Null: none.'),
   })
   .meta({ id: 'NotificationSubject' });
 
 const notificationSchema = z
   .object({
-    id: notificationIdSchema.describe("The message's id."),
-    contact_id: contactIdSchema.describe('Who it is for.'),
-    kind: contactKindSchema,
-    topic: z.enum(notificationTopics).describe('What it is about: an occasion, or the question to confirm.'),
+    id: notificationIdSchema.describe('The id of the notification.'),
+    contact_id: contactIdSchema.describe('The contact that it is for.'),
+    kind: contactKindSchema.describe(contacts.KIND),
+    topic: z.enum(notificationTopics).describe('The occasion, or `confirmation` for the request to confirm.'),
     subjects: z
       .array(subjectSchema)
       .readonly()
-      .describe(`The webhooks, or else, that it is about: the first ${MOST_SUBJECTS}.`),
-    subject_count: z.int().describe('How many it is about.'),
-    status: z.enum(notificationStatuses).describe('Whether it was sent, is still to be, or never will be.'),
-    attempts: z.int().describe('How often it was tried.'),
-    error: z.string().nullable().describe('Why the last try failed, such as `smtp 550`; null if it did not.'),
-    created_at: timeSchema.describe('When it was decided on.'),
-    ended_at: timeSchema.nullable().describe('When it was sent or given up; null: not yet.'),
+      .describe(`The webhooks or keys that it is about: at most ${MOST_SUBJECTS} of them.`),
+    subject_count: z.int().describe('How many webhooks or keys it is about.'),
+    status: z
+      .enum(notificationStatuses)
+      .describe(
+        '`pending`: it is not sent yet. `sent`: it was sent. `failed`: it could not be sent. `cancelled`: it is not sent any more.',
+      ),
+    attempts: z.int().describe('How many times the service tried to send it.'),
+    error: z
+      .string()
+      .nullable()
+      .describe('Why the last try failed, such as `smtp 550`. Null: it did not fail.'),
+    created_at: timeSchema.describe('When the notification was created.'),
+    ended_at: timeSchema.nullable().describe('When it was sent or given up. Null: not yet.'),
   })
   .meta({ id: 'Notification' });
 
 export const listNotifications = defineRoute({
   operationId: 'listNotifications',
-  summary: 'List the messages to contacts',
+  summary: 'List notifications',
   method: 'get',
   path: '/v1/notifications',
   scope: 'webhooks:read',
@@ -174,14 +203,22 @@ export const listNotifications = defineRoute({
   isHeavy: true,
   request: {
     query: pageQuery(notificationIdSchema).extend({
-      contact_id: contactIdSchema.optional().describe('Those for one contact.'),
-      topic: z.enum(notificationTopics).optional().describe('Those about one thing.'),
-      status: z.enum(notificationStatuses).optional().describe('Those of one status.'),
+      contact_id: contactIdSchema
+        .optional()
+        .describe('Only notifications for this contact. Default: for all.'),
+      topic: z
+        .enum(notificationTopics)
+        .optional()
+        .describe('Only notifications with this topic. Default: all.'),
+      status: z
+        .enum(notificationStatuses)
+        .optional()
+        .describe('Only notifications with this status. Default: all.'),
     }),
   },
   responses: {
     200: {
-      description: 'A page of messages, newest first.',
+      description: 'A page of notifications, newest first.',
       schema: pageOf(notificationSchema, 'NotificationPage'),
     },
   },

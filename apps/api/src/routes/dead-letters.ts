@@ -8,11 +8,16 @@ const deadLetterParams = z.object({ id: deadLetterIdSchema });
 
 const cursorSchema = z.object({ failedAt: z.number(), id: deadLetterIdSchema });
 
-const querySchema = pageQuery(cursorSchema).extend({ queue: z.enum(deadLetterQueues).optional() });
+const querySchema = pageQuery(cursorSchema).extend({
+  queue: z
+    .enum(deadLetterQueues)
+    .optional()
+    .describe('Only dead letters of this queue. Default: those of all queues.'),
+});
 
 export const listDeadLetters = defineRoute({
   operationId: 'listDeadLetters',
-  summary: 'List the jobs that are invalid or failed for good',
+  summary: 'List dead letters: jobs that are invalid or failed for good',
   method: 'get',
   path: '/v1/dead-letters',
   scope: 'admin',
@@ -66,7 +71,7 @@ export const redriveDeadLetter = defineRoute({
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
-    202: { description: 'It is back on its queue, and no dead letter any more.' },
+    202: { description: 'The job is back on its queue. It is no longer a dead letter.' },
   },
   problems: ['conflict'],
   async handle({ params, act }, context) {
@@ -85,7 +90,9 @@ export const dropDeadLetter = defineRoute({
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
-    204: { description: 'It is gone; a delivery or a replay whose job it was is cancelled.' },
+    204: {
+      description: 'The dead letter is deleted. The delivery or replay of the job ends as `cancelled`.',
+    },
   },
   problems: ['conflict'],
   async handle({ params, act }, context) {

@@ -30,14 +30,26 @@ const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
 /** The query parameters that filter deliveries by their standing. */
 const standingQuery = {
-  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status.'),
-  /** Of the last attempt's response. */
-  status_class: z.enum(statusClasses).optional(),
+  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status. Default: all.'),
+  status_class: z
+    .enum(statusClasses)
+    .optional()
+    .describe(
+      'Only deliveries whose last response had a status of this class. `none`: those that got no response. Default: all.',
+    ),
   response_status: wholeNumberSchema(100, 599)
-    .describe('Only those whose last attempt was answered with this status.')
+    .describe('Only deliveries whose last response had this HTTP status: 100 to 599. Default: all.')
     .optional(),
-  outcome: attemptOutcomeSchema.describe('Only those whose last attempt ended so.').optional(),
+  outcome: attemptOutcomeSchema
+    .describe('Only deliveries whose last attempt ended in this way. Default: all.')
+    .optional(),
 };
+
+const eventTypeQuery = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Only deliveries of events of this type. Default: those of all types.');
 
 type StandingQuery = z.infer<z.ZodObject<typeof standingQuery>>;
 
@@ -48,18 +60,22 @@ function standingFilterOf(query: StandingQuery): RecordFilter {
 
 const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdSchema.optional() }))
   .extend({
-    webhook_id: endpointRefSchema.optional(),
-    event_id: eventIdSchema.optional(),
-    event_type: z.string().min(1).optional(),
+    webhook_id: endpointRefSchema
+      .optional()
+      .describe('Only deliveries of this webhook: its id or its `uid`. Default: those of all webhooks.'),
+    event_id: eventIdSchema
+      .optional()
+      .describe('Only deliveries of this event. Default: those of all events.'),
+    event_type: eventTypeQuery,
     ...standingQuery,
     ...dataQuery,
-    ...timeRangeQuery,
+    ...timeRangeQuery('deliveries of events that were accepted'),
   })
   .refine(...isInOrder);
 
 export const listDeliveries = defineRoute({
   operationId: 'listDeliveries',
-  summary: 'List deliveries, those of the newest event first',
+  summary: 'List deliveries, newest event first',
   method: 'get',
   path: '/v1/deliveries',
   scope: 'deliveries:read',
@@ -114,10 +130,10 @@ export const listEventDeliveries = defineRoute({
 
 const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
   .extend({
-    event_type: z.string().min(1).optional(),
+    event_type: eventTypeQuery,
     ...standingQuery,
     ...dataQuery,
-    ...timeRangeQuery,
+    ...timeRangeQuery('deliveries of events that were accepted'),
   })
   .refine(...isInOrder);
 
@@ -149,7 +165,7 @@ export const listWebhookDeliveries = defineRoute({
 
 export const readDelivery = defineRoute({
   operationId: 'readDelivery',
-  summary: 'Read a delivery with each of its attempts',
+  summary: 'Read a delivery with its attempts',
   method: 'get',
   path: '/v1/deliveries/:id',
   scope: 'deliveries:read',
@@ -166,8 +182,10 @@ export const readDelivery = defineRoute({
 
 const contentSchema = z
   .object({
-    headers: z.record(z.string(), z.string()).describe('The headers that describe the body.'),
-    body: z.string().nullable().describe('The body, byte for byte; null: the payload was erased.'),
+    headers: z
+      .record(z.string(), z.string())
+      .describe('The headers that describe the body, such as `content-type`.'),
+    body: z.string().nullable().describe('The body, byte for byte. Null: the payload was erased.'),
   })
   .meta({ id: 'DeliveryContent' });
 
@@ -180,7 +198,11 @@ export const readDeliveryContent = defineRoute({
   scope: 'deliveries:read',
   request: { params: deliveryParams },
   responses: {
-    200: { description: 'What its last attempt sent, or its first one would send.', schema: contentSchema },
+    200: {
+      description:
+        'The body that its last attempt sent. Before the first attempt: the body that it would send.',
+      schema: contentSchema,
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey: { accountId }, params }, context) {
@@ -202,7 +224,7 @@ const REQUEST_ID_PREFIX = 'rdl';
 /** Once more, now, under the same `webhook-id`. */
 export const redeliverDelivery = defineRoute({
   operationId: 'redeliverDelivery',
-  summary: 'Send a delivery once more, now',
+  summary: 'Send a delivery again, now',
   method: 'post',
   path: '/v1/deliveries/:id/redeliver',
   scope: 'deliveries:write',

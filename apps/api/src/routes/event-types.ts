@@ -13,13 +13,17 @@ import { defineRoute } from '../http/route';
 import { etagOf, versionsOf } from '../http/send-reply';
 
 const eventTypesSchema = z
-  .object({ data: z.array(eventTypeViewSchema).describe('All event types, by name.') })
+  .object({
+    data: z
+      .array(eventTypeViewSchema)
+      .describe('The event types: first the built-in ones, then your own, by name.'),
+  })
   .meta({ id: 'EventTypeList' });
 
 /** All of them at once: dozens, not thousands. */
 export const listEventTypes = defineRoute({
   operationId: 'listEventTypes',
-  summary: 'List the catalogue of event types',
+  summary: 'List event types',
   method: 'get',
   path: '/v1/event-types',
   scope: 'any',
@@ -64,7 +68,7 @@ export const readEventTypeSchema = defineRoute({
       description: 'The schema of `data`: JSON Schema 2020-12.',
       schema: eventTypeViewSchema.shape.schema,
     },
-    304: { description: 'It is the one that `If-None-Match` names.' },
+    304: { description: 'The schema has not changed since the ETag in `If-None-Match`.' },
   },
   problems: ['not_found', 'storage_unavailable'],
   async handle({ params, header }, context) {
@@ -116,7 +120,7 @@ export const putEventType = defineRoute({
 /** A type that an operator added, once it has no subscribers any more. */
 export const deleteEventType = defineRoute({
   operationId: 'deleteEventType',
-  summary: 'Remove an event type that was added',
+  summary: 'Delete an event type of your own',
   method: 'delete',
   path: '/v1/event-types/:name',
   scope: 'admin',
@@ -124,7 +128,7 @@ export const deleteEventType = defineRoute({
   operatorOnly: true,
   request: { params: z.object({ name: z.string().meta(EVENT_TYPE_NAME_FORM) }) },
   responses: {
-    204: { description: 'Nobody can publish or ask for it any more. Its events stay, and are delivered.' },
+    204: { description: 'The event type is deleted. Its events stay, and are delivered.' },
   },
   problems: ['conflict'],
   async handle({ params, act }, context) {

@@ -49,17 +49,32 @@ const eventParams = z.object({ id: eventIdSchema });
 /** An event as clients publish it. The catalogue decides the form of `data`. */
 const publishedEventSchema = z
   .strictObject({
-    type: z.string().meta(EVENT_TYPE_NAME_FORM),
-    data: z.unknown(),
-    id: eventIdSchema.optional(),
-    webhook_ids: endpointRefsSchema.optional(),
+    type: z
+      .string()
+      .meta(EVENT_TYPE_NAME_FORM)
+      .describe('The event type: one of `GET /v1/event-types`, but no operational one.'),
+    data: z
+      .unknown()
+      .describe('The payload. It must match the schema of the event type, and is delivered byte for byte.'),
+    id: eventIdSchema
+      .optional()
+      .describe(
+        'An id of your own. A later event with the same id is not delivered again. Default: a generated one.',
+      ),
+    webhook_ids: endpointRefsSchema
+      .optional()
+      .describe(
+        'The only webhooks that get the event: their ids or `uid`s, 1 to 100. Default: all webhooks that get its type.',
+      ),
     deliver_at: sentTimeSchema
       .optional()
-      .describe('When to send it; up to a minute ago is now. Absent: at once.'),
+      .describe(
+        'When to send it, at most `SCHEDULE_MAX` of the service ahead. A time of up to a minute ago means now. Default: at once.',
+      ),
     group: eventGroupSchema
       .optional()
       .describe(
-        'What it belongs to, such as an order. Webhooks may ask for the events of a group in their order.',
+        'The group of the event, such as the id of an order. A webhook with `"ordering": "group"` gets the events of a group in their order. At most 256 bytes. Default: none.',
       ),
   })
   .meta({ id: 'NewEvent' });
@@ -82,8 +97,11 @@ export const publishEvent = defineRoute({
   stores: 'event',
   mayAssume: true,
   responses: {
-    202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
-    200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
+    202: { description: 'Accepted: the event is stored and will be delivered.', schema: acceptedSchema },
+    200: {
+      description: 'An event with this id was accepted before. It is not delivered again.',
+      schema: acceptedSchema,
+    },
     207: cloudEventsOutcome,
   },
   problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far'],
@@ -138,7 +156,7 @@ export const publishBatch = defineRoute({
   stores: 'event',
   mayAssume: true,
   responses: {
-    200: { description: 'An outcome for each event, in their order.', schema: outcomesSchema },
+    200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
   async handle(request, context) {
     const { body, dataTexts } = request;
@@ -151,7 +169,13 @@ export const publishBatch = defineRoute({
 });
 
 function batchOf<Item extends z.ZodType>(item: Item) {
-  return z.strictObject({ events: z.array(item).min(1).max(MAX_EVENTS) });
+  return z.strictObject({
+    events: z
+      .array(item)
+      .min(1)
+      .max(MAX_EVENTS)
+      .describe('The events to publish: 1 to 500. Each is accepted or refused by itself.'),
+  });
 }
 
 function readItem(item: unknown, dataText: string): PublishedEvent | AppError {
@@ -177,63 +201,71 @@ const querySchema = pageQuery(eventCursorSchema)
   .extend({
     status: z.literal('scheduled', 'must be scheduled, or left out').optional().meta({
       description:
-        '`scheduled`: the events that wait for their time, those that are due next first, and from `since` to `until` by when they are due. They are in no other list.',
+        '`scheduled`: only events that wait for their time, the next one first. `since` and `until` are about their `deliver_at` then. Default: only events that do not wait for their time.',
     }),
-    type: z.string().min(1).optional(),
+    type: z.string().min(1).optional().describe('Only events of this type. Default: those of all types.'),
     ...dataQuery,
-    ...timeRangeQuery,
+    ...timeRangeQuery('events that were accepted'),
   })
   .refine(...isInOrder)
   .refine(({ status, type, data }) => status === undefined || (type === undefined && data === undefined), {
     path: ['status'],
-    message: 'can not be asked for together with "type" or "data"',
+    message: 'can not be combined with "type" or "data"',
   });
 
 const eventHeadSchema = z.object({
-  id: z.string().describe("The event's id, which receivers get as `webhook-id`."),
-  type: z.string().meta({ example: 'keyword.quick_win' }),
-  created_at: timeSchema.meta({ description: 'When it was published.' }),
+  id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
+  type: z.string().meta({ example: 'keyword.quick_win' }).describe('The type of the event.'),
+  created_at: timeSchema.meta({ description: 'When the event was accepted.' }),
   status: z.enum(eventStatuses).meta({
     description:
-      '`scheduled`: it waits for its time. `cancelled`: it was cancelled before that, and is sent to nobody.',
+      '`accepted`: it is delivered. `scheduled`: it waits for its time. `cancelled`: it was cancelled before its time, and is not delivered.',
   }),
   deliver_at: timeSchema
     .nullable()
-    .meta({ description: 'When it is due, was, or would have been; null: it was sent at once.' }),
+    .meta({ description: 'The time to send it that the producer has set. Null: it was sent at once.' }),
   payload_erased_at: timeSchema
     .nullable()
-    .meta({ description: 'When its data was erased, for good; null: it was not.' }),
+    .meta({ description: 'When its payload was erased. Null: it was not.' }),
 });
 
 const listedEventSchema = eventHeadSchema
-  .extend({ delivery_count: z.int().min(0) })
+  .extend({
+    delivery_count: z.int().min(0).describe('How many webhooks the event is delivered to.'),
+  })
   .meta({ id: 'ListedEvent' });
 
 /** The number of its deliveries, in total and by status. */
 const deliveryCountsSchema = z
   .object({
-    total: z.int().describe('All deliveries of the event.'),
-    pending: z.int().describe('On their way, or waiting for their next attempt.'),
-    held: z.int().describe('Held back without using attempts, until their webhook can take them.'),
-    delivered: z.int().describe('Accepted by the receiver.'),
-    exhausted: z.int().describe('Ended because every attempt failed.'),
-    aborted: z.int().describe('Ended because the receiver answered 410.'),
-    cancelled: z.int().describe('Ended because their webhook or the data was deleted.'),
-    superseded: z.int().describe('Ended for a newer event of their group.'),
+    total: z.int().describe('How many deliveries the event has.'),
+    pending: z.int().describe('How many of them have an attempt that runs or is due.'),
+    held: z
+      .int()
+      .describe('How many of them wait without using attempts, until their webhook can take them.'),
+    delivered: z.int().describe('How many of them the receiver has accepted.'),
+    exhausted: z.int().describe('How many of them ended because every attempt failed.'),
+    aborted: z.int().describe('How many of them ended because the receiver answered 410.'),
+    cancelled: z.int().describe('How many of them ended because their webhook or the payload was deleted.'),
+    superseded: z
+      .int()
+      .describe('How many of them ended because a newer event of their group replaced them.'),
   } satisfies Record<keyof DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
 
 const eventSchema = eventHeadSchema
   .extend({
-    group: z.string().nullable().describe('What it belongs to, if it was published with that.'),
-    deliveries: deliveryCountsSchema,
-    data: z.unknown().meta({ description: 'As it was published; null once `payload_erased_at` is not.' }),
+    group: z.string().nullable().describe('The group of the event. Null: it was published without one.'),
+    deliveries: deliveryCountsSchema.describe('The number of its deliveries, in total and by status.'),
+    data: z
+      .unknown()
+      .meta({ description: 'The payload, byte for byte as it was published. Null: it was erased.' }),
   })
   .meta({ id: 'Event' });
 
 export const listEvents = defineRoute({
   operationId: 'listEvents',
-  summary: 'List what was published',
+  summary: 'List events',
   method: 'get',
   path: '/v1/events',
   scope: 'deliveries:read',
@@ -314,7 +346,7 @@ function presentHead(event: EventHead): z.infer<typeof eventHeadSchema> {
 
 export const rescheduleEvent = defineRoute({
   operationId: 'rescheduleEvent',
-  summary: 'Move a scheduled event to another time',
+  summary: 'Reschedule an event',
   method: 'patch',
   audit: 'event.reschedule',
   path: '/v1/events/:id',
@@ -323,7 +355,11 @@ export const rescheduleEvent = defineRoute({
   request: {
     params: eventParams,
     body: z
-      .strictObject({ deliver_at: sentTimeSchema.describe('When to send it; up to a minute ago is now.') })
+      .strictObject({
+        deliver_at: sentTimeSchema.describe(
+          'When to send it instead, at most `SCHEDULE_MAX` of the service ahead. A time of up to a minute ago means now.',
+        ),
+      })
       .meta({ id: 'EventChange' }),
     example: { deliver_at: '2030-01-31T12:00:00Z' },
   },
@@ -344,7 +380,7 @@ export const rescheduleEvent = defineRoute({
   },
 });
 
-/** It stays on record. Repeating it changes nothing. */
+/** The event stays in the list. Repeating it changes nothing. */
 export const cancelEvent = defineRoute({
   operationId: 'cancelEvent',
   summary: 'Cancel a scheduled event',
@@ -355,7 +391,7 @@ export const cancelEvent = defineRoute({
   capability: 'schedule',
   request: { params: eventParams },
   responses: {
-    204: { description: 'It is cancelled: it is sent to nobody, and stays in the list of events.' },
+    204: { description: 'The event is cancelled: it is not delivered, and stays in the list of events.' },
   },
   problems: ['already_due', 'history_unavailable'],
   async handle({ apiKey, act, params }, context) {
@@ -391,7 +427,7 @@ export const erasePayload = defineRoute({
   audit: 'event.erase_payload',
   request: { params: eventParams },
   responses: {
-    204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
+    204: { description: 'The payload is erased for good. Pending deliveries of the event are cancelled.' },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, act }, context) {

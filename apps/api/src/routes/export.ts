@@ -26,11 +26,18 @@ const cursorPartsSchema = z.strictObject({
 
 const querySchema = z
   .strictObject({
-    ...timeRangeQuery,
-    webhook_id: endpointRefSchema.optional().describe('Only attempts of this webhook: its id or `uid`.'),
-    /** The most lines; absent: all attempts. */
-    limit: limitSchema(MAX_LIMIT).optional(),
-    cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before').optional(),
+    ...timeRangeQuery('attempts for events that were accepted'),
+    webhook_id: endpointRefSchema
+      .optional()
+      .describe('Only attempts to this webhook: its id or its `uid`. Default: to all webhooks.'),
+    limit: limitSchema(MAX_LIMIT)
+      .optional()
+      .describe('How many lines to export at most: 1 to 1,000,000. Default: all attempts.'),
+    cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before')
+      .optional()
+      .describe(
+        'The `cursor` of the last line that you have: the export continues after it. Default: it starts at the first attempt.',
+      ),
   })
   .refine(...isInOrder);
 
@@ -40,24 +47,27 @@ const MOST_AT_ONCE = 2;
 const SCOPE = 'deliveries:read';
 
 const exportedAttemptSchema = z
-  .object({ delivery_id: z.string() })
+  .object({ delivery_id: z.string().describe('The id of the delivery that the attempt belongs to.') })
   .extend(
     deliverySchema.pick({ event_id: true, webhook_id: true, type: true, status: true, created_at: true })
       .shape,
   )
-  .extend({ attempt: attemptSchema, cursor: z.string() })
+  .extend({
+    attempt: attemptSchema.describe('The attempt itself.'),
+    cursor: z.string().describe('Pass it as the parameter `cursor` to continue an export after this line.'),
+  })
   .meta({ id: 'ExportedAttempt' });
 
 export const exportDeliveries = defineRoute({
   operationId: 'exportDeliveries',
-  summary: 'Export every attempt, a line each',
+  summary: 'Export attempts, one on each line',
   method: 'get',
   path: '/v1/deliveries/export',
   scope: SCOPE,
   request: { query: querySchema },
   responses: {
     200: {
-      description: 'JSON texts, each with a line feed after it; the schema is that of a line.',
+      description: 'Lines of JSON (NDJSON). The schema describes one line.',
       schema: exportedAttemptSchema,
       isLines: true,
     },

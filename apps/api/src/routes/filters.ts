@@ -17,22 +17,25 @@ const MOST_LAST = 100;
 
 const bodySchema = z
   .strictObject({
-    filter: payloadFilterSchema,
-    data: z.unknown().optional().meta({ description: 'Data to try it on.' }),
+    filter: payloadFilterSchema.describe('The filter to try.'),
+    data: z.unknown().optional().meta({ description: 'Try the filter on this payload.' }),
     event_type: z
       .string()
       .meta(EVENT_TYPE_NAME_FORM)
       .optional()
-      .meta({ description: 'Try it on the example of this type.' }),
-    event_id: eventIdSchema.optional().meta({ description: 'Try it on this event.' }),
-    events: eventsSchema.optional().meta({ description: 'Of the last events, only those of these types.' }),
+      .meta({ description: 'Try the filter on the example of this event type.' }),
+    event_id: eventIdSchema.optional().meta({ description: 'Try the filter on this event.' }),
+    events: eventsSchema.optional().meta({
+      description:
+        'Try the filter on the latest events of these types: names, prefixes such as `keyword.*`, or `*`.',
+    }),
     last: z
       .int()
       .min(1)
       .max(MOST_LAST)
       .optional()
       .meta({
-        description: `On so many of the last events, unless one of the others says on what: ${DEFAULT_LAST} unless given.`,
+        description: `Try the filter on so many of the latest events: 1 to ${MOST_LAST}. Default: ${DEFAULT_LAST}, unless \`data\`, \`event_type\` or \`event_id\` is given.`,
       }),
   })
   .superRefine(requireOneSource)
@@ -40,14 +43,14 @@ const bodySchema = z
 
 const explainedSchema = z
   .object({
-    path: z.string().meta({ description: 'Of the member.' }),
-    operator: z.string().meta({ description: 'What is asked of it.' }),
-    expected: z.unknown().meta({ description: 'What it is compared with.' }),
-    found: z
-      .unknown()
-      .optional()
-      .meta({ description: 'What is there, long values shortened; left out: nothing is.' }),
-    holds: z.boolean().meta({ description: 'Whether this condition holds.' }),
+    path: z.string().meta({ description: 'The path of the member, such as `customer.tier`.' }),
+    operator: z.string().meta({ description: 'The operator of the condition.' }),
+    expected: z.unknown().meta({ description: 'The value that the filter compares with.' }),
+    found: z.unknown().optional().meta({
+      description:
+        'The value of the member in the payload, shortened if it is long. Absent: the payload has no such member.',
+    }),
+    holds: z.boolean().meta({ description: 'Whether the condition holds.' }),
   })
   .meta({ id: 'FilterCondition' });
 
@@ -56,17 +59,22 @@ const resultSchema = z
     event_id: z
       .string()
       .nullable()
-      .meta({ description: 'The event; null if it was tried on something else.' }),
-    type: z.string().nullable().meta({ description: 'The event type; null for data without one.' }),
-    created_at: timeSchema.nullable().describe('When the event was accepted; null for data without one.'),
+      .meta({ description: 'The id of the event. Null: the filter was not tried on a published event.' }),
+    type: z
+      .string()
+      .nullable()
+      .meta({ description: 'The type of the event. Null: the filter was tried on `data`.' }),
+    created_at: timeSchema
+      .nullable()
+      .describe('When the event was accepted. Null: the filter was not tried on a published event.'),
     matches: z
       .boolean()
       .nullable()
-      .meta({ description: 'Whether the event passes; null: its payload was erased, and nobody can tell.' }),
+      .meta({ description: 'Whether the event passes the filter. Null: its payload was erased.' }),
     because: z
       .array(explainedSchema)
       .readonly()
-      .meta({ description: 'Each condition of the filter by itself.' }),
+      .meta({ description: 'The conditions of the filter, each with its result.' }),
   })
   .meta({ id: 'FilterResult' });
 
@@ -74,9 +82,9 @@ const triedSchema = z
   .object({
     looked_at: z
       .int()
-      .meta({ description: 'How many there are in `results`, without those whose payload was erased.' }),
-    matched: z.int().meta({ description: 'How many of them pass.' }),
-    results: z.array(resultSchema).meta({ description: 'The newest event first.' }),
+      .meta({ description: 'How many results there are, without events whose payload was erased.' }),
+    matched: z.int().meta({ description: 'How many of the events pass the filter.' }),
+    results: z.array(resultSchema).meta({ description: 'The result for each event, newest first.' }),
   })
   .meta({ id: 'FilterTried' });
 
@@ -94,7 +102,7 @@ export const tryFilter = defineRoute({
     example: { filter: { position: { lte: 10 } }, event_type: keywordQuickWin.name },
   },
   responses: {
-    200: { description: 'What passes, and why or why not.', schema: triedSchema },
+    200: { description: 'The result for each event, with its reasons.', schema: triedSchema },
   },
   problems: ['history_unavailable'],
   isHeavy: true,
@@ -116,7 +124,11 @@ function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.Re
   const said = WAYS.map((way) => way.filter((member) => body[member] !== undefined));
   const [first, ...others] = said.filter((members) => members.length > 0);
   for (const member of others.flat()) {
-    context.addIssue({ code: 'custom', path: [member], message: `can't be said beside "${first?.[0]}"` });
+    context.addIssue({
+      code: 'custom',
+      path: [member],
+      message: `can not be given together with "${first?.[0]}"`,
+    });
   }
 }
 

@@ -20,9 +20,13 @@ const bodySchema = z
     name: z
       .string()
       .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, NAME_FORM)
-      .describe('The name of the listener: the same name goes on with the same one.'),
+      .describe(
+        'The name of the listener: 1 to 63 lower-case letters, digits and hyphens. A request with the name of an existing listener returns that one.',
+      ),
     ...listenerMembers,
-    since: sentTimeSchema.optional(),
+    since: sentTimeSchema
+      .optional()
+      .describe('Also send events that were accepted at this time or later. Default: only new events.'),
   })
   .transform(renameMembers)
   .meta({ id: 'NewListener' });
@@ -34,7 +38,7 @@ const listenerSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: '
  */
 export const createListener = defineRoute({
   operationId: 'createListener',
-  summary: 'Make a listener, or have it go on where it was',
+  summary: 'Create or continue a listener',
   method: 'post',
   path: '/v1/listeners',
   scope: 'webhooks:write',
@@ -44,7 +48,8 @@ export const createListener = defineRoute({
   stores: 'other',
   responses: {
     200: {
-      description: 'The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`.',
+      description:
+        'The listener: a webhook whose deliveries go to a client of `GET /v1/listeners/{id}/stream`.',
       schema: listenerSchema,
     },
   },
@@ -72,24 +77,35 @@ const lineSchema = z
   .object({
     kind: z
       .enum(['ready', 'delivery', 'end'])
-      .describe('What the line is: the beginning, a delivery, or the end.'),
-    stream: z.string().optional().meta({ description: 'What to name with each answer; with `ready`.' }),
-    exchange: z.string().optional().meta({ description: 'What to name in the answer; with `delivery`.' }),
+      .describe(
+        'The kind of the line. `ready`: the stream has started. `delivery`: a delivery to forward. `end`: the stream ends.',
+      ),
+    stream: z
+      .string()
+      .optional()
+      .meta({ description: 'The id of the stream, which answers must name. Present with `ready`.' }),
+    exchange: z.string().optional().meta({
+      description:
+        'The id of this delivery in the stream, which its answer must name. Present with `delivery`.',
+    }),
     headers: z
       .record(z.string(), z.string())
       .optional()
-      .meta({ description: 'The headers of the request to send; with `delivery`.' }),
+      .meta({ description: 'The headers of the request to forward. Present with `delivery`.' }),
     body_base64: z
       .string()
       .optional()
-      .meta({ description: 'The body of the request to send, byte for byte; with `delivery`.' }),
-    timeout_ms: z.int().optional(),
+      .meta({ description: 'The body of the request to forward, in base64. Present with `delivery`.' }),
+    timeout_ms: z
+      .int()
+      .optional()
+      .describe('How many milliseconds the attempt may take. Present with `delivery`.'),
     answer_bytes: z
       .int()
       .optional()
-      .meta({ description: 'How much of the body of the answer is kept; with `delivery`.' }),
+      .meta({ description: 'How many bytes of the body of the response are kept. Present with `delivery`.' }),
     reason: z.enum(endReasons).optional().meta({
-      description: 'Why there is nothing more; with `end`. After `replaced`, do not connect again.',
+      description: 'Why the stream ends. Present with `end`. After `replaced`, do not connect again.',
     }),
   })
   .meta({ id: 'ListenerLine' });
@@ -97,7 +113,7 @@ const lineSchema = z
 /** Stays open: a line for each delivery, as soon as it is due. */
 export const streamListener = defineRoute({
   operationId: 'streamListener',
-  summary: 'Connect a listener, and get its deliveries, a line each',
+  summary: 'Stream the deliveries of a listener, one on each line',
   method: 'get',
   path: '/v1/listeners/:id/stream',
   scope: SCOPE,
@@ -106,13 +122,20 @@ export const streamListener = defineRoute({
   request: {
     params: listenerParams,
     query: z.strictObject({
-      parallel: limitSchema(MAX_PARALLEL).default(DEFAULT_PARALLEL),
-      max_seconds: limitSchema(MAX_SECONDS).optional(),
+      parallel: limitSchema(MAX_PARALLEL)
+        .default(DEFAULT_PARALLEL)
+        .describe('How many deliveries may wait for an answer at once: 1 to 100. Default: 10.'),
+      max_seconds: limitSchema(MAX_SECONDS)
+        .optional()
+        .describe(
+          'After how many seconds the stream ends: 1 to 86,400. Connect again then. Default: 86,400.',
+        ),
     }),
   },
   responses: {
     200: {
-      description: 'JSON texts, each with a line feed after it, until either side ends it.',
+      description:
+        'Lines of JSON (NDJSON), until either side closes the connection. The schema describes one line.',
       schema: lineSchema,
       isLines: true,
     },
@@ -161,8 +184,13 @@ const timingSchema = z.number().min(0).max(3_600_000).optional();
 
 const answerSchema = z
   .strictObject({
-    exchange: z.string().max(40),
-    status: z.int().min(100).max(999).optional().meta({ description: 'Of the response, if there was one.' }),
+    exchange: z.string().max(40).describe('The delivery, as `exchange` of its line named it.'),
+    status: z
+      .int()
+      .min(100)
+      .max(999)
+      .optional()
+      .describe('The HTTP status of the response. Give either `status` or `outcome`.'),
     headers: z
       .record(z.string().max(200), z.string().max(8_192))
       .refine(
@@ -170,22 +198,28 @@ const answerSchema = z
         `must have at most ${MAX_HEADERS} members`,
       )
       .optional()
-      .meta({ description: 'Of the response. Names in lower case.' }),
+      .meta({ description: 'The headers of the response: at most 100, with their names in lower case.' }),
     body_base64: z
       .string()
       .max(MAX_BODY_BASE64)
       .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be Base64')
       .optional()
-      .meta({ description: 'The beginning of the response’s body.', example: 'b2s=' }),
+      .meta({ description: 'The beginning of the body of the response, in base64.', example: 'b2s=' }),
     outcome: z
       .enum(forwardFailures)
       .optional()
-      .meta({ description: 'What went wrong, if there was no response.' }),
-    error: z.string().max(500).optional().describe('What went wrong, for people, if there was no response.'),
-    dns_ms: timingSchema,
-    connect_ms: timingSchema,
-    tls_ms: timingSchema,
-    first_byte_ms: timingSchema,
+      .meta({ description: 'The way in which the request failed, if there was no response.' }),
+    error: z
+      .string()
+      .max(500)
+      .optional()
+      .describe('The reason of the failure in words, if there was no response. At most 500 characters.'),
+    dns_ms: timingSchema.describe('Milliseconds that looking up the name took.'),
+    connect_ms: timingSchema.describe('Milliseconds that the TCP handshake took.'),
+    tls_ms: timingSchema.describe('Milliseconds that the TLS handshake took.'),
+    first_byte_ms: timingSchema.describe(
+      'Milliseconds from the end of the request to the first byte of the response.',
+    ),
   })
   .refine(({ status, outcome }) => (status === undefined) !== (outcome === undefined), {
     message: 'must have either "status" or "outcome"',
@@ -194,15 +228,18 @@ const answerSchema = z
 
 const responseSchema = z
   .strictObject({
-    stream: z.string().max(40).meta({ description: 'As the line `ready` has told it.' }),
-    answers: z.array(answerSchema).max(MAX_ANSWERS),
+    stream: z.string().max(40).meta({ description: 'The id of the stream, from its line `ready`.' }),
+    answers: z
+      .array(answerSchema)
+      .max(MAX_ANSWERS)
+      .describe('The answers: at most 100. An empty list shows that the client is still connected.'),
   })
   .meta({ id: 'ListenerAnswers' });
 
 /** An empty list is a sign of life, due every five seconds. */
 export const answerListener = defineRoute({
   operationId: 'answerListener',
-  summary: 'Say what came of deliveries that a listener was given',
+  summary: 'Answer deliveries of a listener',
   method: 'post',
   path: '/v1/listeners/:id/answers',
   scope: 'webhooks:write',
@@ -215,7 +252,7 @@ export const answerListener = defineRoute({
     body: responseSchema,
     example: { stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11', answers: [{ exchange: '1', status: 204 }] },
   },
-  responses: { 204: { description: 'They were passed on.' } },
+  responses: { 204: { description: 'The answers were passed on to the workers.' } },
   problems: ['conflict'],
   async handle({ apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } }, context) {
     await context.listenerStreams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));

@@ -17,24 +17,30 @@ const DEFAULT_INTERVAL = '1h';
 
 const querySchema = z
   .strictObject({
-    ...timeRangeQuery,
+    ...timeRangeQuery('attempts that began'),
     interval: z
       .enum(metricsIntervals)
       .default(DEFAULT_INTERVAL)
       .describe(
-        'How long each time is; `total`: all of it is one. Without a history in PostgreSQL, not `1d`.',
+        'The length of each interval. `total`: one interval for the whole time. `1d` needs a history in PostgreSQL. Default: `1h`.',
       ),
     group_by: z
       .enum(rollupDimensions)
       .optional()
-      .describe('A point for each of these, instead of one for all.'),
-    webhook_id: endpointIdSchema.optional().describe('Of this webhook alone.'),
-    event_type: z.string().min(1).optional().describe('Of events of this type alone.'),
+      .describe('Count each webhook, event type or outcome by itself. Default: one point for all.'),
+    webhook_id: endpointIdSchema
+      .optional()
+      .describe('Count only attempts to this webhook. Default: to all webhooks.'),
+    event_type: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Count only attempts for events of this type. Default: for all types.'),
   })
   .refine(...isInOrder)
   .refine(isKept, {
     path: ['group_by'],
-    message: 'must be the same as what is asked for alone: counts are not kept for both at once',
+    message: 'must be the member that the request filters by: counts are not kept for two members at once',
   });
 
 /** What is added up is one webhook's, one type's or one outcome's. */
@@ -59,26 +65,43 @@ const milliseconds = z.number().min(0).nullable();
 
 const pointSchema = z
   .object({
-    start: timeSchema.describe('When its time begins: a multiple of the interval, in UTC.'),
+    start: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
     group: z
       .object({
-        webhook_id: z.string().optional(),
-        event_type: z.string().optional(),
-        outcome: z.enum(attemptOutcomes).optional(),
+        webhook_id: z
+          .string()
+          .optional()
+          .describe('The webhook of the attempts. Present with `group_by=webhook_id`.'),
+        event_type: z
+          .string()
+          .optional()
+          .describe('The event type of the attempts. Present with `group_by=event_type`.'),
+        outcome: z
+          .enum(attemptOutcomes)
+          .optional()
+          .describe('How the attempts ended. Present with `group_by=outcome`.'),
       })
       .meta({ id: 'MetricsGroup' })
-      .describe('What it is about: the member that `group_by` names. Empty without it.'),
-    attempts: count.describe('Attempts that began in its time: `delivered` and `failed` together.'),
-    delivered: count.describe('Attempts that a receiver has accepted.'),
-    failed: count.describe('All others.'),
-    retried: count.describe('Attempts after the first one of their delivery.'),
-    exhausted: count.describe('Deliveries whose last attempt failed in its time.'),
-    p50_ms: milliseconds.describe('Half of the attempts took less. Right within 2.2 %, as those below.'),
-    p95_ms: milliseconds.describe('95 % of the attempts took less.'),
-    p99_ms: milliseconds.describe('99 % of the attempts took less.'),
-    lag_p50_ms: milliseconds.describe('As `lag_p95_ms`, of half of it.'),
+      .describe('The group of the point: the one member that `group_by` names. Empty without `group_by`.'),
+    attempts: count.describe('How many attempts began in the interval: `delivered` and `failed` together.'),
+    delivered: count.describe('How many of the attempts were accepted.'),
+    failed: count.describe('How many of the attempts failed.'),
+    retried: count.describe('How many of the attempts were not the first of their delivery.'),
+    exhausted: count.describe('How many deliveries ended as `exhausted` in the interval.'),
+    p50_ms: milliseconds.describe(
+      'The median duration of the attempts in milliseconds, to within 2.2 %. Null: there were none.',
+    ),
+    p95_ms: milliseconds.describe(
+      'The 95th percentile of the duration of the attempts in milliseconds, to within 2.2 %. Null: there were none.',
+    ),
+    p99_ms: milliseconds.describe(
+      'The 99th percentile of the duration of the attempts in milliseconds, to within 2.2 %. Null: there were none.',
+    ),
+    lag_p50_ms: milliseconds.describe(
+      'The median time from the acceptance of an event to its delivery in milliseconds, to within 2.2 %. Null: nothing was delivered.',
+    ),
     lag_p95_ms: milliseconds.describe(
-      '95 % of what was delivered took less from its acceptance to its delivery; null if nothing was.',
+      'The 95th percentile of the time from the acceptance of an event to its delivery in milliseconds, to within 2.2 %. Null: nothing was delivered.',
     ),
   })
   .meta({ id: 'DeliveryMetricsPoint' });
@@ -88,29 +111,34 @@ const metricsSchema = z
     data: z
       .array(pointSchema)
       .describe(
-        `By their start, then by group; those without attempts are left out. At most ${MOST_POINTS}.`,
+        `The points, by start and then by group: at most ${MOST_POINTS}. Intervals without attempts are left out.`,
       ),
-    interval: z.enum(metricsIntervals),
+    interval: z.enum(metricsIntervals).describe('The length of each interval, as requested.'),
     since: timeSchema.describe(
-      'What is counted begins here: by default 24 hours before `until`, with the interval `1d` 30 days. Without a history, of very many deliveries only those of events that were accepted from here on.',
+      'Where the counted time begins. Default: 24 hours before `until`, or 30 days with the interval `1d`. Without a history in PostgreSQL, an account with very many deliveries has a later one.',
     ),
-    until: timeSchema.describe('What is counted ends here.'),
+    until: timeSchema.describe('Where the counted time ends. Default: now.'),
     source: z
       .enum(['recent', 'history'])
-      .describe('`history`: this service has a history in PostgreSQL. `recent`: it keeps the last 24 hours.'),
+      .describe(
+        '`history`: the counts come from the history in PostgreSQL. `recent`: they come from the last 24 hours in Redis.',
+      ),
   })
   .meta({ id: 'DeliveryMetrics' });
 
 export const readDeliveryMetrics = defineRoute({
   operationId: 'readDeliveryMetrics',
-  summary: 'Count attempts over time',
+  summary: 'Count attempts over time, with their durations',
   method: 'get',
   path: '/v1/metrics/deliveries',
   scope: 'deliveries:read',
   request: { query: querySchema },
   problems: ['history_unavailable'],
   responses: {
-    200: { description: 'The attempts of each interval.', schema: metricsSchema },
+    200: {
+      description: 'The number of attempts in each interval, and their durations.',
+      schema: metricsSchema,
+    },
   },
   async handle({ apiKey, query }, context) {
     const { interval, group_by: groupBy, since, until } = query;
@@ -152,24 +180,27 @@ function rounded(ms: number | undefined): number | null {
 
 const eventsQuerySchema = z
   .strictObject({
-    ...timeRangeQuery,
-    interval: z.enum(rollupGrains).default(DEFAULT_INTERVAL).describe('How long each time is.'),
+    ...timeRangeQuery('events that were accepted'),
+    interval: z
+      .enum(rollupGrains)
+      .default(DEFAULT_INTERVAL)
+      .describe('The length of each interval. Default: `1h`.'),
   })
   .refine(...isInOrder);
 
 const eventsPointSchema = z
   .object({
-    start: timeSchema.describe('When its time begins: a multiple of the interval, in UTC.'),
-    events: count.describe('Events that were accepted in its time.'),
+    start: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
+    events: count.describe('How many events were accepted in the interval.'),
   })
   .meta({ id: 'EventMetricsPoint' });
 
 const eventMetricsSchema = z
   .object({
-    data: z.array(eventsPointSchema).describe('By their start; those without events are left out.'),
-    interval: z.enum(rollupGrains),
-    since: timeSchema.describe('What is counted begins here: by default 24 hours before `until`.'),
-    until: timeSchema.describe('What is counted ends here.'),
+    data: z.array(eventsPointSchema).describe('The points, by start. Intervals without events are left out.'),
+    interval: z.enum(rollupGrains).describe('The length of each interval, as requested.'),
+    since: timeSchema.describe('Where the counted time begins. Default: 24 hours before `until`.'),
+    until: timeSchema.describe('Where the counted time ends. Default: now.'),
   })
   .meta({ id: 'EventMetrics' });
 
@@ -184,7 +215,7 @@ export const readEventMetrics = defineRoute({
   responses: {
     200: {
       description:
-        'The events that were accepted in each interval; without a history, those that are still kept.',
+        'The number of events in each interval. Without a history in PostgreSQL, only events that are still kept are counted.',
       schema: eventMetricsSchema,
     },
   },

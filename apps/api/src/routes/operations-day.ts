@@ -14,21 +14,24 @@ const count = z.int().min(0);
 
 const shardSampleSchema = z
   .object({
-    waiting: count.describe('Jobs of all queues that workers might take.'),
-    delayed: count.describe('Deliveries that waited for their next attempt, or were held.'),
-    held: count.describe('Those of them that were held.'),
+    waiting: count.describe('How many jobs of all queues a worker could take.'),
+    delayed: count.describe('How many deliveries waited for their next attempt or were held.'),
+    held: count.describe('How many of the delayed deliveries were held.'),
   })
   .meta({ id: 'ShardSample' });
 
 const sampleSchema = z
   .object({
-    at: timeSchema.describe('The moment of the sample.'),
-    shards: z.array(shardSampleSchema).describe('In the order of their numbers, from 0.'),
-    oldest_waiting_seconds: z.number().min(0).describe('As in `GET /v1/operations`, of all queues.'),
-    workers: count.describe('Workers that were heard of.'),
-    slots_in_use: count.describe('Attempts that were under way in all of them.'),
-    slots_allowed: count.describe('How many might be.'),
-    attempts_per_second: z.number().min(0).describe('Of all workers together.'),
+    at: timeSchema.describe('When the sample was taken.'),
+    shards: z.array(shardSampleSchema).describe('The shards, in the order of their numbers, from 0.'),
+    oldest_waiting_seconds: z
+      .number()
+      .min(0)
+      .describe('How many seconds the job that waited longest in any queue had waited.'),
+    workers: count.describe('How many workers reported.'),
+    slots_in_use: count.describe('How many attempts were running in all workers together.'),
+    slots_allowed: count.describe('How many attempts all workers together might run.'),
+    attempts_per_second: z.number().min(0).describe('How many attempts a second all workers made together.'),
   })
   .meta({ id: 'OperationsSample' });
 
@@ -36,14 +39,16 @@ const lastDaySchema = z
   .object({
     data: z
       .array(sampleSchema)
-      .describe('The oldest first, and one of now as the last. While no worker ran there are none.'),
-    interval_seconds: z.int().describe('How far samples are apart.'),
+      .describe(
+        'The samples, the oldest first. The last one is of now. There are none of times without a worker.',
+      ),
+    interval_seconds: z.int().describe('How many seconds lie between two samples.'),
   })
   .meta({ id: 'OperationsLastDay' });
 
 export const readLastDay = defineRoute({
   operationId: 'readOperationsLastDay',
-  summary: 'Read how queues and workers did over the last 24 hours',
+  summary: 'Read samples of queues and workers of the last 24 hours',
   method: 'get',
   path: '/v1/operations/last-day',
   scope: 'admin',
@@ -82,23 +87,34 @@ const measureOf: Readonly<Record<(typeof measureNames)[number], LoadMeasure>> = 
 };
 
 const accountsQuerySchema = z.strictObject({
-  by: z.enum(measureNames).default('events').describe('Which accounts come first: those with most of it.'),
-  limit: z.coerce.number().int().min(1).max(MOST_LISTED).default(10).describe('How many accounts.'),
+  by: z
+    .enum(measureNames)
+    .default('events')
+    .describe('The measure that accounts are sorted by, the highest first. Default: `events`.'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_LISTED)
+    .default(10)
+    .describe('How many accounts to list at most: 1 to 100. Default: 10.'),
 });
 
 const loadShape = {
-  events: count.describe('Events that were accepted, by HTTP and from the queue.'),
-  bytes: count.describe('Their bodies, in bytes.'),
-  transform_ms: count.describe('Processor time of its transformations, in milliseconds.'),
+  events: count.describe('How many events were accepted, by HTTP and from the queue.'),
+  bytes: count.describe('How many bytes the bodies of these events have together.'),
+  transform_ms: count.describe('How many milliseconds of processor time transformations took.'),
 };
 const loadHourSchema = z
   .object({ start: timeSchema.describe('When the hour begins.'), ...loadShape })
   .meta({ id: 'AccountLoadHour' });
 const heavyAccountSchema = z
   .object({
-    account_id: z.string().describe('Which account.'),
+    account_id: z.string().describe('The id of the account.'),
     ...loadShape,
-    hours: z.array(loadHourSchema).describe('The oldest first; hours in which it used nothing are left out.'),
+    hours: z
+      .array(loadHourSchema)
+      .describe('The hours, the oldest first. Hours without any use are left out.'),
   })
   .meta({ id: 'HeavyAccount' });
 
@@ -107,21 +123,21 @@ const heavyAccountsSchema = z
     data: z
       .array(heavyAccountSchema)
       .describe(
-        'The account with most first; those without any are left out. Of hours in which more than 1,000 accounts used something, those with least are not counted.',
+        'The accounts, the highest first. Accounts without any use are left out. In an hour with more than 1,000 active accounts, those with the least use are not counted.',
       ),
-    since: timeSchema.describe('What is counted begins here: 24 hours before the present one.'),
+    since: timeSchema.describe('Where the counted time begins: 24 hours before the present hour.'),
   })
   .meta({ id: 'HeavyAccounts' });
 
 export const listHeavyAccounts = defineRoute({
   operationId: 'listHeavyAccounts',
-  summary: 'List the accounts that used most over the last 24 hours',
+  summary: 'List the accounts with the most use in the last 24 hours',
   method: 'get',
   path: '/v1/operations/accounts',
   scope: 'admin',
   operatorOnly: true,
   request: { query: accountsQuerySchema },
-  responses: { 200: { description: 'The accounts that used most.', schema: heavyAccountsSchema } },
+  responses: { 200: { description: 'The accounts with the most use.', schema: heavyAccountsSchema } },
   async handle({ query: { by, limit } }, { dayReader, clock }) {
     const accounts = await dayReader.heaviestAccounts(measureOf[by], limit);
     const since = formatTime(startOfDay(clock()));
@@ -143,18 +159,20 @@ function presentLoad({ events, bytes, transformMs }: Readonly<Record<LoadMeasure
 
 const readinessSchema = z
   .object({
-    is_ready: z.boolean().describe('Whether each check is `good`.'),
+    is_ready: z.boolean().describe('Whether every check is `good`.'),
     checks: z
       .array(
         z
           .object({
-            check: z.enum(readinessChecks).describe('What was looked at.'),
-            state: z.enum(readinessStates).describe('`unknown`: it can’t be told from here.'),
-            detail: z.string().describe('A sentence, without the value of a secret.'),
+            check: z.enum(readinessChecks).describe('The name of the check.'),
+            state: z
+              .enum(readinessStates)
+              .describe('The result of the check. `unknown`: the API can not find out.'),
+            detail: z.string().describe('The result in words, and what to do. It contains no secret.'),
           })
           .meta({ id: 'ReadinessFinding' }),
       )
-      .describe('In the same order each time.'),
+      .describe('The checks, always in the same order.'),
   })
   .meta({ id: 'Readiness' });
 

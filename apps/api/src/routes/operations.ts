@@ -1,6 +1,7 @@
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
+import { WEIGHT } from '@hookferry/core/operations/manage-accounts';
 import {
   listTroubled,
   type Operations,
@@ -19,90 +20,104 @@ const perSecond = z.number().min(0);
 
 const queueSchema = z
   .object({
-    name: z.enum(workedQueues).describe('Which queue.'),
-    shard: count.describe('Which part of the queue, from 0: see `QUEUE_SHARDS`.'),
-    waiting: count.describe('Jobs that workers may take now.'),
-    active: count.describe('Jobs that workers are at.'),
-    delayed: count.describe('Deliveries that wait for their next attempt, or are held.'),
-    failed: count.describe('Dead letters.'),
+    name: z.enum(workedQueues).describe('The name of the queue.'),
+    shard: count.describe('The number of the shard, from 0: see `QUEUE_SHARDS`.'),
+    waiting: count.describe('How many jobs a worker may take now.'),
+    active: count.describe('How many jobs workers are processing.'),
+    delayed: count.describe(
+      'How many jobs wait for their time: deliveries before their next attempt, and held ones.',
+    ),
+    failed: count.describe('How many jobs of the queue are dead letters.'),
     oldest_waiting_seconds: z
       .number()
       .min(0)
-      .describe('How long the oldest of the 1,000 that are taken next has waited; 0 if none waits.'),
+      .describe('How many seconds the oldest of the next 1,000 jobs has waited. 0: none waits.'),
   })
   .meta({ id: 'QueueStanding' });
 
 const slotsSchema = z
   .object({
-    in_use: count.describe('Attempts that are under way.'),
-    allowed: count.describe('How many may be, as things stand.'),
+    in_use: count.describe('How many attempts are running.'),
+    allowed: count.describe('How many attempts may run at present.'),
   })
   .meta({ id: 'Slots' });
 
 const workerSchema = z
   .object({
-    id: z.string().describe('As with each attempt, and in the log.'),
-    host: z.string().describe("The machine's name, or the container's."),
-    pid: z.int().min(0).describe('The number of its process.'),
-    version: z.string().describe('Of the service.'),
-    started_at: timeSchema,
-    seen_at: timeSchema.describe('When it last said how it is.'),
-    slots: z.object({ quick: slotsSchema, slow: slotsSchema }).meta({ id: 'WorkerSlots' }),
-    attempts_per_second: perSecond.describe('In the ten seconds before.'),
+    id: z.string().describe('The id of the worker, as attempts and the log show it.'),
+    host: z.string().describe('The host name of its machine or container.'),
+    pid: z.int().min(0).describe('The id of its process.'),
+    version: z.string().describe('The version of Hookferry that it runs.'),
+    started_at: timeSchema.describe('When the worker started.'),
+    seen_at: timeSchema.describe('When the worker last reported.'),
+    slots: z
+      .object({
+        quick: slotsSchema.describe('The slots for attempts of up to 250 ms.'),
+        slow: slotsSchema.describe('The slots for attempts that take longer than 250 ms.'),
+      })
+      .meta({ id: 'WorkerSlots' })
+      .describe('How many attempts it makes at once. An attempt moves to a slow slot after 250 ms.'),
+    attempts_per_second: perSecond.describe(
+      'How many attempts a second the worker made in the last 10 seconds.',
+    ),
   })
   .meta({ id: 'Worker' });
 
 const busyAccountSchema = z
   .object({
-    account_id: z.string().describe('An account with jobs in the queue.'),
+    account_id: z.string().describe('The id of the account.'),
     waiting: count.describe(
-      'Deliveries that wait. Of more than 1,000 in a shard an estimate, by 1,000 of them chosen by chance.',
+      'How many deliveries of the account wait. An estimate from a random sample if more than 1,000 wait in a shard.',
     ),
-    weight: z.int(),
+    weight: z.int().describe(WEIGHT),
   })
   .meta({ id: 'BusyAccount' });
 
 const heldByReasonSchema = z
   .object({
-    disabled: count,
-    unverified: count,
-    breaker_open: count,
-    busy: count,
-    rate_limited: count,
-    out_of_turn: count,
-    no_token: count,
-    batching: count,
+    disabled: count.describe('Their webhook is disabled.'),
+    unverified: count.describe('Their webhook is not verified yet.'),
+    breaker_open: count.describe('The circuit breaker of their webhook is open.'),
+    busy: count.describe('Their webhook has as many attempts running as it may have.'),
+    rate_limited: count.describe('The rate limit of their webhook is reached.'),
+    out_of_turn: count.describe('Their webhook keeps an order, and an earlier delivery is not done yet.'),
+    no_token: count.describe('The token URL of their webhook gives no access token.'),
+    batching: count.describe('They wait for other events, to be sent in one request.'),
   } satisfies Record<HoldReason, z.ZodType>)
   .meta({ id: 'HeldByReason' });
 
 const operationsSchema = z
   .object({
-    queues: z.array(queueSchema).describe('Each queue, of each shard.'),
-    dead_letters: count.describe('Jobs that are invalid or failed for good.'),
-    held: count.describe('Deliveries that are held.'),
-    held_by_reason: heldByReasonSchema.describe(
-      'Those of a webhook all count for the reason for which its last one was held.',
+    queues: z.array(queueSchema).describe('The queues, with one entry for each shard of each.'),
+    dead_letters: count.describe(
+      'How many dead letters there are: jobs that are invalid or failed for good.',
     ),
-    attempts_per_second: perSecond.describe('Of all workers together, in the ten to twenty seconds before.'),
-    workers: z.array(workerSchema).describe('Those that were heard of within the last 30 seconds.'),
-    breakers_open: count.describe('Webhooks whose circuit breaker is open.'),
-    webhooks_disabled: count.describe('Webhooks that are disabled.'),
+    held: count.describe('How many deliveries are held.'),
+    held_by_reason: heldByReasonSchema.describe(
+      'How many deliveries are held for each reason. All held deliveries of a webhook count for the reason of its latest one.',
+    ),
+    attempts_per_second: perSecond.describe(
+      'How many attempts a second all workers made together in the last 10 to 20 seconds.',
+    ),
+    workers: z.array(workerSchema).describe('The workers that reported within the last 30 seconds.'),
+    breakers_open: count.describe('How many webhooks have an open circuit breaker.'),
+    webhooks_disabled: count.describe('How many webhooks are disabled.'),
     busiest_accounts: z
       .array(busyAccountSchema)
-      .describe('Up to ten accounts with the most deliveries waiting.'),
+      .describe('The accounts with the most waiting deliveries: up to 10.'),
   })
   .meta({ id: 'Operations' });
 
 export const readOperations = defineRoute({
   operationId: 'readOperations',
-  summary: 'Read how the service stands',
+  summary: 'Read the state of queues and workers',
   method: 'get',
   path: '/v1/operations',
   scope: 'admin',
   operatorOnly: true,
   request: {},
   responses: {
-    200: { description: 'How it stood within the last second.', schema: operationsSchema },
+    200: { description: 'The state of the service, at most a second old.', schema: operationsSchema },
   },
   async handle(_request, context) {
     return { status: 200, body: presentOperations(await context.operationsReader.read()) };
@@ -156,27 +171,41 @@ function inTenths(value: number): number {
 }
 
 const querySchema = pageQuery(z.object({ id: z.string(), at: z.number() })).extend({
-  state: z.enum(troubles).default('breaker_open').describe('Which webhooks to list.'),
+  state: z
+    .enum(troubles)
+    .default('breaker_open')
+    .describe(
+      'Which webhooks to list: those with an open circuit breaker, or those that are disabled. Default: `breaker_open`.',
+    ),
 });
 
 const troubledWebhookSchema = z
   .object({
-    webhook_id: z.string(),
-    account_id: z.string().describe('The account of the webhook.'),
-    url: z.string().nullable().describe('Null: its record can’t be read with this key of secrets.'),
-    state: z.enum(troubles).describe('In which way.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    account_id: z.string().describe('The account that owns the webhook.'),
+    url: z
+      .string()
+      .nullable()
+      .describe(
+        'The URL of the webhook. Null: its record can not be read with this `SECRETS_ENCRYPTION_KEY`.',
+      ),
+    state: z.enum(troubles).describe('The state of the webhook, as requested.'),
     reason: z
       .enum([...disabledReasons, 'failures'])
       .nullable()
-      .describe('Why it is disabled, or `failures`: its last attempts all failed. Null: not recorded.'),
-    failures: z.int().nullable().describe('How many attempts in a row failed; null of a disabled one.'),
-    since: timeSchema.nullable().describe('Since when it is disabled, or fails; null: not recorded.'),
+      .describe(
+        'Why it is disabled, or `failures` if its breaker is open. Null: the reason was not recorded.',
+      ),
+    failures: z.int().nullable().describe('How many attempts in a row failed. Null for a disabled webhook.'),
+    since: timeSchema
+      .nullable()
+      .describe('Since when it is disabled or fails. Null: the time was not recorded.'),
   })
   .meta({ id: 'TroubledWebhook' });
 
 export const listTroubledWebhooks = defineRoute({
   operationId: 'listTroubledWebhooks',
-  summary: 'List webhooks of all accounts that are disabled, or whose breaker is open',
+  summary: 'List webhooks of all accounts that are disabled or fail',
   method: 'get',
   path: '/v1/operations/webhooks',
   scope: 'admin',

@@ -15,11 +15,11 @@ import { defineRoute } from '../http/route';
 
 const issuedSessionSchema = z
   .object({
-    id: z.string().describe("The session's id, by which it is revoked."),
+    id: z.string().describe('The id of the session, to end it with.'),
     url: z
       .string()
       .meta({ example: 'https://hooks.example.com/portal/#code=whc_…' })
-      .describe('The link that opens the session, once.'),
+      .describe('The link that opens the session. It works once, within 10 minutes.'),
     expires_at: timeSchema.describe('When the session ends.'),
   })
   .meta({ id: 'IssuedPortalSession' });
@@ -27,7 +27,7 @@ const issuedSessionSchema = z
 /** The only response that shows the link. Its code is behind the `#`, which browsers never send. */
 export const createPortalSession = defineRoute({
   operationId: 'createPortalSession',
-  summary: 'Make a link to the portal',
+  summary: 'Create a link to the portal',
   method: 'post',
   path: '/v1/portal-sessions',
   scope: 'portal:write',
@@ -46,7 +46,7 @@ export const createPortalSession = defineRoute({
   stores: 'other',
   responses: {
     201: {
-      description: 'The session, and the link that opens it: once, and within ten minutes.',
+      description: 'The session, and the link that opens it.',
       schema: issuedSessionSchema,
     },
   },
@@ -76,13 +76,13 @@ export const createPortalSession = defineRoute({
 
 const sessionSchema = z
   .object({
-    id: z.string().describe("The session's id."),
-    account_id: z.string().describe('The account that the session shows.'),
-    capabilities: z.array(capabilitySchema).readonly(),
-    label: z.string().nullable().describe('Who it is for, as its maker has put it.'),
-    created_at: timeSchema.describe('When the link was made.'),
+    id: z.string().describe('The id of the session.'),
+    account_id: z.string().describe('The account whose webhooks the session shows.'),
+    capabilities: z.array(capabilitySchema).readonly().describe(portalSessions.CAPABILITIES),
+    label: z.string().nullable().describe('The label of the session. Null: it has none.'),
+    created_at: timeSchema.describe('When the link was created.'),
     expires_at: timeSchema.describe('When the session ends.'),
-    exchanged_at: timeSchema.nullable(),
+    exchanged_at: timeSchema.nullable().describe('When the link was opened. Null: not yet.'),
   })
   .meta({ id: 'PortalSession' });
 
@@ -97,7 +97,7 @@ export const listPortalSessions = defineRoute({
   request: { query: pageQuery(cursorSchema) },
   responses: {
     200: {
-      description: 'A page of those that have not ended; those that last longest come first.',
+      description: 'A page of sessions that have not ended. The one that ends last comes first.',
       schema: pageOf(sessionSchema, 'PortalSessionPage'),
     },
   },
@@ -134,7 +134,7 @@ export const revokePortalSession = defineRoute({
   audit: 'session.revoke',
   request: { params: z.object({ id: portalSessionIdSchema }) },
   responses: {
-    204: { description: 'It no longer counts.' },
+    204: { description: 'The session has ended. Its token is refused from the next request on.' },
   },
   async handle({ apiKey, params, act }, context) {
     await portalSessions.revokePortalSession(context, apiKey, params.id, act);
@@ -144,24 +144,26 @@ export const revokePortalSession = defineRoute({
 
 const MAX_BODY_BYTES = 1_024;
 
-const bodySchema = z.strictObject({ code: z.string() }).meta({ id: 'PortalCode' });
+const bodySchema = z
+  .strictObject({ code: z.string().describe('The code: the text after `#code=` in the link.') })
+  .meta({ id: 'PortalCode' });
 
 const openedSchema = z
   .object({
-    token: z.string(),
-    id: z.string().describe("The session's id."),
-    account_id: z.string().describe('The account that the session shows.'),
-    capabilities: z.array(capabilitySchema).readonly(),
+    token: z.string().describe('The token to send as `Authorization: Bearer`. No other response shows it.'),
+    id: z.string().describe('The id of the session.'),
+    account_id: z.string().describe('The account whose webhooks the session shows.'),
+    capabilities: z.array(capabilitySchema).readonly().describe(portalSessions.CAPABILITIES),
     expires_at: timeSchema.describe('When the session ends.'),
-    return_url: z.string().nullable(),
-    theme: portalThemeSchema,
+    return_url: z.string().nullable().describe('The URL that the portal links back to. Null: none.'),
+    theme: portalThemeSchema.describe(portalSessions.THEME),
   })
   .meta({ id: 'OpenedPortalSession' });
 
 /** A client with the code needs no key: the code is one, for one time. */
 export const exchangePortalCode = defineRoute({
   operationId: 'exchangePortalCode',
-  summary: "Exchange the code of a link for its session's token, once",
+  summary: 'Exchange the code of a link for the token of its session, once',
   method: 'post',
   path: '/v1/portal-sessions/exchange',
   scope: 'none',
@@ -173,8 +175,7 @@ export const exchangePortalCode = defineRoute({
   maxBodyBytes: MAX_BODY_BYTES,
   responses: {
     200: {
-      description:
-        'The session, and the token to send as `Authorization: Bearer`, which no other answer shows.',
+      description: 'The session, and its token.',
       schema: openedSchema,
     },
   },

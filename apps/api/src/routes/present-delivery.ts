@@ -16,25 +16,36 @@ const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' }
 
 const holdSchema = z
   .object({
-    reason: z.enum(holdReasons).describe('What the delivery waits for.'),
-    until: timeSchema.nullable().describe('Until when it waits; null: until something else changes.'),
+    reason: z.enum(holdReasons).describe('The reason why the delivery is held.'),
+    until: timeSchema
+      .nullable()
+      .describe('When the hold ends. Null: it ends when something else changes, not at a known time.'),
   })
   .meta({ id: 'Hold' });
 
 export const deliverySchema = z
   .object({
     id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
-    event_id: z.string(),
-    webhook_id: z.string(),
-    type: z.string().meta({ example: 'keyword.quick_win' }),
+    event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
+    webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
+    type: z.string().meta({ example: 'keyword.quick_win' }).describe('The type of the event.'),
     status: deliveryStatusSchema.describe(
-      '`pending` or `held` while attempts are to come; otherwise how the delivery ended.',
+      '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
     ),
-    attempt_count: z.int(),
-    last_outcome: attemptOutcomeSchema.nullable(),
-    last_response_status: z.int().nullable(),
-    next_attempt_at: timeSchema.nullable(),
-    hold: holdSchema.nullable(),
+    attempt_count: z.int().describe('How many attempts were made so far.'),
+    last_outcome: attemptOutcomeSchema
+      .nullable()
+      .describe('How the last attempt ended. Null: there was none yet.'),
+    last_response_status: z
+      .int()
+      .nullable()
+      .describe('The HTTP status of the last response. Null: the last attempt got none, or there was none.'),
+    next_attempt_at: timeSchema
+      .nullable()
+      .describe('When the next attempt is due. Null: there is none, or its time is not known yet.'),
+    hold: holdSchema
+      .nullable()
+      .describe('Why and until when the delivery is held. Null: it is not held, or its webhook is deleted.'),
     created_at: timeSchema.describe('When the event was accepted.'),
   })
   .meta({ id: 'Delivery' });
@@ -42,51 +53,80 @@ export const deliverySchema = z
 const phaseSchema = z.number().nullable();
 const timingsSchema = z
   .object({
-    dns_ms: phaseSchema,
-    connect_ms: phaseSchema,
-    tls_ms: phaseSchema,
-    first_byte_ms: phaseSchema,
-    total_ms: z.number(),
+    dns_ms: phaseSchema.describe(
+      'Milliseconds that looking up the name took. Null: a connection was reused, or no name was looked up.',
+    ),
+    connect_ms: phaseSchema.describe(
+      'Milliseconds that the TCP handshake took. Null: a connection was reused.',
+    ),
+    tls_ms: phaseSchema.describe(
+      'Milliseconds that the TLS handshake took. Null: a connection was reused, or it is without TLS.',
+    ),
+    first_byte_ms: phaseSchema.describe(
+      'Milliseconds from the end of the request to the first byte of the response. Null: none came.',
+    ),
+    total_ms: z.number().describe('Milliseconds that the request took in all.'),
   })
   .meta({ id: 'Timings' });
 const headersSchema = z.record(z.string(), z.string());
 
 const tokenErrorSchema = z
   .object({
-    status: z.int().nullable().describe('What it answered with; null: nothing came back.'),
-    error: z.enum(tokenErrorCodes).nullable().describe('The OAuth error code, if it is a registered one.'),
+    status: z.int().nullable().describe('The HTTP status of its response. Null: there was no response.'),
+    error: z
+      .enum(tokenErrorCodes)
+      .nullable()
+      .describe('The OAuth error code of its response. Null: it has none, or one that is not registered.'),
   })
   .meta({ id: 'TokenError' });
 
 export const attemptSchema = z
   .object({
-    number: z.int(),
-    trigger: triggerSchema,
-    worker: z.string().nullable(),
-    started_at: timeSchema,
-    duration_ms: z.number(),
-    timings: timingsSchema,
-    outcome: attemptOutcomeSchema,
-    request_headers: headersSchema,
+    number: z.int().describe('The number of the attempt within its delivery, from 1.'),
+    trigger: triggerSchema.describe(
+      'Why it was made. `schedule`: the retry schedule. `manual`: a request to send it again. `replay`: a replay. `test`: a test event.',
+    ),
+    worker: z.string().nullable().describe('The id of the worker that made it. Null: it is no longer known.'),
+    started_at: timeSchema.describe('When the attempt began.'),
+    duration_ms: z.number().describe('How many milliseconds the attempt took.'),
+    timings: timingsSchema.describe('How long each phase of the request took.'),
+    outcome: attemptOutcomeSchema.describe(
+      'How the attempt ended: `delivered`, or the way in which it failed.',
+    ),
+    request_headers: headersSchema.describe(
+      'Headers of the request. Signatures and the headers of the webhook itself are masked.',
+    ),
     request_body: z
       .string()
       .nullable()
-      .describe("What the webhook's transformation made, where it sent that; null: the event's own body."),
-    transformation_version: z.int().nullable().describe('Of the code that made it.'),
+      .describe("The body that the webhook's transformation made. Null: the body of the event was sent."),
+    transformation_version: z
+      .int()
+      .nullable()
+      .describe('The version of the transformation that made the body. Null: none did.'),
     batch_id: z
       .string()
       .optional()
-      .describe('The `webhook-id` of the request, where that was for several events; only then present.'),
-    response_status: z.int().nullable(),
-    response_headers: headersSchema.nullable(),
-    response_body: z.string().nullable(),
+      .describe(
+        'The `webhook-id` of a request with several events. Absent: the request was for this event alone.',
+      ),
+    response_status: z.int().nullable().describe('The HTTP status of the response. Null: there was none.'),
+    response_headers: headersSchema
+      .nullable()
+      .describe('Headers of the response. Null: the attempt was accepted, or there was no response.'),
+    response_body: z
+      .string()
+      .nullable()
+      .describe('The beginning of the body of the response. Null: the attempt was accepted, or it had none.'),
     error: z
       .string()
       .nullable()
-      .describe('What went wrong on the way, for people; null if there was an answer.'),
+      .describe('The reason why there was no response, in words. Null: there was one.'),
     token_error: tokenErrorSchema
       .optional()
-      .describe('With the outcome `token_error`: what the token URL answered in place of an access token.'),
+      .describe(
+        'The response of the token URL when it gave no access token. Present with the outcome `token_error`.',
+      ),
   })
   .meta({ id: 'Attempt' });
 
@@ -94,8 +134,10 @@ export const deliveryWithAttemptsSchema = deliverySchema
   .extend({
     superseded_by: eventIdSchema
       .optional()
-      .describe('The newer event of its group that is sent in place of it, if it has ended so.'),
-    attempts: z.array(attemptSchema),
+      .describe(
+        'The newer event of its group that was sent in its place. Absent: it did not end as `superseded`.',
+      ),
+    attempts: z.array(attemptSchema).describe('Its attempts, in the order in which they were made.'),
   })
   .meta({ id: 'DeliveryWithAttempts' });
 

@@ -8,11 +8,11 @@ import {
   verificationMethods,
   verificationStatusSchema,
 } from '@hookferry/core/domain/verification';
-import { versionOf } from '@hookferry/core/endpoints/endpoint-input';
+import { ENDPOINT_MEMBERS, versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
 import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/read-health';
-import { AUTH_TYPES } from '@hookferry/core/endpoints/receiver-auth';
+import { AUTH_MEMBERS, AUTH_TYPES } from '@hookferry/core/endpoints/receiver-auth';
 import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -21,14 +21,21 @@ import { etagOf } from '../http/send-reply';
 
 const certificateSchema = z
   .object({
-    subject: z.string(),
-    fingerprint_sha256: z.string(),
-    expires_at: timeSchema.describe('When the certificate stops being valid.'),
+    subject: z.string().describe('The subject of the certificate: the name of its owner.'),
+    fingerprint_sha256: z.string().describe('The SHA-256 fingerprint of the certificate.'),
+    expires_at: timeSchema.describe('When the certificate expires.'),
   })
   .meta({ id: 'Certificate' });
 
 const tlsSchema = z
-  .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
+  .object({
+    ca: certificateSchema
+      .optional()
+      .describe("The authority that must have signed the receiver's certificate. Absent: the public ones."),
+    client_certificate: certificateSchema
+      .optional()
+      .describe('The certificate that the service shows to the receiver. Absent: none.'),
+  })
   .meta({ id: 'WebhookTls' });
 
 const authSchema = z
@@ -36,33 +43,41 @@ const authSchema = z
     z
       .object({
         type: z.literal('oauth2').describe(AUTH_TYPES.oauth2),
-        token_url: z.string().meta({ format: 'uri', example: 'https://auth.example.com/token' }),
-        client_id: z.string(),
+        token_url: z
+          .string()
+          .meta({ format: 'uri', example: 'https://auth.example.com/token' })
+          .describe(AUTH_MEMBERS.token_url),
+        client_id: z.string().describe(AUTH_MEMBERS.client_id),
         credential: z
           .enum(['client_secret', 'private_key'])
-          .describe('Which of the two it was given. No answer shows it.'),
-        scope: z.string().optional(),
-        audience: z.string().optional(),
+          .describe('How the service authenticates at the token URL. No response shows the credential.'),
+        scope: z.string().optional().describe(AUTH_MEMBERS.scope),
+        audience: z.string().optional().describe(AUTH_MEMBERS.audience),
       })
       .meta({ id: 'OAuth2Auth' }),
     z
-      .object({ type: z.literal('basic').describe(AUTH_TYPES.basic), username: z.string() })
+      .object({
+        type: z.literal('basic').describe(AUTH_TYPES.basic),
+        username: z.string().describe(AUTH_MEMBERS.username),
+      })
       .meta({ id: 'BasicAuth' }),
     z.object({ type: z.literal('bearer').describe(AUTH_TYPES.bearer) }).meta({ id: 'BearerAuth' }),
   ])
   .meta({ id: 'WebhookAuth' });
 
-/** Whether its receiver has proved that it wants what is sent there. */
+/** Whether the receiver has proved that it wants the requests. */
 const verificationSchema = z
   .object({
     status: verificationStatusSchema.describe(
-      '`unverified`: the first try is to come; `pending`: one failed and another is to come; `verified`; `failed`: none is to come by itself.',
+      '`unverified`: the first try has not ended yet. `pending`: a try failed, and another one follows. `verified`: the receiver has proved it. `failed`: the last try failed, and no other one follows.',
     ),
     method: z
       .enum([...verificationMethods, 'none'])
-      .describe('How it is proved; `none`: nobody asked for it, and the webhook counts as verified.'),
-    error: verificationErrorSchema.optional().describe('Why the last try failed.'),
-    verified_at: timeSchema.optional(),
+      .describe(
+        'How the receiver proves it. `none`: no proof is required, and the webhook counts as verified.',
+      ),
+    error: verificationErrorSchema.optional().describe('Why the last try failed. Absent: it has not failed.'),
+    verified_at: timeSchema.optional().describe('When the receiver proved it. Absent: it has not.'),
   })
   .meta({ id: 'WebhookVerification' });
 
@@ -71,32 +86,48 @@ const { description, ordering, uid, ...otherSettings } = shownSettings;
 export const webhookSchema = z
   .object({
     id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }).describe("The webhook's id."),
-    url: z.string().meta({ format: 'uri', example: 'https://example.com/webhooks' }),
+    url: z
+      .string()
+      .meta({ format: 'uri', example: 'https://example.com/webhooks' })
+      .describe(ENDPOINT_MEMBERS.url),
     events: z
       .array(z.string())
       .readonly()
-      .meta({ example: ['keyword.quick_win'] }),
-    filter: payloadFilterSchema.optional(),
-    status: endpointStatusSchema.describe('`enabled`, or `disabled`: its deliveries are held.'),
-    disabled_reason: z.enum(disabledReasons).optional(),
+      .meta({ example: ['keyword.quick_win'] })
+      .describe(ENDPOINT_MEMBERS.events),
+    filter: payloadFilterSchema.optional().describe(ENDPOINT_MEMBERS.filter),
+    status: endpointStatusSchema.describe(
+      '`enabled`: deliveries are sent. `disabled`: they are held, and sent once it is enabled.',
+    ),
+    disabled_reason: z
+      .enum(disabledReasons)
+      .optional()
+      .describe(
+        'Why it is disabled. `client`: by request. `gone`: the receiver answered 410. `receiver`: the receiver asked for it. `failing`: every attempt failed for too long. `disconnected`: no client of the listener is connected. `operator`: the operator paused the account. Absent while it is enabled.',
+      ),
     description,
     ordering,
     ...otherSettings,
-    tls: tlsSchema.optional(),
+    tls: tlsSchema.optional().describe('Its certificates. Absent: it has none of its own.'),
     uid,
-    metadata: z.record(z.string(), z.string()).optional(),
-    headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
-    auth: authSchema.optional(),
+    metadata: z.record(z.string(), z.string()).optional().describe(ENDPOINT_MEMBERS.metadata),
+    headers: z
+      .record(z.string(), z.literal(MASKED_VALUE))
+      .optional()
+      .describe('The headers that each request to it carries. Each value is masked.'),
+    auth: authSchema
+      .optional()
+      .describe('What its requests carry in `Authorization`, without the secrets. Absent: nothing.'),
     transformation: z
       .object({
-        version: z.int().describe('Of its code.'),
-        enabled: z.boolean().describe('Whether deliveries go through it.'),
+        version: z.int().describe('The version of the code.'),
+        enabled: z.boolean().describe('Whether deliveries use it.'),
       })
       .optional()
-      .describe('The code that makes what is sent, where it has any.'),
-    verification: verificationSchema,
+      .describe('The transformation: code that makes the body of its requests. Absent: it has none.'),
+    verification: verificationSchema.describe('Whether the receiver has proved that it wants the requests.'),
     created_at: timeSchema.describe('When the webhook was registered.'),
-    updated_at: timeSchema,
+    updated_at: timeSchema.describe('When the webhook was last changed.'),
   })
   .meta({ id: 'Webhook' });
 
@@ -187,50 +218,70 @@ function masked(headers: Readonly<Record<string, string>>): Record<string, typeo
   return Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_VALUE]));
 }
 
-const p95Schema = z.number().min(0).nullable();
+const p95Schema = z
+  .number()
+  .min(0)
+  .nullable()
+  .describe(
+    '95 % of the attempts took at most so many milliseconds, to within an eighth. Null: there were none.',
+  );
 
 const healthHourSchema = z
-  .object({ at: timeSchema, successes: z.int(), failures: z.int(), p95_ms: p95Schema })
+  .object({
+    at: timeSchema.describe('The start of the hour.'),
+    successes: z.int().describe('How many attempts of the hour were accepted.'),
+    failures: z.int().describe('How many attempts of the hour failed.'),
+    p95_ms: p95Schema,
+  })
   .meta({ id: 'HealthHour' });
 
 const concurrencySchema = z
   .object({
-    limit: z.int().min(0).describe('How many it may be, all these workers together.'),
+    limit: z.int().min(0).describe('The number of attempts, in all these workers together.'),
     workers: z
       .int()
       .min(1)
-      .describe('How many workers have ended an attempt at it within about the last minute.'),
+      .describe('How many workers have finished an attempt to it within about the last minute.'),
     reason: z
       .enum(concurrencyReasons)
       .describe(
-        '`max_concurrency`: as many as it lets itself have; `adaptive`: as many as it has shown to bear.',
+        '`max_concurrency`: the setting of the webhook is the limit. `adaptive`: the service has measured how many attempts the receiver bears.',
       ),
   })
   .meta({ id: 'HealthConcurrency' });
 
 export const healthSchema = z
   .object({
-    attempts_24h: z.int(),
-    success_rate: z.number().min(0).max(1).nullable(),
+    attempts_24h: z.int().describe('How many attempts there were in the last 24 hours.'),
+    success_rate: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe(
+        'The share of the attempts of the last 24 hours that were accepted: 0 to 1. Null: there were none.',
+      ),
     p95_ms: p95Schema,
-    last_success_at: timeSchema.nullable(),
-    last_failure_at: timeSchema.nullable(),
-    breaker: z.enum(breakerPhases),
+    last_success_at: timeSchema.nullable().describe('When an attempt was last accepted. Null: never.'),
+    last_failure_at: timeSchema.nullable().describe('When an attempt last failed. Null: never.'),
+    breaker: z
+      .enum(breakerPhases)
+      .describe(
+        'The circuit breaker. `closed`: deliveries are sent. `open`: they are held after a run of failures. `half_open`: one delivery is sent as a trial.',
+      ),
     breaker_open_until: timeSchema
       .nullable()
-      .describe('When it is tried again; null: its breaker is not open.'),
+      .describe('When the next trial is due. Null: its breaker is not open.'),
     disabled_from: timeSchema
       .nullable()
       .describe(
-        'Another failure at this time or later disables it; null: it does not fail, or it is never disabled for that.',
+        'A failure at this time or later disables the webhook. Null: it does not fail, or failures never disable it.',
       ),
-    held: z.int(),
+    held: z.int().describe('How many of its deliveries are held. They use no attempts while they wait.'),
     concurrency: concurrencySchema
       .nullable()
-      .describe(
-        'How many attempts may be under way at it at once, as of now; null: no worker has tried it lately.',
-      ),
-    hours: z.array(healthHourSchema),
+      .describe('How many attempts to it may run at once at present. Null: no worker has made one lately.'),
+    hours: z.array(healthHourSchema).describe('Each of the last 24 hours, the oldest first.'),
   })
   .meta({ id: 'Health' });
 

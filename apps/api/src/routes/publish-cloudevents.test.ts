@@ -99,7 +99,7 @@ describe('a structured CloudEvent', () => {
     expect(body.errors).toEqual([
       {
         pointer: '/tenant',
-        detail: 'is an attribute that is not kept: leave it out, and put what it says into the data',
+        detail: 'is an attribute that is not kept: leave it out, or move its value into the data',
       },
     ]);
   });

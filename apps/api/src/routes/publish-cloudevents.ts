@@ -18,7 +18,7 @@ import {
   spendOnOthers,
 } from './publish';
 
-const NOT_KEPT = 'is an attribute that is not kept: leave it out, and put what it says into the data';
+const NOT_KEPT = 'is an attribute that is not kept: leave it out, or move its value into the data';
 
 const idSchema = textSchema(1_024).min(1, 'must not be empty');
 const timeSchema = z.iso.datetime({
@@ -53,17 +53,26 @@ const cloudEventSchema = z
 const describedSchema = z
   .strictObject({
     specversion: z.literal('1.0').describe('The version of CloudEvents.'),
-    id: idSchema.describe('Unique together with `source`: the same two again are the same event.'),
-    source: cloudEventsSourceSchema.describe('What it comes from: a URI reference.'),
-    type: z
-      .string()
-      .meta({ ...EVENT_TYPE_NAME_FORM, description: 'The event type, which must be one of the catalogue.' }),
-    time: timeSchema.optional().describe('Checked, and not kept: an event’s time is that of its acceptance.'),
+    id: idSchema.describe(
+      'The id of the CloudEvent. A later one with the same `id` and `source` is not delivered again.',
+    ),
+    source: cloudEventsSourceSchema.describe('The source of the CloudEvent: a URI reference.'),
+    type: z.string().meta({
+      ...EVENT_TYPE_NAME_FORM,
+      description: 'The event type: one of `GET /v1/event-types`, but no operational one.',
+    }),
+    time: timeSchema
+      .optional()
+      .describe(
+        'A time (RFC 3339). It is checked but not kept: the time of an event is that of its acceptance.',
+      ),
     datacontenttype: z
       .literal('application/json')
       .optional()
-      .describe('The media type of the data: there is no other.'),
-    data: z.unknown().describe('What there is to tell, as the schema of the event type asks.'),
+      .describe('The media type of the data. No other one can be published.'),
+    data: z
+      .unknown()
+      .describe('The payload. It must match the schema of the event type, and is delivered byte for byte.'),
   })
   .meta({ id: 'NewCloudEvent' });
 

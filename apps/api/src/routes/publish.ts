@@ -16,33 +16,39 @@ export const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
 export const acceptedSchema = z
   .object({
-    id: z.string(),
-    type: z.string(),
-    created_at: timeSchema,
-    status: z
-      .enum(eventStatuses)
-      .optional()
-      .meta({ description: 'Of an event with a `deliver_at`: `scheduled` until it is due.' }),
-    deliver_at: timeSchema.optional().meta({ description: 'When it is sent. Absent: at once.' }),
+    id: z.string().describe('The id of the event: yours, or a generated one.'),
+    type: z.string().describe('The type of the event.'),
+    created_at: timeSchema.describe('When the event was accepted.'),
+    status: z.enum(eventStatuses).optional().meta({
+      description:
+        'The status of an event with `deliver_at`: `scheduled` until it is due. Absent for all others.',
+    }),
+    deliver_at: timeSchema.optional().meta({ description: 'When the event is sent. Absent: at once.' }),
   })
   .meta({ id: 'AcceptedEvent' });
 
 const acceptedOfBatchSchema = acceptedSchema
   .extend({
-    status: z.literal([200, 202]).describe('202: accepted; 200: accepted before, under the same id.'),
+    status: z
+      .literal([200, 202])
+      .describe('202: the event is accepted. 200: an event with this id was accepted before.'),
   })
   .meta({ id: 'AcceptedOfBatch' });
 
 const refusedOfBatchSchema = z
   .object({
-    status: z.int().describe('The HTTP status that the event alone would have been refused with.'),
+    status: z.int().describe('The HTTP status of the error, as if the event had been published alone.'),
     error: z
       .object({
-        code: codeSchema.describe('The code of the error, for programs.'),
-        detail: z.string(),
-        errors: z.array(validationErrorSchema).optional(),
+        code: codeSchema.describe('The kind of error, for programs.'),
+        detail: z.string().describe('What is wrong with the event, in a sentence for people.'),
+        errors: z
+          .array(validationErrorSchema)
+          .optional()
+          .describe('Each fault of the event. Absent for errors that are about no member.'),
       })
-      .meta({ id: 'BatchError', description: 'Why the event was refused, as its own answer would say.' }),
+      .meta({ id: 'BatchError' })
+      .describe('Why the event was refused, as if it had been published alone.'),
   })
   .meta({ id: 'RefusedOfBatch' });
 

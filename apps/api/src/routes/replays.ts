@@ -21,44 +21,60 @@ const replayParams = z.object({ id: replayIdSchema });
 
 const webhookParams = z.object({ id: endpointRefSchema });
 
+const MODE =
+  'Which events of the time range it sends. `failed`: those whose delivery failed. `missing`: those without a delivery to this webhook. `all`: every event of its types.';
+const RATE = `How many events a second it queues at most: 1 to ${MAX_RATE}.`;
+
 const replaySchema = z
   .object({
-    id: z.string().describe("The replay's id."),
+    id: z.string().describe('The id of the replay.'),
     webhook_id: z.string().describe('The webhook that the events are sent to.'),
-    status: z.enum(replayStatuses).describe('How far it is: still going on, ended, cancelled or failed.'),
-    mode: z.enum(replayModes),
-    since: timeSchema,
-    until: timeSchema,
-    rate: z.int(),
-    dry_run: z.boolean(),
-    found: z.int(),
-    enqueued: z.int(),
-    erased: z.int().meta({ description: 'Events that it leaves out because their payload was erased.' }),
-    error: z.string().nullable().describe('Why the replay failed, for people; null if it did not.'),
+    status: z
+      .enum(replayStatuses)
+      .describe('`counting`: it looks for its events. `running`: it queues them. All others are final.'),
+    mode: z.enum(replayModes).describe(MODE),
+    since: timeSchema.describe('It sends events that were accepted at this time or later.'),
+    until: timeSchema.describe('It sends events that were accepted before this time.'),
+    rate: z.int().describe(RATE),
+    dry_run: z.boolean().describe('Whether it only counts events, and sends none.'),
+    found: z.int().describe('How many events it has found so far.'),
+    enqueued: z.int().describe('How many of these events it has queued for delivery.'),
+    erased: z
+      .int()
+      .meta({ description: 'How many events it has left out because their payload was erased.' }),
+    error: z.string().nullable().describe('Why the replay failed, in words. Null: it has not failed.'),
     created_at: timeSchema.describe('When the replay was requested.'),
-    finished_at: timeSchema.nullable(),
+    finished_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
   })
   .meta({ id: 'Replay' });
 
 const bodySchema = z
   .strictObject({
-    since: sentTimeSchema,
-    until: sentTimeSchema.optional(),
-    mode: z.enum(replayModes),
-    dry_run: z.boolean().default(false),
+    since: sentTimeSchema.describe(
+      'Send events that were accepted at this time or later. It must be before `until`.',
+    ),
+    until: sentTimeSchema
+      .optional()
+      .describe('Send events that were accepted before this time. Default: now.'),
+    mode: z.enum(replayModes).describe(MODE),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .describe('`true`: only count the events, and send none. Default: `false`.'),
     rate: z
       .number()
       .int('must be a whole number')
       .min(1, 'must be at least 1')
       .max(MAX_RATE, `must be at most ${MAX_RATE}`)
-      .default(DEFAULT_RATE),
+      .default(DEFAULT_RATE)
+      .describe(`${RATE} Default: ${DEFAULT_RATE}.`),
   })
   .meta({ id: 'NewReplay' });
 
 /** Goes on in the background; its `Location` shows the progress. */
 export const createReplay = defineRoute({
   operationId: 'createReplay',
-  summary: 'Send the events of a time range to a webhook',
+  summary: 'Replay the events of a time range to a webhook',
   method: 'post',
   path: '/v1/webhooks/:id/replays',
   scope: 'deliveries:write',
@@ -115,7 +131,7 @@ export const listReplays = defineRoute({
 
 export const readReplay = defineRoute({
   operationId: 'readReplay',
-  summary: 'Read a replay and how far it is',
+  summary: 'Read a replay and its progress',
   method: 'get',
   path: '/v1/replays/:id',
   scope: 'deliveries:read',
@@ -141,7 +157,7 @@ export const cancelReplay = defineRoute({
   audit: 'replay.cancel',
   request: { params: replayParams },
   responses: {
-    204: { description: 'It is cancelled, or had ended before.' },
+    204: { description: 'The replay is cancelled, or it had ended before.' },
   },
   async handle({ apiKey, params, act }, context) {
     await replays.cancelReplay(context, apiKey.accountId, params.id, act);

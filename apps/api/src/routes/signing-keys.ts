@@ -16,26 +16,33 @@ import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { etagOf, versionsOf } from '../http/send-reply';
 
+const KID = 'The id of the key: its thumbprint (RFC 7638). Deliveries send it as `webhook-key-id`.';
+
 const signingKeySchema = z
   .object({
-    kid: z.string().meta({ example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k' }),
-    public_key: z.string().meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' }),
+    kid: z.string().meta({ example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k' }).describe(KID),
+    public_key: z
+      .string()
+      .meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' })
+      .describe('The public key: `whpk_` and the base64 of its 32 bytes.'),
     status: z
       .enum(signingKeyStatuses)
       .describe(
-        '`signing`: signs now; `next`: signs later; `former`: signed before, and stays published for receivers that verify later.',
+        '`signing`: it signs now. `next`: it signs later. `former`: it signed before, and stays published for receivers that verify late.',
       ),
-    created_at: timeSchema.describe('When the key was made.'),
-    signs_from: timeSchema,
-    signs_until: timeSchema.nullable(),
-    published_until: timeSchema.nullable(),
+    created_at: timeSchema.describe('When the key was created.'),
+    signs_from: timeSchema.describe('When the key begins to sign.'),
+    signs_until: timeSchema.nullable().describe('When the next key replaces it. Null: there is no next key.'),
+    published_until: timeSchema
+      .nullable()
+      .describe('When the key leaves the JWK set. Null: there is no newer key yet.'),
   })
   .meta({ id: 'SigningKey' });
 
 const signingKeysSchema = z
   .object({
     data: z.array(signingKeySchema).readonly().describe('The keys, newest first.'),
-    jwks_path: z.string(),
+    jwks_path: z.string().describe('The path of the JWK set, which receivers read without an API key.'),
   })
   .meta({ id: 'SigningKeyList' });
 
@@ -54,14 +61,14 @@ function present(accountId: string, published: readonly PublishedKey[]): z.infer
 
 export const listSigningKeys = defineRoute({
   operationId: 'listSigningKeys',
-  summary: 'List the keys by which receivers verify Ed25519 signatures',
+  summary: 'List the public keys that verify Ed25519 signatures',
   method: 'get',
   path: '/v1/signing-keys',
   scope: 'webhooks:read',
   request: {},
   responses: {
     200: {
-      description: 'The public keys of the account, newest first. None: no webhook has asked for one yet.',
+      description: 'The public keys of the account, newest first. Empty until a webhook uses Ed25519.',
       schema: signingKeysSchema,
     },
   },
@@ -74,7 +81,7 @@ export const listSigningKeys = defineRoute({
 
 export const rotateSigningKey = defineRoute({
   operationId: 'rotateSigningKey',
-  summary: 'Give the account a new key for Ed25519 signatures',
+  summary: 'Rotate the key that signs with Ed25519',
   method: 'post',
   path: '/v1/signing-keys/rotate',
   scope: 'webhooks:write',
@@ -94,16 +101,18 @@ export const rotateSigningKey = defineRoute({
 
 const jwkSchema = z
   .object({
-    kty: z.literal('OKP'),
-    crv: z.literal('Ed25519'),
-    x: z.string(),
-    kid: z.string(),
-    use: z.literal('sig'),
-    alg: z.literal('EdDSA'),
+    kty: z.literal('OKP').describe('The kind of key (RFC 8037).'),
+    crv: z.literal('Ed25519').describe('The curve of the key.'),
+    x: z.string().describe('The public key: its 32 bytes in base64url.'),
+    kid: z.string().describe(KID),
+    use: z.literal('sig').describe('The use of the key: signatures.'),
+    alg: z.literal('EdDSA').describe('The signature algorithm.'),
   })
   .meta({ id: 'Jwk' });
 
-const jwksSchema = z.object({ keys: z.array(jwkSchema).readonly() }).meta({ id: 'JwkSet' });
+const jwksSchema = z
+  .object({ keys: z.array(jwkSchema).readonly().describe('The public keys, newest first.') })
+  .meta({ id: 'JwkSet' });
 
 // Receivers ask again after this time. It bounds how long they trust a key that was taken away after a leak.
 const CACHE_CONTROL = 'public, max-age=300';
@@ -122,7 +131,7 @@ export const readJwks = defineRoute({
   request: { params: z.object({ account_id: z.string() }) },
   responses: {
     200: { description: 'The public keys, newest first (RFC 7517, RFC 8037).', schema: jwksSchema },
-    304: { description: 'They are the ones that `If-None-Match` names.' },
+    304: { description: 'The keys have not changed since the ETag in `If-None-Match`.' },
   },
   problems: ['storage_unavailable'],
   async handle({ params, header }, { signingKeyStore, clock }) {

@@ -6,21 +6,21 @@ const sourceAddressesSchema = z
     data: z
       .array(z.string().meta({ example: '203.0.113.0/28' }))
       .readonly()
-      .describe('Ranges in CIDR notation. None: the operator has named none.'),
+      .describe('The ranges in CIDR notation. Empty: the operator has set none.'),
   })
   .meta({ id: 'SourceAddresses' });
 
 /** A receiver's network team has no key of the service, and the ranges are no secret: each delivery shows one. */
 export const readSourceAddresses = defineRoute({
   operationId: 'readSourceAddresses',
-  summary: 'Read the addresses that deliveries come from',
+  summary: 'List the addresses that deliveries come from',
   method: 'get',
   path: '/v1/source-addresses',
   scope: 'none',
   isPublic: true,
   request: {},
   responses: {
-    200: { description: 'The ranges, for a firewall.', schema: sourceAddressesSchema },
+    200: { description: 'The ranges of addresses, to allow in a firewall.', schema: sourceAddressesSchema },
   },
   async handle(_request, { config }) {
     return {

@@ -29,15 +29,20 @@ const SCOPE = 'deliveries:read';
 const cursorSchema = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event of this stream');
 
 const querySchema = z.strictObject({
-  webhook_id: endpointRefSchema.optional(),
+  webhook_id: endpointRefSchema
+    .optional()
+    .describe('Only changes of this webhook: its id or its `uid`. Default: those of all webhooks.'),
   last_event_id: cursorSchema.optional().meta({
-    description: 'Where to go on, for clients that can not send the header `Last-Event-ID`.',
+    description:
+      'The id of the last event that was received, for clients that can not send the header `Last-Event-ID`. Default: only new changes.',
   }),
-  max_seconds: limitSchema(MAX_SECONDS).optional(),
+  max_seconds: limitSchema(MAX_SECONDS)
+    .optional()
+    .describe('After how many seconds the stream ends: 1 to 86,400. Connect again then. Default: 86,400.'),
 });
 
-const { id, event_id, webhook_id, type, status, attempt_count, last_outcome, next_attempt_at, created_at } =
-  deliverySchema.shape;
+const { id, event_id, webhook_id, type, status, attempt_count, last_outcome } = deliverySchema.shape;
+const { last_response_status, next_attempt_at, created_at } = deliverySchema.shape;
 
 const changedDeliverySchema = z
   .object({
@@ -48,60 +53,65 @@ const changedDeliverySchema = z
     status: status.optional(),
     attempt_count: attempt_count.optional(),
     last_outcome: last_outcome.optional(),
-    last_response_status: z.int().nullable().optional(),
+    last_response_status: last_response_status.optional(),
     next_attempt_at: next_attempt_at.optional(),
     created_at: created_at.optional(),
   })
-  .meta({ id: 'ChangedDelivery', description: 'What is known of it. What is absent has not changed.' });
+  .meta({ id: 'ChangedDelivery', description: 'The members that have changed, with their new values.' });
 
-const shownCursorSchema = z.string().meta({ description: 'Where to go on: `Last-Event-ID`.' });
+const shownCursorSchema = z.string().meta({
+  description: 'The id of this event in the stream. Send it as `Last-Event-ID` to continue after it.',
+});
+
+const changedWebhookId = z.string().describe('The id of the webhook.');
 
 /** Each event of the stream, as an object: its `data` is a line of JSON. */
 const streamedChangeSchema = z
   .discriminatedUnion('event', [
     z.object({
-      event: z.literal('ready').describe('The stream has begun.'),
+      event: z.literal('ready').describe('The stream has started.'),
       id: shownCursorSchema,
-      data: z.object({}).describe('Empty.'),
+      data: z.object({}).describe('An empty object.'),
     }),
     z.object({
-      event: z.literal('reset').describe('Changes are missing: read the lists again.'),
+      event: z.literal('reset').describe('Some changes are missing. Read the lists again.'),
       id: shownCursorSchema,
-      data: z.object({}).describe('Empty.'),
+      data: z.object({}).describe('An empty object.'),
     }),
     z.object({
       event: z.literal('delivery').describe('A delivery has changed.'),
       id: shownCursorSchema,
       data: z
         .object({
-          change: z.enum(deliveryChanges).describe('What has happened to the delivery.'),
-          delivery: changedDeliverySchema,
+          change: z.enum(deliveryChanges).describe('The change of the delivery.'),
+          delivery: changedDeliverySchema.describe('The members of the delivery that have changed.'),
         })
-        .describe('The change, with what is known of the delivery.'),
+        .describe('The change and the delivery.'),
     }),
     z.object({
       event: z.literal('webhook').describe('A webhook has changed.'),
       id: shownCursorSchema,
       data: z
-        .object({ change: z.enum(endpointChanges).describe('What has happened to the webhook.'), webhook_id })
-        .describe('The change, and the webhook.'),
+        .object({
+          change: z.enum(endpointChanges).describe('The change of the webhook.'),
+          webhook_id: changedWebhookId,
+        })
+        .describe('The change and the webhook.'),
     }),
     z.object({
       event: z.literal('replay').describe('A replay has changed.'),
       id: shownCursorSchema,
       data: z
         .object({
-          change: z.enum(replayChanges).describe('What has happened to the replay.'),
-          replay_id: z.string(),
-          webhook_id,
+          change: z.enum(replayChanges).describe('The change of the replay.'),
+          replay_id: z.string().describe('The id of the replay.'),
+          webhook_id: changedWebhookId,
         })
         .describe('The change, the replay and its webhook.'),
     }),
     z.object({
       event: z.literal('end').describe('The stream ends.'),
-      data: z
-        .object({ reason: z.enum(streamEnds).describe('Why the stream ends.') })
-        .describe('Why the stream ends.'),
+      data: z.object({ reason: z.enum(streamEnds).describe('Why the stream ends.') }).describe('The reason.'),
     }),
   ])
   .meta({ id: 'StreamedChange' });
@@ -109,14 +119,15 @@ const streamedChangeSchema = z
 /** Stays open: an event for each change, within moments. */
 export const streamChanges = defineRoute({
   operationId: 'streamChanges',
-  summary: 'Follow what changes, as server-sent events',
+  summary: 'Stream changes as server-sent events',
   method: 'get',
   path: '/v1/stream',
   scope: SCOPE,
   request: { query: querySchema },
   responses: {
     200: {
-      description: 'Server-sent events until either side ends it: see the page on the stream.',
+      description:
+        'Server-sent events, until either side closes the connection. The schema describes one event.',
       schema: streamedChangeSchema,
       isEvents: true,
     },

@@ -23,7 +23,7 @@ import { defineRoute } from '../http/route';
 const webhookParams = z.object({ id: endpointRefSchema });
 const versionParams = z.object({
   id: endpointRefSchema,
-  version: z.coerce.number().int().min(1).describe('The version: 1, 2, …'),
+  version: z.coerce.number().int().min(1).describe('The number of the version, from 1.'),
 });
 
 const EXAMPLE =
@@ -31,22 +31,27 @@ const EXAMPLE =
 
 const newTransformationSchema = z
   .strictObject({
-    code: codeSchema.describe('JavaScript: a module whose default export is a function of the event.'),
-    enabled: z.boolean().default(true).describe('Whether deliveries go through it.'),
+    code: codeSchema.describe(
+      'JavaScript: a module whose default export is a function of the event. At most 65,536 characters.',
+    ),
+    enabled: z.boolean().default(true).describe('Whether deliveries use it. Default: `true`.'),
   })
   .meta({ id: 'NewTransformation' });
 
 const versionShape = {
-  version: z.int().min(1).describe('1, 2, …: each change of the code is a new one.'),
-  code: z.string().describe('JavaScript.'),
-  saved_at: timeSchema.describe('When it was saved.'),
+  version: z
+    .int()
+    .min(1)
+    .describe('The number of the version, from 1. Each change of the code makes a new one.'),
+  code: z.string().describe('The code of the version, in JavaScript.'),
+  saved_at: timeSchema.describe('When the version was saved.'),
   saved_by: z.string().describe('The id of the API key or the portal session that saved it.'),
 };
 const versionSchema = z.object(versionShape).meta({ id: 'TransformationVersion' });
 const transformationSchema = z
   .object({
-    webhook_id: z.string().describe('The webhook that it belongs to.'),
-    enabled: z.boolean().describe('Whether deliveries go through it.'),
+    webhook_id: z.string().describe('The webhook that the transformation belongs to.'),
+    enabled: z.boolean().describe('Whether deliveries use it.'),
     ...versionShape,
   })
   .meta({ id: 'Transformation' });
@@ -105,7 +110,11 @@ export const deleteWebhookTransformation = defineRoute({
   scope: 'webhooks:write',
   audit: 'webhook.delete_transformation',
   request: { params: webhookParams },
-  responses: { 204: { description: 'The webhook gets events as they are again. The versions stay.' } },
+  responses: {
+    204: {
+      description: 'The transformation is removed: the webhook gets events unchanged. The versions stay.',
+    },
+  },
   async handle({ apiKey, params, act }, context) {
     await removeTransformation(context, apiKey.accountId, params.id, act);
     return { status: 204 };
@@ -121,9 +130,9 @@ export const listTransformationVersions = defineRoute({
   request: { params: webhookParams },
   responses: {
     200: {
-      description: 'The last 20 versions, the newest first.',
+      description: 'The latest 20 versions, newest first.',
       schema: z
-        .object({ data: z.array(versionSchema).describe('The newest first.') })
+        .object({ data: z.array(versionSchema).describe('The versions, newest first.') })
         .meta({ id: 'TransformationVersions' }),
     },
   },
@@ -135,7 +144,7 @@ export const listTransformationVersions = defineRoute({
 
 export const restoreTransformationVersion = defineRoute({
   operationId: 'restoreTransformationVersion',
-  summary: 'Go back to an earlier version of the code',
+  summary: 'Restore an earlier version of a transformation',
   method: 'post',
   path: '/v1/webhooks/:id/transformation/versions/:version/restore',
   scope: 'webhooks:write',
@@ -151,15 +160,19 @@ export const restoreTransformationVersion = defineRoute({
 
 const givenEventSchema = z
   .strictObject({
-    type: z.string().min(1).describe('Its type: any text.'),
-    data: z.unknown().describe('Its data: any JSON.'),
+    type: z.string().min(1).describe('The type of the event: any text.'),
+    data: z.unknown().describe('The payload of the event: any JSON.'),
   })
   .meta({ id: 'TransformationEvent' });
 
 const sourceShape = {
-  event: givenEventSchema.optional().describe('An event of your own.'),
-  event_id: eventIdSchema.optional().describe('An event of the account.'),
-  type: z.string().meta(EVENT_TYPE_NAME_FORM).optional().describe('The example of this event type.'),
+  event: givenEventSchema.optional().describe('Try it on this event, which need not be published.'),
+  event_id: eventIdSchema.optional().describe('Try it on this published event.'),
+  type: z
+    .string()
+    .meta(EVENT_TYPE_NAME_FORM)
+    .optional()
+    .describe('Try it on the example of this event type.'),
 };
 
 const WAYS = ['event', 'event_id', 'type'] as const;
@@ -167,10 +180,18 @@ const WAYS = ['event', 'event_id', 'type'] as const;
 function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
   const [first, ...others] = WAYS.filter((way) => body[way] !== undefined);
   if (first === undefined) {
-    context.addIssue({ code: 'custom', path: ['type'], message: 'is needed, or "event", or "event_id"' });
+    context.addIssue({
+      code: 'custom',
+      path: ['type'],
+      message: 'is required, unless "event" or "event_id" is given',
+    });
   }
   for (const member of others) {
-    context.addIssue({ code: 'custom', path: [member], message: `can't be given beside "${first}"` });
+    context.addIssue({
+      code: 'custom',
+      path: [member],
+      message: `can not be given together with "${first}"`,
+    });
   }
 }
 
@@ -180,7 +201,7 @@ const newTrialSchema = z
   .meta({ id: 'NewTransformationTrial' });
 const trialSchema = z
   .strictObject({
-    code: codeSchema.optional().describe("To try in place of the webhook's own code."),
+    code: codeSchema.optional().describe("The code to try. Default: the webhook's own."),
     ...sourceShape,
   })
   .superRefine(requireOneSource)
@@ -191,24 +212,30 @@ const triedSchema = z
     outcome: z
       .enum(['made', 'cancelled', 'failed'])
       .describe(
-        '`made`: there is a body to send; `cancelled`: the code wants nothing sent; `failed`: see `error`.',
+        '`made`: the code returned a body to send. `cancelled`: the code returned that nothing is sent. `failed`: the code failed, see `error`.',
       ),
-    body: z.string().nullable().describe('The body that would be sent.'),
-    headers: z.record(z.string(), z.string()).nullable().describe('The headers that would be added.'),
+    body: z.string().nullable().describe('The body that would be sent. Null: none would be.'),
+    headers: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe('The headers that would be added. Null: nothing would be sent.'),
     error: z
       .object({
-        message: z.string().describe('What is wrong.'),
-        line: z.int().nullable().describe('1, 2, …; null: nobody knows where.'),
-        column: z.int().nullable().describe('1, 2, …'),
+        message: z.string().describe('The message of the error.'),
+        line: z.int().nullable().describe('The line of the error, from 1. Null: it is not known.'),
+        column: z.int().nullable().describe('The column of the error, from 1. Null: it is not known.'),
       })
       .nullable()
-      .describe('What is wrong with the code, and where.'),
-    logs: z.array(z.string()).readonly().describe('What it printed with `console.log`: 4 KB at most.'),
-    duration_ms: z.number().min(0).describe('The processor time that it took.'),
+      .describe('The error of the code. Null: it did not fail.'),
+    logs: z
+      .array(z.string())
+      .readonly()
+      .describe('The lines that it printed with `console.log`: at most 4 KB.'),
+    duration_ms: z.number().min(0).describe('How many milliseconds of processor time it took.'),
   })
   .meta({ id: 'TransformationTried' });
 
-const tried = { 200: { description: 'What came of it. Nothing is sent.', schema: triedSchema } };
+const tried = { 200: { description: 'The result. Nothing is sent.', schema: triedSchema } };
 
 /** Try the code that a webhook has, or is to have. */
 export const tryWebhookTransformation = defineRoute({
@@ -287,10 +314,10 @@ function presentTried(result: TransformResult): z.infer<typeof triedSchema> {
 
 const templateSchema = z
   .object({
-    name: z.string().describe('Its name.'),
-    title: z.string().describe('The receiver that it is for.'),
-    form: z.string().meta({ format: 'uri' }).describe("The receiver's own description of its form."),
-    code: z.string().describe('JavaScript.'),
+    name: z.string().describe('The name of the template.'),
+    title: z.string().describe('The receiver that the template is for.'),
+    form: z.string().meta({ format: 'uri' }).describe("The receiver's own documentation of its format."),
+    code: z.string().describe('The code of the template, in JavaScript.'),
   })
   .meta({ id: 'TransformationTemplate' });
 
@@ -303,9 +330,9 @@ export const listTransformationTemplates = defineRoute({
   request: {},
   responses: {
     200: {
-      description: 'Code to begin with, for receivers whose form is known.',
+      description: 'Code to start with, for common receivers.',
       schema: z
-        .object({ data: z.array(templateSchema).describe('One for each kind of receiver.') })
+        .object({ data: z.array(templateSchema).describe('The templates, one for each kind of receiver.') })
         .meta({ id: 'TransformationTemplates' }),
     },
   },

@@ -39,7 +39,12 @@ const webhookParams = z.object({ id: endpointRefSchema });
 
 /** The form of a webhook's secret in the few responses that show it. */
 export const secretViewSchema = z
-  .object({ secret: z.string().meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }) })
+  .object({
+    secret: z
+      .string()
+      .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
+      .describe('The newest secret that signs deliveries: `whsec_` and base64.'),
+  })
   .meta({ id: 'Secret' });
 
 /** Not in the webhook itself, whose ETag does not change with the keys of its account. */
@@ -48,7 +53,7 @@ const publicKeyShape = {
     .string()
     .meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' })
     .optional()
-    .describe('What verifies its `v1a` signatures now, where `signing` is `ed25519` or `both`.'),
+    .describe('The public key that verifies its `v1a` signatures at present. Absent if `signing` is `hmac`.'),
 };
 
 async function readPublicKey(
@@ -82,7 +87,7 @@ export const createWebhook = defineRoute({
   stores: 'other',
   responses: {
     201: {
-      description: 'The webhook, and for the only time beside it its secret.',
+      description: 'The webhook, with its secret.',
       schema: createdWebhookSchema,
     },
   },
@@ -103,14 +108,20 @@ export const createWebhook = defineRoute({
 });
 
 const querySchema = pageQuery(endpointIdSchema).extend({
-  status: endpointStatusSchema.optional().describe('Only webhooks with this status.'),
-  /** Only subscribers of this type. */
-  event_type: z.string().min(1).optional(),
-  include: z.enum(['health']).optional(),
+  status: endpointStatusSchema.optional().describe('Only webhooks with this status. Default: all.'),
+  event_type: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Only webhooks that get events of this type. Default: all.'),
+  include: z
+    .enum(['health'])
+    .optional()
+    .describe('`health`: each webhook of the list has its health. Default: none has.'),
 });
 
 const listedWebhookSchema = webhookSchema
-  .extend({ health: healthSchema.optional().describe('How it is doing, with `include=health`.') })
+  .extend({ health: healthSchema.optional().describe('How its attempts go. Present with `include=health`.') })
   .meta({ id: 'ListedWebhook' });
 
 export const listWebhooks = defineRoute({
@@ -140,13 +151,13 @@ export const listWebhooks = defineRoute({
 });
 
 const webhookWithHealthSchema = webhookSchema
-  .extend({ ...publicKeyShape, health: healthSchema })
+  .extend({ ...publicKeyShape, health: healthSchema.describe('How its attempts go.') })
   .meta({ id: 'WebhookWithHealth' });
 
 /** A single one, with its health. */
 export const readWebhook = defineRoute({
   operationId: 'readWebhook',
-  summary: 'Read a webhook, and how it is doing',
+  summary: 'Read a webhook and its health',
   method: 'get',
   path: '/v1/webhooks/:id',
   scope: 'webhooks:read',
@@ -202,7 +213,7 @@ export const deleteWebhook = defineRoute({
   audit: 'webhook.delete',
   request: { params: webhookParams },
   responses: {
-    204: { description: 'It is gone, and what was pending for it is cancelled.' },
+    204: { description: 'The webhook is deleted, and its pending deliveries are cancelled.' },
   },
   async handle({ apiKey, params, act }, context) {
     await removeEndpoint(context, apiKey.accountId, params.id, act);
@@ -210,7 +221,7 @@ export const deleteWebhook = defineRoute({
   },
 });
 
-/** Held deliveries flow at once. */
+/** Held deliveries are sent at once. */
 export const enableWebhook = defineRoute({
   operationId: 'enableWebhook',
   summary: 'Enable a webhook: its held deliveries are sent',
@@ -249,14 +260,17 @@ export const disableWebhook = defineRoute({
 /** The proof comes later: read the webhook again, or follow the stream. */
 export const verifyWebhook = defineRoute({
   operationId: 'verifyWebhook',
-  summary: 'Try once more to verify a webhook',
+  summary: 'Verify a webhook again',
   method: 'post',
   path: '/v1/webhooks/:id/verify',
   scope: 'webhooks:write',
   audit: 'webhook.verify',
   request: { params: webhookParams },
   responses: {
-    202: { description: 'The webhook as it is now: the try is on its way.', schema: webhookSchema },
+    202: {
+      description: 'The webhook as it is now. The service tries to verify it shortly.',
+      schema: webhookSchema,
+    },
   },
   problems: ['conflict'],
   async handle({ apiKey, params, act }, context) {
@@ -266,10 +280,21 @@ export const verifyWebhook = defineRoute({
 });
 
 const bodySchema = z
-  .strictObject({ type: z.string().meta(EVENT_TYPE_NAME_FORM).optional() })
+  .strictObject({
+    type: z
+      .string()
+      .meta(EVENT_TYPE_NAME_FORM)
+      .optional()
+      .describe('The event type whose example is sent. Default: the first one that the webhook gets.'),
+  })
   .meta({ id: 'NewTest' });
 
-const testSentSchema = z.object({ event_id: z.string(), delivery_id: z.string() }).meta({ id: 'TestSent' });
+const testSentSchema = z
+  .object({
+    event_id: z.string().describe('The id of the test event, which the receiver gets as `webhook-id`.'),
+    delivery_id: z.string().describe('The delivery of the test event: see `GET /v1/deliveries/{id}`.'),
+  })
+  .meta({ id: 'TestSent' });
 
 /** The catalogue's example of a type, to this webhook alone. */
 export const testWebhook = defineRoute({
@@ -329,7 +354,9 @@ export const readWebhookSecret = defineRoute({
 });
 
 const rotatedSecretSchema = secretViewSchema
-  .extend({ previous_secret_expires_at: timeSchema })
+  .extend({
+    previous_secret_expires_at: timeSchema.describe('When the former secrets stop signing.'),
+  })
   .meta({ id: 'RotatedSecret' });
 
 /** The former secrets sign for a while, so that receivers can change over. */
@@ -350,7 +377,7 @@ export const rotateWebhookSecret = defineRoute({
   creates: true,
   responses: {
     200: {
-      description: 'The new secret, and how long those before it go on to sign.',
+      description: 'The new secret, and the time when the former ones stop signing.',
       schema: rotatedSecretSchema,
     },
   },

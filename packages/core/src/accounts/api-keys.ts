@@ -133,17 +133,20 @@ export const scopeListSchema = z
   .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
   .meta({ uniqueItems: true });
 
+const SCOPES = 'What the key may do: each route names the scope that it needs.';
+
 /** The input for a new API key. */
 export function newApiKeySchema(clock: Clock) {
   return z
     .strictObject({
-      name: displayNameSchema.describe('A name for people.'),
-      scopes: scopeListSchema,
+      name: displayNameSchema.describe('A name for people, of at most 100 characters.'),
+      scopes: scopeListSchema.describe(SCOPES),
       expires_at: z.iso
         .datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
         .transform((time) => Date.parse(time))
         .refine((epochMs) => epochMs > clock(), 'must be in the future')
-        .nullish(),
+        .nullish()
+        .describe('When the key stops working: a time in the future. Default, and null: never.'),
     })
     .transform(({ expires_at: expiresAt, ...input }) => ({
       ...input,
@@ -155,12 +158,14 @@ export type NewApiKey = z.output<ReturnType<typeof newApiKeySchema>>;
 
 export const apiKeyViewSchema = z
   .object({
-    id: z.string().describe("The key's id: the 16 characters after `whk_`."),
-    name: z.string().describe('The name that it was given, for people.'),
-    scopes: z.array(scopeSchema).readonly(),
+    id: z.string().describe('The id of the key: the 16 characters after `whk_`.'),
+    name: z.string().describe('The name of the key, for people.'),
+    scopes: z.array(scopeSchema).readonly().describe(SCOPES),
     created_at: timeSchema.describe('When the key was issued.'),
-    expires_at: timeSchema.nullable().describe('When the key stops working; null: never.'),
-    last_used_at: timeSchema.nullable(),
+    expires_at: timeSchema.nullable().describe('When the key stops working. Null: never.'),
+    last_used_at: timeSchema
+      .nullable()
+      .describe('When the key was last used, to within a few minutes. Null: never.'),
   })
   .meta({ id: 'ApiKey' });
 

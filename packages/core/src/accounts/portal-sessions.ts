@@ -31,7 +31,7 @@ export interface NewSession {
   readonly principal: Principal;
   readonly input: NewPortalSession;
   readonly code: string;
-  /** Absent: it is on no record. */
+  /** Absent: it is not recorded. */
   readonly act?: Act;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
@@ -141,17 +141,22 @@ const MAX_URL_CHARACTERS = 2_048;
 
 export const portalThemeSchema = z
   .strictObject({
-    name: displayNameSchema.optional(),
+    name: displayNameSchema.optional().describe('The name at the top of the page. Default: none.'),
     logo: z
       .string()
       .max(MAX_LOGO_CHARACTERS, `must have at most ${MAX_LOGO_CHARACTERS} characters`)
       .regex(LOGO, 'must be data:image/png, image/jpeg or image/webp, followed by ;base64, and the image')
-      .optional(),
+      .optional()
+      .describe('An image as a `data:` URI: PNG, JPEG or WebP, of at most 32,768 characters. Default: none.'),
     color: z
       .string()
       .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1f6feb')
-      .optional(),
-    mode: z.enum(['light', 'dark', 'system'], 'must be light, dark or system').optional(),
+      .optional()
+      .describe('The colour of buttons and links: `#rrggbb`. Default: the one of the portal.'),
+    mode: z
+      .enum(['light', 'dark', 'system'], 'must be light, dark or system')
+      .optional()
+      .describe('Light or dark. `system`, the default: as the browser of the user is set.'),
   })
   .meta({ id: 'PortalTheme' });
 
@@ -164,26 +169,37 @@ const capabilitiesSchema = z
   .max(capabilities.length, `must name at most ${capabilities.length}`)
   .refine(
     (list) => !list.includes('secrets') || list.includes('webhooks'),
-    '"secrets" is good for something together with "webhooks" only; name both',
+    '"secrets" has an effect only together with "webhooks": name both',
   )
   .transform((list) => capabilities.filter((one) => one === 'read' || list.includes(one)))
   .readonly();
 
+export const CAPABILITIES =
+  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
+export const THEME = 'The look of the page.';
+
 /** The input for a new portal session. */
 export const newPortalSessionSchema = z
   .strictObject({
-    account: accountIdSchema.optional(),
+    account: accountIdSchema
+      .optional()
+      .describe(
+        'The account whose webhooks the session shows. Only operators may name another than their own.',
+      ),
     expires_in: z
       .int()
       .min(MIN_SECONDS, `must be at least ${MIN_SECONDS}`)
       .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}`)
-      .default(DEFAULT_SECONDS),
-    capabilities: capabilitiesSchema.prefault([...DEFAULT_CAPABILITIES]),
+      .default(DEFAULT_SECONDS)
+      .describe('After how many seconds the session ends: 60 to 86,400. Default: 3,600 (1 hour).'),
+    capabilities: capabilitiesSchema.prefault([...DEFAULT_CAPABILITIES]).describe(CAPABILITIES),
     label: displayNameSchema
       .optional()
-      .describe('Who it is for, such as a user of yours: the audit log shows it.'),
-    return_url: returnUrlSchema.optional(),
-    theme: portalThemeSchema.optional(),
+      .describe('A name for the audit log, such as the user that the session is for. Default: none.'),
+    return_url: returnUrlSchema
+      .optional()
+      .describe('The URL that the portal links back to, such as a page of your application. Default: none.'),
+    theme: portalThemeSchema.optional().describe(THEME),
   })
   .refine(isOfOperatorIfItOperates, {
     path: ['capabilities'],

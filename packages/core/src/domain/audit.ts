@@ -53,20 +53,20 @@ export type AuditAction = z.infer<typeof auditActionSchema>;
 export const auditActorSchema = z
   .discriminatedUnion('type', [
     z.object({
-      type: z.literal('api_key').describe('A program.'),
-      id: z.string().describe('The id of its key.'),
+      type: z.literal('api_key').describe('A program with an API key.'),
+      id: z.string().describe('The id of the API key.'),
     }),
     z.object({
-      type: z.literal('portal_session').describe('Somebody in the portal.'),
-      id: z.string().describe('The id of the session.'),
-      label: z.string().optional().describe('Who the session is for, as its maker has put it.'),
+      type: z.literal('portal_session').describe('A person in the portal.'),
+      id: z.string().describe('The id of the portal session.'),
+      label: z.string().optional().describe('The label of the portal session. Absent: it has none.'),
     }),
     z.object({
-      type: z.literal('admin_command').describe('Somebody at a command line of the operator.'),
-      command: z.string().describe('The command, without its arguments.'),
-      system_user: z.string().describe('Who ran it, by the name on that machine.'),
+      type: z.literal('admin_command').describe('An operator at a command line.'),
+      command: z.string().describe('The name of the command, without its arguments.'),
+      system_user: z.string().describe('The user name on the machine where the command ran.'),
     }),
-    z.object({ type: z.literal('anonymous').describe('Somebody without a valid key.') }),
+    z.object({ type: z.literal('anonymous').describe('A client without a valid API key.') }),
   ])
   .meta({ id: 'AuditActor' });
 export type AuditActor = Readonly<z.infer<typeof auditActorSchema>>;
@@ -74,9 +74,19 @@ export type AuditActor = Readonly<z.infer<typeof auditActorSchema>>;
 /** A field that an act has changed. Without values where they may be secret; an absent one was, or is, not set. */
 export const fieldChangeSchema = z
   .object({
-    field: z.string().describe('Its name in the API; `headers.x-token` for a member of an object.'),
-    from: z.unknown().optional().describe('Its value before. Absent: it was not set, or may be secret.'),
-    to: z.unknown().optional().describe('Its value since. Absent: it is not set, or may be secret.'),
+    field: z
+      .string()
+      .describe(
+        'The name of the field in the API, such as `url`, or `headers.x-token` for a member of an object.',
+      ),
+    from: z
+      .unknown()
+      .optional()
+      .describe('The value before the change. Absent: it was not set, or it may be secret.'),
+    to: z
+      .unknown()
+      .optional()
+      .describe('The value after the change. Absent: it is not set, or it may be secret.'),
   })
   .meta({ id: 'FieldChange' });
 export type FieldChange = Readonly<z.infer<typeof fieldChangeSchema>>;
@@ -115,7 +125,7 @@ export interface AuditBounds {
 export interface Act extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;
-  /** Called once it is done, and on record. */
+  /** Called once it is done and recorded. */
   readonly onRecorded?: (entry: AuditEntry) => void;
 }
 

@@ -9,14 +9,14 @@ export const endpointSettings = {
   description: {
     kind: 'text',
     most: 500,
-    description: 'A note for people.',
-    flag: { argument: '<text>', help: 'for people' },
+    description: 'A note for people. At most 500 characters.',
+    flag: { argument: '<text>', help: 'a note for people' },
   },
   rate_limit: {
     kind: 'number',
     least: 1,
     most: 10_000,
-    description: 'How many requests a second its receiver takes.',
+    description: 'The most requests that are sent to it within a second: 1 to 10,000. Default: no limit.',
     field: {
       label: 'Rate limit, per second',
       hint: 'At most so many requests reach it within any second. Empty: no limit.',
@@ -28,7 +28,8 @@ export const endpointSettings = {
     kind: 'number',
     least: 1,
     most: 1_000,
-    description: 'How many attempts may be under way at it at once, in each worker process.',
+    description:
+      'The most attempts that each worker process makes at once: 1 to 1,000. Default: the service measures how many the receiver bears.',
     field: {
       label: 'Most at once',
       hint: 'At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit.',
@@ -41,7 +42,7 @@ export const endpointSettings = {
     // The first is the one of a webhook that has none.
     choices: ['none', 'strict', 'group'],
     description:
-      '`strict`: one at a time, in the order in which the events were accepted; `group`: so within each `group` of events, and the groups beside each other; `none`: as they come.',
+      'The order of its deliveries. `none`: deliveries do not wait for each other. `strict`: one at a time, in the order in which the events were accepted. `group`: the same within each `group` of events, while groups do not wait for each other. Default: `none`.',
     field: {
       label: 'Order',
       hint: 'In order, each waits until the one before it is done: a failure holds up all that follow.',
@@ -59,7 +60,8 @@ export const endpointSettings = {
   },
   uid: {
     kind: 'uid',
-    description: 'A name of your own, which works wherever its id does.',
+    description:
+      'An id of your own, which works wherever its id does: 1 to 128 letters, digits, `_`, `.` and `-`. It must not begin with `wh_`.',
     field: { label: 'Name of your own (uid)', hint: 'Works wherever its id does.' },
     flag: { argument: '<name>', help: 'a name of your own, good in place of the id' },
   },
@@ -67,7 +69,8 @@ export const endpointSettings = {
     kind: 'number',
     least: 1_000,
     most: 60_000,
-    description: 'How long an attempt may take.',
+    description:
+      'How many milliseconds an attempt may take: 1,000 to 60,000. Default: `DELIVERY_TIMEOUT` of the service.',
     field: {
       label: 'Time-out, milliseconds',
       hint: 'For a whole attempt: 1000 to 60000. Empty: as the service has it.',
@@ -77,7 +80,8 @@ export const endpointSettings = {
   },
   retry_schedule: {
     kind: 'delays',
-    description: 'Waits between attempts, such as `5m`; there is one attempt more than waits.',
+    description:
+      'The delays between attempts, such as `5m`: 1 to 30 of them, each at most `7d`. There is one attempt more than delays. Default: `RETRY_SCHEDULE` of the service.',
     field: {
       label: 'Retry schedule',
       hint: 'Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it.',
@@ -89,7 +93,7 @@ export const endpointSettings = {
     kind: 'choice',
     choices: ['hmac', 'ed25519', 'both'],
     description:
-      'How its requests are signed: `hmac` with its secret, `ed25519` with the private key of its account, `both`.',
+      'How its requests are signed. `hmac`: with its secret. `ed25519`: with the private key of its account. `both`: with both. Default: `default_signing` of its account.',
     field: {
       label: 'Signatures',
       hint: 'By the secret, which the receiver has as well, or by a key pair of which the receiver has the public half.',
@@ -102,7 +106,7 @@ export const endpointSettings = {
     kind: 'choice',
     choices: ['native', 'cloudevents-structured', 'cloudevents-binary', 'cloudevents-batch'],
     description:
-      'What its requests look like: `native`, the members `type` and `data`; `cloudevents-structured`, a CloudEvent in JSON; `cloudevents-binary`, the data as the body and the attributes as headers, which no signature covers; `cloudevents-batch`, a list of CloudEvents in JSON.',
+      'The format of its requests. `native`: a JSON object with `type` and `data`. `cloudevents-structured`: a CloudEvent in JSON. `cloudevents-binary`: the data as the body and the attributes as headers, which no signature covers. `cloudevents-batch`: a list of CloudEvents in JSON. Default: `native`.',
     field: {
       label: 'Format',
       hint: 'What its requests look like. The signature covers all of a CloudEvent in one body, and only the data of one with its attributes in headers.',
@@ -121,7 +125,7 @@ export const endpointSettings = {
   },
   cloudevents: {
     kind: 'group',
-    description: 'How its CloudEvents are made, where `format` asks for them.',
+    description: 'How its CloudEvents are made. Without effect if `format` is `native`.',
     members: {
       source: {
         kind: 'text',
@@ -132,7 +136,7 @@ export const endpointSettings = {
         },
         sample: 'https://shop.example.com/orders',
         description:
-          'The `source` of its CloudEvents: a URI reference. Unless given: that of its account, or of the service.',
+          'The `source` of its CloudEvents: a URI reference of at most 2,048 characters. Default: that of its account, else that of the service.',
         field: {
           label: 'CloudEvents source',
           hint: 'A URI that says where the events come from. Empty: as the account or the service has it.',
@@ -148,7 +152,8 @@ export const endpointSettings = {
           message: 'must be of A-Z a-z 0-9 . _ / : - and begin with a letter or digit, such as com.example.',
         },
         sample: 'com.example.',
-        description: 'Stands before the event type in the `type` of its CloudEvents, such as `com.example.`.',
+        description:
+          'A prefix for the `type` of its CloudEvents, such as `com.example.`. At most 100 characters. Default: none.',
         field: {
           label: 'CloudEvents type prefix',
           hint: 'Stands before each event type, such as com.example. with its dot. Empty: the type as it is.',
@@ -165,7 +170,7 @@ export const endpointSettings = {
         },
         sample: '/order/id',
         description:
-          'Where in the data the `subject` of its CloudEvents stands: a JSON Pointer (RFC 6901) to a string or a number. An event that has neither there has no subject.',
+          'Where the `subject` of its CloudEvents is in the data: a JSON Pointer (RFC 6901) to a string or a number. An event without one at this position has no subject. Default: no subject.',
         field: {
           label: 'CloudEvents subject',
           hint: 'Where in the data it stands: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
@@ -178,13 +183,13 @@ export const endpointSettings = {
   batch: {
     kind: 'group',
     description:
-      'Several events in one request, as a list. With none of its members, each event has a request of its own.',
+      'Sends several events in one request, as a list, once one of its members is set. Default: one event in each request.',
     members: {
       max_events: {
         kind: 'number',
         least: 1,
         most: 100,
-        description: 'The most events of a request. Unless given: 100.',
+        description: 'The most events in one request: 1 to 100. Default: 100.',
         field: {
           label: 'Events in one request',
           hint: 'Up to so many events go in one request, as a list: 1 to 100. Empty, with the two below: each has its own.',
@@ -197,7 +202,7 @@ export const endpointSettings = {
         least: 0,
         most: 60_000,
         description:
-          'How long an event waits for others, in milliseconds. Unless given: 0, only what waits anyway.',
+          'How many milliseconds an event waits for others: 0 to 60,000. Default: 0, which takes only events that wait anyway.',
         field: {
           label: 'Wait for others, milliseconds',
           hint: 'How long an event waits for others to go with: 0 to 60000. Empty: it does not wait.',
@@ -210,7 +215,7 @@ export const endpointSettings = {
         least: 1_024,
         most: 1_048_576,
         description:
-          'The most bytes of the body of a request with several events. Unless given: 1,048,576. An event that is larger goes alone.',
+          'The most bytes in the body of a request with several events: 1,024 to 1,048,576. A larger event is sent alone. Default: 1,048,576.',
         field: {
           label: 'Bytes in one request',
           hint: 'The most of a request with several events: 1024 to 1048576. Empty: 1048576.',
@@ -223,7 +228,8 @@ export const endpointSettings = {
   rate_limit_unit: {
     kind: 'choice',
     choices: ['requests', 'events'],
-    description: 'What its `rate_limit` counts, where requests have several events.',
+    description:
+      'What `rate_limit` counts when requests carry several events: the requests, or the events in them. Default: `requests`.',
     field: {
       label: 'Rate limit counts',
       hint: 'Where a request has several events: requests, or the events in them.',
@@ -235,13 +241,14 @@ export const endpointSettings = {
   coalesce: {
     kind: 'group',
     description:
-      'Of the events of a group that wait for it only the newest is sent; needs `ordering` to be `group`. The deliveries of the others end as `superseded`.',
+      'Of the events of a group that wait, only the newest is sent; the deliveries of the others end as `superseded`. Needs `ordering` to be `group`. Default: all events are sent.',
     members: {
       window_ms: {
         kind: 'number',
         least: 1,
         most: 3_600_000,
-        description: 'How long the first event of a group waits for newer ones, in milliseconds.',
+        description:
+          'How many milliseconds the first event of a group waits for newer ones: 1 to 3,600,000 (1 hour).',
         field: {
           label: 'Coalesce within, milliseconds',
           hint: 'Of the events of a group that come within this time only the newest is sent. Needs the order within groups. Empty: all are sent.',
@@ -254,8 +261,8 @@ export const endpointSettings = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 interface SettingTexts {
-  /** What the API's description says of it; without one, what it says of all members of this name. */
-  readonly description?: string;
+  /** What the API's description says of it: what it is, its unit, its bounds and its default. */
+  readonly description: string;
   /** Its field among the portal's advanced settings; without one, the form has a place of its own for it. */
   readonly field?: SettingField;
   /** How the portal shows it where it is set, with the unit after the value. */

@@ -34,7 +34,7 @@ const delaysSchema = z
       .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
       .meta({ description: 'At most `7d`.', example: '5m' }),
   )
-  .min(1, 'must have at least one delay; attempts = entries + 1')
+  .min(1, 'must have at least one delay: there is one attempt more than delays')
   .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`);
 
 // As clients send it (`sent`, and in a patch `patched` where that differs), as it stands in a record (`stored`), and as
@@ -97,7 +97,7 @@ function ofGroup<Members extends GroupMembers>(members: Members) {
   };
 }
 
-function described<Schema extends z.ZodType>({ description = '' }: PlainSetting, schema: Schema): Schema {
+function described<Schema extends z.ZodType>({ description }: Setting, schema: Schema): Schema {
   return schema.describe(description);
 }
 
@@ -143,12 +143,14 @@ export const cloudEventsSourceSchema = ofKind.text(endpointSettings.cloudevents.
 const schemas = new Map(settingNames.map((name) => [name, schemasOf(settingOf(name))]));
 
 function membersAs(form: Form, nameOf: (name: SettingName) => string = (name) => name): object {
-  return Object.fromEntries([...schemas].map(([name, { [form]: schema }]) => [nameOf(name), schema]));
+  return Object.fromEntries(
+    [...schemas].map(([name, { [form]: schema }]) => [nameOf(name), described(settingOf(name), schema)]),
+  );
 }
 
 /** The members of requests that patch; `null` removes one. */
 export const patchedSettings = Object.fromEntries(
-  [...schemas].map(([name, each]) => [name, 'patched' in each ? each.patched : each.sent]),
+  [...schemas].map(([name, each]) => [name, described(settingOf(name), each.patched ?? each.sent)]),
 ) as { readonly [Name in SettingName]: PatchedOf<SchemasOf<EndpointSettings[Name]>> };
 
 /** The members of requests that create. */

@@ -23,33 +23,50 @@ import {
   newAuthSchema,
   requireOneAuthorization,
 } from './receiver-auth';
-import { secretSchema } from './rotate-secret';
+import { newSecretSchema } from './rotate-secret';
 import { checkTls, newTlsSchema, tlsPatchSchema } from './tls/certificate';
 
 // One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
 const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
 
 const newVerificationSchema = verificationMethodSchema.describe(
-  'How its receiver proves that it wants the requests, which is asked for then, also where the service does not require it.',
+  'How the receiver must prove that it wants the requests. Default: the service or the account decides whether a proof is required.',
 );
+
+/** What members of webhooks mean, in requests as in responses. */
+export const ENDPOINT_MEMBERS = {
+  url: 'The address that deliveries are sent to. At most 2,048 characters.',
+  events:
+    'The event types that it gets: 1 to 100 names, prefixes such as `keyword.*`, or `*` for all but operational ones.',
+  filter: 'Only events whose `data` matches this filter are sent. Default: all events of its types.',
+  metadata:
+    'Texts of your own, by name. At most 50 members, with names of up to 64 and values of up to 500 characters.',
+} as const;
+
+const HEADERS =
+  'Headers that each request to it carries. At most 20, with values of up to 1,000 visible ASCII characters. Responses mask the values.';
+const AUTH =
+  'What its requests carry in `Authorization`, in addition to their signatures. Responses show none of its secrets.';
+const TLS =
+  "Certificates: the authorities that must have signed the receiver's certificate, and the one that the service shows. Default: the public authorities, and none to show.";
 
 /** What a client may say when it registers an endpoint. */
 export function newEndpointSchema(rules: TargetUrlRules) {
   return z
     .strictObject({
-      url: targetUrlSchema(rules),
-      events: eventsSchema,
-      filter: filterSchema.optional(),
-      secret: secretSchema.optional(),
+      url: targetUrlSchema(rules).describe(ENDPOINT_MEMBERS.url),
+      events: eventsSchema.describe(ENDPOINT_MEMBERS.events),
+      filter: filterSchema.optional().describe(ENDPOINT_MEMBERS.filter),
+      secret: newSecretSchema.optional(),
       // Later it is changed by enabling and disabling.
       status: endpointStatusSchema
         .optional()
-        .describe('`disabled` to hold its deliveries from the beginning.'),
-      tls: newTlsSchema.optional(),
+        .describe('`disabled`: its deliveries are held until it is enabled. Default: `enabled`.'),
+      tls: newTlsSchema.optional().describe(TLS),
       ...z.object(sentSettings).partial().shape,
-      metadata: metadataSchema.optional(),
-      headers: customHeadersSchema.optional(),
-      auth: newAuthSchema(rules).optional(),
+      metadata: metadataSchema.optional().describe(ENDPOINT_MEMBERS.metadata),
+      headers: customHeadersSchema.optional().describe(HEADERS),
+      auth: newAuthSchema(rules).optional().describe(AUTH),
       verification: newVerificationSchema.optional(),
     })
     .transform(renameMembers)
@@ -61,15 +78,15 @@ export type NewEndpoint = z.output<ReturnType<typeof newEndpointSchema>>;
 export function endpointPatchSchema(rules: TargetUrlRules) {
   return z
     .strictObject({
-      url: targetUrlSchema(rules).optional(),
-      events: eventsSchema.optional(),
-      filter: filterSchema.nullish(),
+      url: targetUrlSchema(rules).optional().describe(ENDPOINT_MEMBERS.url),
+      events: eventsSchema.optional().describe(ENDPOINT_MEMBERS.events),
+      filter: filterSchema.nullish().describe(removable(ENDPOINT_MEMBERS.filter)),
       ...nullish(patchedSettings),
-      tls: tlsPatchSchema.nullish(),
-      metadata: metadataPatchSchema.nullish(),
-      headers: customHeadersPatchSchema.nullish(),
-      auth: authPatchSchema(rules).nullish(),
-      // It can begin anew, and not be taken away.
+      tls: tlsPatchSchema.nullish().describe(removable(TLS)),
+      metadata: metadataPatchSchema.nullish().describe(removable(ENDPOINT_MEMBERS.metadata)),
+      headers: customHeadersPatchSchema.nullish().describe(removable(HEADERS)),
+      auth: authPatchSchema(rules).nullish().describe(removable(AUTH)),
+      // It can start again, but nobody can remove it.
       verification: newVerificationSchema.optional(),
     })
     .register(foundElsewhere, {
@@ -83,8 +100,8 @@ export type EndpointPatch = z.output<ReturnType<typeof endpointPatchSchema>>;
 
 /** What a client may say of a listener: of an endpoint's members those that mean something without a URL. */
 export const listenerMembers = {
-  events: eventsSchema.default(['*']),
-  secret: secretSchema.optional(),
+  events: eventsSchema.default(['*']).describe(`${ENDPOINT_MEMBERS.events} Default: \`*\`.`),
+  secret: newSecretSchema.optional(),
   ...z
     .object(sentSettings)
     .pick({
@@ -103,11 +120,18 @@ type Nullish<Shape extends Readonly<Record<string, z.ZodType>>> = {
 };
 
 function nullish<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape): Nullish<Shape> {
-  const entries = Object.entries(shape).map(([name, schema]) => [name, schema.nullish()]);
+  const entries = Object.entries(shape).map(([name, schema]) => [
+    name,
+    schema.nullish().describe(removable(schema.description ?? '')),
+  ]);
   return Object.fromEntries(entries) as Nullish<Shape>;
 }
 
-/** JSON's names end at the door. */
+function removable(description: string): string {
+  return `${description} \`null\` removes it.`;
+}
+
+/** JSON's names end here. */
 export function renameMembers<Input extends object>(input: Input) {
   const renamed = Object.entries(input).map(([name, value]) => [camelCase(name), value]);
   return Object.fromEntries(renamed) as { [Name in keyof Input as CamelCase<Name>]: Input[Name] };

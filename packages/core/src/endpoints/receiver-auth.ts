@@ -40,16 +40,25 @@ const tokenSchema = z
   .string()
   .max(8_192)
   .regex(VISIBLE, 'must be visible ASCII characters, with no white space')
-  .describe('What comes after `Bearer`. No answer shows it.');
+  .describe('The token that each request carries after `Bearer`. No response shows it.');
 
 const MAX_KEY_CHARACTERS = 16 * 1024;
 
 const pemSchema = z.string().max(MAX_KEY_CHARACTERS, `must have at most ${MAX_KEY_CHARACTERS} characters`);
 const jwkSchema = z.looseObject({
-  kty: z.string(),
-  crv: z.string().optional(),
-  kid: z.string().max(256).regex(VISIBLE, 'must be visible ASCII characters').optional(),
-  alg: z.string().max(16).optional(),
+  kty: z.string().describe('The kind of key: `RSA`, `EC` or `OKP`.'),
+  crv: z.string().optional().describe('The curve, unless it is an RSA key.'),
+  kid: z
+    .string()
+    .max(256)
+    .regex(VISIBLE, 'must be visible ASCII characters')
+    .optional()
+    .describe('The id of the key, which assertions name in their header.'),
+  alg: z
+    .string()
+    .max(16)
+    .optional()
+    .describe('The algorithm that signs assertions. Default: the usual one of its kind of key.'),
 });
 
 /** A private key that signs client assertions. */
@@ -118,10 +127,24 @@ function kindOf(pem: string): AssertionKeyKind {
 
 /** What each type means, for the API's description. */
 export const AUTH_TYPES = {
-  oauth2: 'Access tokens from an authorization server, by client credentials (RFC 6749, 4.4).',
-  basic: 'HTTP Basic: the same name and password in each request.',
-  bearer: 'The same token in each request.',
+  oauth2: 'OAuth 2.0 client credentials (RFC 6749, 4.4): requests carry an access token.',
+  basic: 'HTTP Basic authentication: requests carry a user name and a password.',
+  bearer: 'A fixed token: every request carries the same one.',
 } as const;
+
+/** What its members mean, in requests as in responses. */
+export const AUTH_MEMBERS = {
+  token_url: 'The token endpoint of the authorization server, where the service asks for access tokens.',
+  client_id: 'The id that the authorization server has given the service.',
+  scope: 'The scopes to ask for, with one space between them. Default: the request for a token names none.',
+  audience: 'The `audience` to ask for. Default: the request for a token names none.',
+  username: 'The user name of HTTP Basic authentication.',
+} as const;
+
+const CLIENT_SECRET = 'The secret that authenticates the service at the token URL. No response shows it.';
+const PRIVATE_KEY =
+  'In place of `client_secret`: the key that signs the assertion that authenticates the service (RFC 7523), as PKCS #8 in PEM or as a JWK. No response shows it.';
+const PASSWORD_MEMBER = 'The password of HTTP Basic authentication. No response shows it.';
 
 /** The `auth` of a new endpoint. */
 export function newAuthSchema(rules: TargetUrlRules) {
@@ -132,19 +155,19 @@ export function newAuthSchema(rules: TargetUrlRules) {
         z
           .strictObject({
             type: z.literal('oauth2').describe(AUTH_TYPES.oauth2),
-            token_url: targetUrlSchema(rules),
-            client_id: clientIdSchema,
-            client_secret: clientSecretSchema.optional(),
-            private_key: privateKeySchema.optional(),
-            scope: scopeSchema.optional(),
-            audience: audienceSchema.optional(),
+            token_url: targetUrlSchema(rules).describe(AUTH_MEMBERS.token_url),
+            client_id: clientIdSchema.describe(AUTH_MEMBERS.client_id),
+            client_secret: clientSecretSchema.optional().describe(CLIENT_SECRET),
+            private_key: privateKeySchema.optional().describe(PRIVATE_KEY),
+            scope: scopeSchema.optional().describe(AUTH_MEMBERS.scope),
+            audience: audienceSchema.optional().describe(AUTH_MEMBERS.audience),
           })
           .meta({ id: 'NewOAuth2Auth' }),
         z
           .strictObject({
             type: z.literal('basic').describe(AUTH_TYPES.basic),
-            username: usernameSchema,
-            password: passwordSchema,
+            username: usernameSchema.describe(AUTH_MEMBERS.username),
+            password: passwordSchema.describe(PASSWORD_MEMBER),
           })
           .meta({ id: 'NewBasicAuth' }),
         z
@@ -163,15 +186,18 @@ export function newAuthSchema(rules: TargetUrlRules) {
 export function authPatchSchema(rules: TargetUrlRules) {
   return z
     .strictObject({
-      type: z.enum(authTypes).optional().describe('Another type replaces all of it.'),
-      token_url: targetUrlSchema(rules).optional(),
-      client_id: clientIdSchema.optional(),
-      client_secret: clientSecretSchema.optional(),
-      private_key: privateKeySchema.optional(),
-      scope: scopeSchema.nullish(),
-      audience: audienceSchema.nullish(),
-      username: usernameSchema.optional(),
-      password: passwordSchema.optional(),
+      type: z
+        .enum(authTypes)
+        .optional()
+        .describe('The kind of authorization. Another kind than before replaces all members.'),
+      token_url: targetUrlSchema(rules).optional().describe(AUTH_MEMBERS.token_url),
+      client_id: clientIdSchema.optional().describe(AUTH_MEMBERS.client_id),
+      client_secret: clientSecretSchema.optional().describe(CLIENT_SECRET),
+      private_key: privateKeySchema.optional().describe(PRIVATE_KEY),
+      scope: scopeSchema.nullish().describe(AUTH_MEMBERS.scope),
+      audience: audienceSchema.nullish().describe(AUTH_MEMBERS.audience),
+      username: usernameSchema.optional().describe(AUTH_MEMBERS.username),
+      password: passwordSchema.optional().describe(PASSWORD_MEMBER),
       token: tokenSchema.optional(),
     })
     .meta({ id: 'WebhookAuthPatch' })

@@ -25,6 +25,11 @@ export const secretSchema = z
   .regex(FORM, `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`)
   .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=' });
 
+/** The same as a member of a request. */
+export const newSecretSchema = secretSchema.describe(
+  `The secret that signs: \`${PREFIX}\` and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes. Default: a new one of ${NEW_SECRET_BYTES} bytes.`,
+);
+
 export const ROTATION_ID_PREFIX = 'rot';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
@@ -35,9 +40,15 @@ const MAX_LIVE_SECRETS = 5;
 /** The input of a rotation. */
 export const secretRotationSchema = z
   .strictObject({
-    /** How long the former secrets sign beside the new one. */
-    overlap_seconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(DEFAULT_OVERLAP_SECONDS),
-    secret: secretSchema.optional(),
+    overlap_seconds: z
+      .int()
+      .min(0)
+      .max(MAX_OVERLAP_SECONDS)
+      .default(DEFAULT_OVERLAP_SECONDS)
+      .describe(
+        'For how many seconds the former secrets sign in addition to the new one: 0 to 604,800 (7 days). Default: 86,400 (1 day).',
+      ),
+    secret: newSecretSchema.optional(),
   })
   .transform(({ overlap_seconds, secret }) => ({ overlapMs: overlap_seconds * 1_000, secret }))
   .meta({ id: 'SecretRotation' });

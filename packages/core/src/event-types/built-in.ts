@@ -39,8 +39,13 @@ const briefCreated = defineEventType({
   data: z.strictObject({
     brief_id: z.string().min(1).max(200).describe("The brief's id."),
     title: z.string().min(1).max(1_000).describe("The brief's title."),
-    keyword: z.string().min(1).max(1_000).optional().describe('The search phrase that it is written for.'),
-    url: z.url().max(2_048).optional().describe('Where it can be read.'),
+    keyword: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('The search phrase that the brief is written for.'),
+    url: z.url().max(2_048).optional().describe('The URL of the brief.'),
   }),
   example: {
     brief_id: 'brf_82h1',
@@ -53,13 +58,13 @@ const briefCreated = defineEventType({
 const deliveryExhausted = defineEventType({
   name: 'delivery.exhausted',
   isOperational: true,
-  description: 'The last attempt of a delivery failed; it is kept and listed, and not tried again.',
+  description: 'The last attempt of a delivery failed. The delivery is kept, and not tried again.',
   data: z.strictObject({
-    delivery_id: z.string().describe("The delivery's id."),
-    event_id: z.string().describe('The event that was to be delivered.'),
-    webhook_id: z.string().describe('The webhook that it was to be delivered to.'),
-    type: z.string().describe("The event's type."),
-    attempt_count: z.int().min(1).describe('Attempts that were made.'),
+    delivery_id: z.string().describe('The id of the delivery.'),
+    event_id: z.string().describe('The id of the event that could not be delivered.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    type: z.string().describe('The type of the event.'),
+    attempt_count: z.int().min(1).describe('How many attempts were made.'),
   }),
   example: {
     delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
@@ -72,23 +77,27 @@ const deliveryExhausted = defineEventType({
 
 const importCompleted = defineEventType({
   name: 'import.completed',
-  description: 'An import has ended; rows that could not be taken in are counted in `failed_rows`.',
+  description: 'An import has ended. `failed_rows` counts the rows that could not be imported.',
   data: z.strictObject({
     import_id: z.string().min(1).max(200).describe("The import's id."),
-    source: z.string().min(1).max(200).describe('What was imported, such as `search_console` or `csv`.'),
-    total_rows: wholeNumber({ min: 0 }).describe('Rows that were read.'),
-    failed_rows: wholeNumber({ min: 0 }).describe('Rows among them that could not be taken in.'),
+    source: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe('The source of the import, such as `search_console` or `csv`.'),
+    total_rows: wholeNumber({ min: 0 }).describe('How many rows were read.'),
+    failed_rows: wholeNumber({ min: 0 }).describe('How many of these rows could not be imported.'),
   }),
   example: { import_id: 'imp_4k9x', source: 'csv', total_rows: 1200, failed_rows: 3 },
 });
 
 export const keywordQuickWin = defineEventType({
   name: 'keyword.quick_win',
-  description: 'A keyword was found that a small effort would lift in the search results.',
+  description: 'A keyword was found that could rank higher in the search results with little effort.',
   data: z.strictObject({
     keyword: z.string().min(1).max(1_000).describe('The search phrase.'),
-    position: wholeNumber({ min: 1 }).describe('Its present place in the search results; 1 is the top.'),
-    volume: wholeNumber({ min: 0 }).describe('Searches a month.'),
+    position: wholeNumber({ min: 1 }).describe('Its present position in the search results. 1 is the top.'),
+    volume: wholeNumber({ min: 0 }).describe('How many searches a month there are.'),
   }),
   example: { keyword: 'buy red shoes', position: 11, volume: 2400 },
 });
@@ -96,12 +105,12 @@ export const keywordQuickWin = defineEventType({
 const webhookDisabled = defineEventType({
   name: 'webhook.disabled',
   isOperational: true,
-  description: 'A webhook was disabled; what it is owed is held until it is enabled.',
+  description: 'A webhook was disabled. Its deliveries are held until it is enabled.',
   data: z.strictObject({
-    webhook_id: z.string().describe("The webhook's id."),
-    url: z.string().describe('Where it is delivered to.'),
-    reason: z.enum(disabledReasons).describe('Why, as in its `disabled_reason`.'),
-    disabled_at: z.iso.datetime().describe('When.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    url: z.string().describe('The URL of the webhook.'),
+    reason: z.enum(disabledReasons).describe('Why it was disabled, as in its `disabled_reason`.'),
+    disabled_at: z.iso.datetime().describe('When the webhook was disabled.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
@@ -114,16 +123,19 @@ const webhookDisabled = defineEventType({
 const webhookFailing = defineEventType({
   name: 'webhook.failing',
   isOperational: true,
-  description: 'A delivery to a webhook failed for the fourth time; it is tried further as scheduled.',
+  description: 'The fourth attempt of a delivery failed. Its retries continue as scheduled.',
   data: z.strictObject({
-    webhook_id: z.string().describe("The webhook's id."),
-    url: z.string().describe('Where it is delivered to.'),
-    event_id: z.string().describe('The event that was to be delivered.'),
-    delivery_id: z.string().describe('The delivery that failed.'),
-    type: z.string().describe("The event's type."),
-    attempt_count: z.int().min(1).describe('Attempts so far.'),
-    last_outcome: z.enum(attemptOutcomes).describe("The last attempt's outcome."),
-    last_response_status: z.int().nullable().describe('What the receiver answered; null: nothing.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    url: z.string().describe('The URL of the webhook.'),
+    event_id: z.string().describe('The id of the event that could not be delivered.'),
+    delivery_id: z.string().describe('The id of the delivery that failed.'),
+    type: z.string().describe('The type of the event.'),
+    attempt_count: z.int().min(1).describe('How many attempts were made so far.'),
+    last_outcome: z.enum(attemptOutcomes).describe('How the last attempt ended.'),
+    last_response_status: z
+      .int()
+      .nullable()
+      .describe('The HTTP status of the last response. Null: there was none.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
@@ -140,12 +152,12 @@ const webhookFailing = defineEventType({
 const webhookRecovered = defineEventType({
   name: 'webhook.recovered',
   isOperational: true,
-  description: 'A webhook of which `webhook.failing` told accepts deliveries again.',
+  description: 'A webhook that failed accepts deliveries again. It follows `webhook.failing`.',
   data: z.strictObject({
-    webhook_id: z.string().describe("The webhook's id."),
-    url: z.string().describe('Where it is delivered to.'),
-    failing_since: z.iso.datetime().describe('When the first attempt failed after its last success.'),
-    recovered_at: z.iso.datetime().describe('When it accepted a delivery again.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    url: z.string().describe('The URL of the webhook.'),
+    failing_since: z.iso.datetime().describe('When the first attempt after its last success failed.'),
+    recovered_at: z.iso.datetime().describe('When the webhook accepted a delivery again.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
@@ -158,19 +170,22 @@ const webhookRecovered = defineEventType({
 const auditRecorded = defineEventType({
   name: 'audit.recorded',
   isOperational: true,
-  description: 'Something was changed or done in the account, and is in its audit log.',
+  description: 'An entry was added to the audit log of the account.',
   data: z.strictObject({
-    id: z.string().describe('The id of the entry.'),
-    at: z.iso.datetime().describe('When it was done.'),
-    actor: auditActorSchema.describe('Who did it.'),
-    action: z.string().describe('What was done, as a noun and a verb.'),
-    target_id: z.string().nullable().describe('The id of what it was about.'),
-    address: z.string().nullable().describe("The client's address."),
-    request_id: z.string().nullable().describe('The `X-Request-Id` of the answer.'),
+    id: z.string().describe('The id of the entry in the audit log.'),
+    at: z.iso.datetime().describe('When the action was done.'),
+    actor: auditActorSchema.describe('The actor of the action.'),
+    action: z.string().describe('The action: a noun and a verb.'),
+    target_id: z.string().nullable().describe('The id of the object of the action. Null: it has none.'),
+    address: z.string().nullable().describe('The IP address of the client. Null: it is not known.'),
+    request_id: z
+      .string()
+      .nullable()
+      .describe('The `X-Request-Id` of the response. Null: there was no request.'),
     changes: z
       .array(fieldChangeSchema)
       .readonly()
-      .describe('The fields that it changed; with their values where these are no secrets.'),
+      .describe('The fields that the action changed, with their values unless these are secret.'),
   }),
   example: {
     id: 'aud_01m8cze70423p1gcwqh466',
@@ -187,13 +202,13 @@ const auditRecorded = defineEventType({
 const webhookVerificationFailed = defineEventType({
   name: 'webhook.verification_failed',
   isOperational: true,
-  description: 'A webhook could not be verified, and is not tried again by itself.',
+  description: 'A webhook could not be verified. The service does not try again by itself.',
   data: z.strictObject({
-    webhook_id: z.string().describe("The webhook's id."),
-    url: z.string().describe('Where it was to be verified.'),
-    method: z.enum(verificationMethods).describe('How.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    url: z.string().describe('The URL that could not be verified.'),
+    method: z.enum(verificationMethods).describe('How the receiver must prove that it wants the requests.'),
     error: z.enum(verificationErrors).describe('Why the last try failed.'),
-    failed_at: z.iso.datetime().describe('When.'),
+    failed_at: z.iso.datetime().describe('When the last try failed.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
@@ -207,12 +222,12 @@ const webhookVerificationFailed = defineEventType({
 const webhookVerified = defineEventType({
   name: 'webhook.verified',
   isOperational: true,
-  description: 'A webhook was verified: its receiver has proved that it wants what is sent there.',
+  description: 'A webhook was verified: its receiver has proved that it wants the requests.',
   data: z.strictObject({
-    webhook_id: z.string().describe("The webhook's id."),
-    url: z.string().describe('Where it is delivered to.'),
-    method: z.enum(verificationMethods).describe('How.'),
-    verified_at: z.iso.datetime().describe('When.'),
+    webhook_id: z.string().describe('The id of the webhook.'),
+    url: z.string().describe('The URL of the webhook.'),
+    method: z.enum(verificationMethods).describe('How the receiver must prove that it wants the requests.'),
+    verified_at: z.iso.datetime().describe('When the webhook was verified.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',

@@ -15,8 +15,9 @@ const shallowSchema = z
 /** An operator's input for an event type. */
 export const eventTypeInputSchema = z
   .strictObject({
-    description: textSchema(1_000).min(1).describe('What the event tells, for people.'),
-    /** Of `data`. JSON Schema 2020-12. */
+    description: textSchema(1_000)
+      .min(1)
+      .describe('What has happened when such an event is published, for people. At most 1,000 characters.'),
     schema: shallowSchema
       .pipe(
         z.union(
@@ -28,10 +29,17 @@ export const eventTypeInputSchema = z
         (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
         `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
       )
-      .meta({ type: ['object', 'boolean'], additionalProperties: true }),
-    example: shallowSchema.pipe(z.json()),
-    /** Still accepted, but not for new uses. */
-    deprecated: z.boolean().default(false),
+      .meta({ type: ['object', 'boolean'], additionalProperties: true })
+      .describe(
+        `The schema of \`data\`: JSON Schema 2020-12, of at most ${MAX_SCHEMA_CHARACTERS} characters as JSON.`,
+      ),
+    example: shallowSchema.pipe(z.json()).describe('An example of `data`, which must match the schema.'),
+    deprecated: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether new producers should not use the type. Its events are still accepted. Default: `false`.',
+      ),
   })
   .meta({ id: 'EventTypeInput' });
 export type EventTypeInput = z.infer<typeof eventTypeInputSchema>;

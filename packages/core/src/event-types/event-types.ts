@@ -12,16 +12,25 @@ import type { EventTypeStore } from './redis-event-type-store';
 export const eventTypeViewSchema = z
   .object({
     name: z.string().describe('The name of the event type.'),
-    description: z.string().describe('What the event tells, for people.'),
+    description: z.string().describe('What has happened when such an event is published, for people.'),
     schema: z
       .union([z.boolean(), z.record(z.string(), z.unknown())])
-      .describe('Of `data`: JSON Schema 2020-12.'),
-    example: z.unknown(),
-    deprecated: z.boolean(),
+      .describe('The schema of `data`: JSON Schema 2020-12.'),
+    example: z.unknown().describe('An example of `data`, which matches the schema.'),
+    deprecated: z
+      .boolean()
+      .describe('Whether new producers should not use the type. Its events are still accepted.'),
     origin: z
       .enum(['built_in', 'operational', 'custom'])
-      .describe('`operational`: raised by this service itself, and by nobody else.'),
-    version: z.int().optional().describe('Of a custom type: 1, and one more with each replacement.'),
+      .describe(
+        '`built_in`: part of Hookferry. `operational`: part of Hookferry, and published by Hookferry alone. `custom`: added by the operator.',
+      ),
+    version: z
+      .int()
+      .optional()
+      .describe(
+        'The version of a custom type: 1, and one more with each replacement. Absent for all others.',
+      ),
   })
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;

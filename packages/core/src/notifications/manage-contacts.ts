@@ -27,29 +27,35 @@ const MAX_ADDRESS = 254;
 const TOO_LONG = `must have at most ${MAX_ADDRESS} characters`;
 
 const settingsShape = {
-  webhook_id: endpointRefSchema.describe('The only webhook that it is told of: its id or its `uid`.'),
+  webhook_id: endpointRefSchema.describe(
+    'The only webhook that it gets notifications about: its id or its `uid`. Default: all webhooks.',
+  ),
   occasions: z
     .array(occasionSchema)
     .min(1, 'must have at least one; leave it out for all')
     .max(occasions.length)
     .readonly()
-    .describe('What it is told of; all unless set.'),
-  digest: digestSchema.describe('To get all together at the full hour or day (UTC), not each at once.'),
+    .describe('The occasions that it gets notifications about. Default: all.'),
+  digest: digestSchema.describe(
+    'How often it gets its notifications: together at each full hour or at midnight (UTC). Default: each at once.',
+  ),
 };
+
+export const KIND = 'The kind of message: mail, a message in a chat, or a request to a webhook.';
 
 /** The input of a new contact. */
 export const newContactSchema = z
   .strictObject({
-    kind: contactKindSchema,
+    kind: contactKindSchema.describe(KIND),
     address: z
       .string()
       .max(MAX_ADDRESS, { error: TOO_LONG, abort: true })
       .overwrite(withAsciiDomain)
-      .check(z.email('must be an address of mail'))
+      .check(z.email('must be a mail address'))
       .max(MAX_ADDRESS, TOO_LONG)
       .optional()
-      .describe('Of a contact by mail.'),
-    url: z.string().optional().describe('Of any other: the URL of an incoming webhook.'),
+      .describe('The mail address. Needed for the kind `email`, and refused for all others.'),
+    url: z.string().optional().describe('The URL of an incoming webhook. Needed for all kinds but `email`.'),
     webhook_id: settingsShape.webhook_id.optional(),
     occasions: settingsShape.occasions.optional(),
     digest: settingsShape.digest.optional(),
@@ -60,9 +66,20 @@ export type NewContact = z.output<typeof newContactSchema>;
 /** Null takes a setting away. */
 export const contactPatchSchema = z
   .strictObject({
-    webhook_id: settingsShape.webhook_id.nullable().optional(),
-    occasions: settingsShape.occasions.nullable().optional().describe('What it is told of; null: all.'),
-    digest: settingsShape.digest.nullable().optional(),
+    webhook_id: settingsShape.webhook_id
+      .nullable()
+      .optional()
+      .describe(
+        'The only webhook that it gets notifications about: its id or its `uid`. Null: all webhooks.',
+      ),
+    occasions: settingsShape.occasions
+      .nullable()
+      .optional()
+      .describe('The occasions that it gets notifications about. Null: all.'),
+    digest: settingsShape.digest
+      .nullable()
+      .optional()
+      .describe('How often it gets its notifications, in one message. Null: each at once.'),
   })
   .meta({ id: 'ContactPatch' });
 export type ContactPatch = z.output<typeof contactPatchSchema>;

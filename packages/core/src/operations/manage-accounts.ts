@@ -114,17 +114,31 @@ export async function readRemains(
   return erasingSince === undefined ? undefined : await remainsStore.count(id);
 }
 
+export const WEIGHT = "The account's share of the workers, relative to other accounts: 1 to 100.";
+const QUOTA = 'How many bytes the account may store in Redis. 0: no limit.';
+const RETENTION = 'How long the history of the account is kept: whole days, such as `30d`; 1 to 10,000.';
+const SIGNING = 'How webhooks are signed that do not set `signing` themselves.';
+const SOURCE = 'The `source` of CloudEvents of webhooks that do not set one themselves.';
+const VERIFICATION =
+  'Whether new and changed webhooks must be verified before they get deliveries: `required` or `off`.';
+
 /** The input for a new account. Without an id it is given one. */
 export const newAccountSchema = z
   .strictObject({
-    id: accountIdSchema.optional().describe('An id of your own; made up unless given.'),
-    name: displayNameSchema.optional().describe('A name for people.'),
-    weight: accountWeightSchema.optional(),
-    quota_bytes: accountQuotaSchema.optional(),
-    history_retention: accountHistoryRetentionSchema.optional(),
-    default_signing: defaultSigningSchema.optional(),
-    cloudevents_source: cloudEventsSourceSchema.optional(),
-    endpoint_verification: endpointVerificationSchema.optional(),
+    id: accountIdSchema.optional().describe('An id of your own. Default: a generated one.'),
+    name: displayNameSchema
+      .optional()
+      .describe('A name for people, of at most 100 characters. Default: none.'),
+    weight: accountWeightSchema.optional().describe(`${WEIGHT} Default: 1.`),
+    quota_bytes: accountQuotaSchema.optional().describe(`${QUOTA} Default: the one of the service.`),
+    history_retention: accountHistoryRetentionSchema.optional().describe(`${RETENTION} Default: as for all.`),
+    default_signing: defaultSigningSchema.optional().describe(`${SIGNING} Default: \`hmac\`.`),
+    cloudevents_source: cloudEventsSourceSchema
+      .optional()
+      .describe(`${SOURCE} Default: the one of the service.`),
+    endpoint_verification: endpointVerificationSchema
+      .optional()
+      .describe(`${VERIFICATION} Default: as the service has it.`),
   })
   .meta({ id: 'NewAccount' });
 export type NewAccount = z.output<typeof newAccountSchema>;
@@ -132,51 +146,50 @@ export type NewAccount = z.output<typeof newAccountSchema>;
 /** The members of an account that can change. */
 export const accountPatchSchema = z
   .strictObject({
-    weight: accountWeightSchema.optional(),
-    /** `null`: as for all accounts. */
-    quota_bytes: accountQuotaSchema.nullish(),
-    /** The same. */
-    history_retention: accountHistoryRetentionSchema.nullish(),
-    default_signing: defaultSigningSchema.optional(),
-    /** `null`: as for all accounts. */
-    cloudevents_source: cloudEventsSourceSchema.nullish(),
-    /** `null`: as the service has it. */
-    endpoint_verification: endpointVerificationSchema.nullish(),
+    weight: accountWeightSchema.optional().describe(WEIGHT),
+    quota_bytes: accountQuotaSchema.nullish().describe(`${QUOTA} \`null\`: the one of the service.`),
+    history_retention: accountHistoryRetentionSchema
+      .nullish()
+      .describe(`${RETENTION} \`null\`: as for all accounts.`),
+    default_signing: defaultSigningSchema.optional().describe(SIGNING),
+    cloudevents_source: cloudEventsSourceSchema
+      .nullish()
+      .describe(`${SOURCE} \`null\`: the one of the service.`),
+    endpoint_verification: endpointVerificationSchema
+      .nullish()
+      .describe(`${VERIFICATION} \`null\`: as the service has it.`),
   })
   .meta({ id: 'AccountPatch' });
 export type AccountPatch = z.output<typeof accountPatchSchema>;
 
 const erasureSchema = z
   .object({
-    requested_at: timeSchema,
-    webhooks_left: z.int().optional(),
-    events_left: z.int().optional(),
+    requested_at: timeSchema.describe('When the erasure was requested.'),
+    webhooks_left: z.int().optional().describe('How many webhooks are not erased yet. Absent in lists.'),
+    events_left: z.int().optional().describe('How many events are not erased yet. Absent in lists.'),
   })
   .meta({ id: 'Erasure' });
 
 export const accountViewSchema = z
   .object({
-    id: z.string().describe("The account's id, as `X-Account-Id` takes it."),
-    name: z.string().optional().describe('The name that it was given, for people.'),
-    weight: z.int(),
-    quota_bytes: z
-      .int()
-      .optional()
-      .describe('How much it may store, if that was set for it; 0: as much as there is room for.'),
+    id: z.string().describe('The id of the account, for the header `X-Account-Id`.'),
+    name: z.string().optional().describe('The name of the account, for people. Absent: it has none.'),
+    weight: z.int().describe(WEIGHT),
+    quota_bytes: z.int().optional().describe(`${QUOTA} Absent: the one of the service.`),
     history_retention: z
       .string()
       .optional()
       .meta({ example: '30d' })
-      .describe('How long its history is kept, if that was set for it.'),
-    default_signing: defaultSigningSchema,
-    cloudevents_source: z.string().optional(),
+      .describe(`${RETENTION} Absent: as for all accounts.`),
+    default_signing: defaultSigningSchema.describe(SIGNING),
+    cloudevents_source: z.string().optional().describe(`${SOURCE} Absent: the one of the service.`),
     endpoint_verification: endpointVerificationSchema
       .optional()
-      .describe('Whether its webhooks have to be verified, if that was set for it.'),
-    status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being deleted.'),
-    created_at: timeSchema.describe('When the account was made.'),
+      .describe(`${VERIFICATION} Absent: as the service has it.`),
+    status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being erased.'),
+    created_at: timeSchema.describe('When the account was created.'),
     erasure: erasureSchema.optional().meta({
-      description: 'While it is being erased. How much is left is counted when the account is read alone.',
+      description: 'The progress of the erasure. Absent: the account is not being erased.',
     }),
   })
   .meta({ id: 'Account' });

@@ -41,7 +41,14 @@ export type ErrorCode =
 
 /** One error of a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
 export const validationErrorSchema = z
-  .object({ pointer: z.string(), detail: z.string() })
+  .object({
+    pointer: z
+      .string()
+      .describe(
+        'The member that is wrong: a JSON Pointer (RFC 6901) into the body, or `?/name` for a query parameter.',
+      ),
+    detail: z.string().describe('What is wrong with the member, and what is right.'),
+  })
   .meta({ id: 'Fault' });
 export type ValidationError = Readonly<z.infer<typeof validationErrorSchema>>;
 

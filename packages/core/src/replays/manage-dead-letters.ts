@@ -149,19 +149,19 @@ export const listedDeadLetterSchema = z
     id: z
       .string()
       .meta({ example: 'events-dead-letters.1767225600000-17' })
-      .describe("The dead letter's id."),
-    queue: z.enum(deadLetterQueues),
-    name: z.string().describe('The name of the job: of an event, its type.'),
-    account_id: z.string().nullable().describe('The account of the job; null if the job names none.'),
-    reason: z.string().describe('Why no worker takes the job any more.'),
-    failed_at: timeSchema,
-    attempts_made: z.int(),
+      .describe('The id of the dead letter.'),
+    queue: z.enum(deadLetterQueues).describe('The queue of the job.'),
+    name: z.string().describe('The name of the job. For an event: its type.'),
+    account_id: z.string().nullable().describe('The account of the job. Null: the job names none.'),
+    reason: z.string().describe('Why workers no longer take the job.'),
+    failed_at: timeSchema.describe('When the job became a dead letter.'),
+    attempts_made: z.int().describe('How many times workers tried the job.'),
   })
   .meta({ id: 'ListedDeadLetter' });
 export type ListedDeadLetterView = z.infer<typeof listedDeadLetterSchema>;
 
 export const deadLetterSchema = listedDeadLetterSchema
-  .extend({ data: z.unknown() })
+  .extend({ data: z.unknown().describe('The data of the job.') })
   .meta({ id: 'DeadLetter' });
 
 /** A dead letter in a list: without its data. */

@@ -93,20 +93,26 @@ const text = { type: 'string' };
 
 const operatorsForm = {
   type: 'object',
-  description: 'Operators, all of which must hold.',
+  description: 'Operators. All of them must hold.',
   properties: {
-    eq: { ...scalar, description: 'Is this.' },
-    ne: { ...scalar, description: 'Is not this; also if there is nothing.' },
-    lt: { ...ordered, description: 'Is less.' },
-    lte: { ...ordered, description: 'Is less, or this.' },
-    gt: { ...ordered, description: 'Is more.' },
-    gte: { ...ordered, description: 'Is more, or this.' },
-    in: { ...listed, description: 'Is one of these.' },
-    not_in: { ...listed, description: 'Is none of these; also if there is nothing.' },
-    exists: { type: 'boolean', description: 'Whether there is something, be it null.' },
-    starts_with: { ...text, description: 'Is a text that begins with this.' },
-    ends_with: { ...text, description: 'Is a text that ends with this.' },
-    contains: { ...scalar, description: 'Is a list with this item, or a text with this in it.' },
+    eq: { ...scalar, description: 'Equals this value.' },
+    ne: { ...scalar, description: 'Differs from this value, or is absent.' },
+    lt: { ...ordered, description: 'Is less than this value.' },
+    lte: { ...ordered, description: 'Is less than or equal to this value.' },
+    gt: { ...ordered, description: 'Is greater than this value.' },
+    gte: { ...ordered, description: 'Is greater than or equal to this value.' },
+    in: { ...listed, description: 'Equals one of these values.' },
+    not_in: { ...listed, description: 'Differs from all of these values, or is absent.' },
+    exists: {
+      type: 'boolean',
+      description: '`true`: the member is present, even if null. `false`: it is absent.',
+    },
+    starts_with: { ...text, description: 'Is a string that starts with this one.' },
+    ends_with: { ...text, description: 'Is a string that ends with this one.' },
+    contains: {
+      ...scalar,
+      description: 'Is a list that contains this value, or a string that contains this one.',
+    },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -115,8 +121,8 @@ const operatorsForm = {
 const itself = { $ref: '#/$defs/PayloadFilter' };
 
 const DESCRIPTION = [
-  'Which events it gets, by their `data`. Each member is a path such as `customer.tier`, with a value that must be there or',
-  'with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All must hold. At most',
+  'A filter on the `data` of events. Each member is a path such as `customer.tier`, with the value that it must equal or',
+  'with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All members must hold. At most',
   `${FILTER_BOUNDS.conditions} conditions, ${FILTER_BOUNDS.levels} levels and ${FILTER_BOUNDS.bytes} bytes.`,
 ].join(' ');
 

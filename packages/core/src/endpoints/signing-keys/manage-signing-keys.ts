@@ -56,7 +56,14 @@ const MAX_KEYS = 10;
 
 /** The input of a rotation. */
 export const keyRotationSchema = z
-  .strictObject({ immediate: z.boolean().default(false) })
+  .strictObject({
+    immediate: z
+      .boolean()
+      .default(false)
+      .describe(
+        'For after a leak. `true`: the new key signs at once, and all former keys are withdrawn. Default: `false`, the new key is published a day before it signs.',
+      ),
+  })
   .meta({ id: 'SigningKeyRotation' });
 export type KeyRotation = z.output<typeof keyRotationSchema>;
 

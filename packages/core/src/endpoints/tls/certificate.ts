@@ -140,6 +140,12 @@ const privateKeySchema = pemSchema.transform((pem, context) => {
   return z.NEVER;
 });
 
+const CA =
+  "The authorities that may have signed the receiver's certificate, in place of the public ones. PEM.";
+const CLIENT_CERTIFICATE =
+  'The certificate that the service shows to the receiver, followed by its intermediate authorities. PEM.';
+const CLIENT_KEY = 'The private key of `client_certificate`. PEM. No response shows it.';
+
 const caSchema = certificatesSchema('must be one or more certificates in PEM, and nothing else');
 const clientCertificateSchema = certificatesSchema(
   'must be a certificate in PEM, followed by those of its intermediate authorities, and nothing else',
@@ -148,18 +154,18 @@ const clientCertificateSchema = certificatesSchema(
 /** The TLS input of a new endpoint. */
 export const newTlsSchema = z
   .strictObject({
-    ca: caSchema.optional(),
-    client_certificate: clientCertificateSchema.optional(),
-    client_key: privateKeySchema.optional(),
+    ca: caSchema.optional().describe(CA),
+    client_certificate: clientCertificateSchema.optional().describe(CLIENT_CERTIFICATE),
+    client_key: privateKeySchema.optional().describe(CLIENT_KEY),
   })
   .transform(renameMembers);
 
 /** The TLS input of a patch; `null` removes. */
 export const tlsPatchSchema = z
   .strictObject({
-    ca: caSchema.nullish(),
-    client_certificate: clientCertificateSchema.nullish(),
-    client_key: privateKeySchema.nullish(),
+    ca: caSchema.nullish().describe(CA),
+    client_certificate: clientCertificateSchema.nullish().describe(CLIENT_CERTIFICATE),
+    client_key: privateKeySchema.nullish().describe(CLIENT_KEY),
   })
   .transform(renameMembers);
 
