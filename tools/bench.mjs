@@ -15,16 +15,16 @@ import { provideTestRedis } from './test/test-redis.mjs';
 
 const USAGE = `Usage: npm run bench [-- NAME …] [options]
 
-All benchmarks, or those that are named: path, drain, burst, tenants, scale, history, scrape, portal.
+All benchmarks, or those that are named: path, drain, burst, tenants, scale, shapes, history, scrape, portal.
 
   --short             a quick look instead of figures to rely on
   --rounds N          how often each measurement is made
   --deliveries N      how many are loaded, or events published
-  --scene NAME        one scene alone, of burst, tenants, scale; of history: pages, replay, path are parts of what the
+  --scene NAME        one scene alone, of burst, tenants, scale, shapes; of history: pages, replay, path are parts of what the
                       history in PostgreSQL costs; redis, or lists, account, fan-out, is reading without one
   --seconds N         tenants: how long an attack lasts
   --shards N          burst: how many the queues are split over
-  --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale, history at a time
+  --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale, shapes, history at a time
   --build DIR         measures the build of another checkout; of the same
   --node FILE,…       all of it by each of these programs, one after the other, in the place of this Node
 

@@ -11,6 +11,7 @@ import { runHistorySuite } from './history/index';
 import { runPathSuite } from './path/index';
 import { runPortalSuite } from './portal';
 import { runScrapeSuite } from './scrape';
+import { runShapesSuite } from './shapes/index';
 import { runTenantsSuite } from './tenants/index';
 
 const suites = {
@@ -19,13 +20,14 @@ const suites = {
   burst: runBurstSuite,
   tenants: runTenantsSuite,
   scale: runScaleSuite,
+  shapes: runShapesSuite,
   history: runHistorySuite,
   scrape: runScrapeSuite,
   portal: runPortalSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale', 'history'];
+const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale', 'shapes', 'history'];
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {

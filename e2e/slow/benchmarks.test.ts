@@ -142,6 +142,30 @@ it('runs cases of the service beside its plain one, in their short form, and wri
   expect(stdout).toContain('retry: 50 webhooks, each event is answered with 500 once');
 }, 180_000);
 
+it('runs a scene of the benchmark of shapes, in its short form, and writes each figure beside its aim', async () => {
+  const { stdout, json } = await runWithJson([
+    'shapes',
+    '--scene',
+    'batches',
+    '--short',
+    '--deliveries',
+    '300',
+  ]);
+  const { ratios } = json as { ratios: readonly { readonly name: string; readonly service: number }[] };
+
+  expect(ratios).toContainEqual(
+    expect.objectContaining({
+      name: 'batches of what waits: CPU per event, worker and Redis, µs',
+      aim: '≤ 0.25',
+      met: expect.any(Boolean),
+    }),
+  );
+  for (const { name, service } of ratios) {
+    expect([name, service > 0]).toEqual([name, true]);
+    expect(stdout).toContain(name);
+  }
+}, 180_000);
+
 it('counts the commands that an event needs, and what scripts call', async () => {
   const { stdout, json } = await runPath(['--short', '--commands']);
   const { lone } = json as {
@@ -212,9 +236,13 @@ interface PathScene {
 }
 
 async function runPath(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
-  const folder = await mkdtemp(join(tmpdir(), 'webhooks-path-'));
-  const file = join(folder, 'path.json');
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'path', ...args, '--json', file], {
+  return await runWithJson(['path', ...args]);
+}
+
+async function runWithJson(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-'));
+  const file = join(folder, 'figures.json');
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args, '--json', file], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
   });
   const json: unknown = JSON.parse(await readFile(file, 'utf8'));

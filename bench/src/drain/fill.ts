@@ -28,6 +28,10 @@ export interface Filling {
   readonly perAccount?: number;
   /** How many the queues are split over; one unless given. */
   readonly shards?: number;
+  /** What its endpoints are like beside their URL. */
+  readonly endpoint?: Partial<Endpoint>;
+  /** How many groups the events belong to in turn; to none unless given. */
+  readonly groups?: number;
   /** Whether a few endpoints get most of it, as in life: the n-th so much as 1/n of the first. */
   readonly isSkewed?: boolean;
 }
@@ -38,7 +42,7 @@ const AT_ONCE = 200;
 
 /** Fills an empty Redis with deliveries that wait, by the service's own code: one for each event. */
 export async function fill(filling: Filling): Promise<void> {
-  const { redisUrl, deliveries, shards: count = 1 } = filling;
+  const { redisUrl, deliveries, groups, shards: count = 1 } = filling;
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   const firstPrefix = queuePrefix(redisUrl);
   await new LayoutStore(redis, firstPrefix).look(count, []);
@@ -75,6 +79,7 @@ export async function fill(filling: Filling): Promise<void> {
           type: EVENT_TYPE,
           body,
           acceptedAt: systemClock(),
+          ...(groups === undefined ? {} : { group: `group-${(start + i) % groups}` }),
         };
         return [{ event, receivers: [receiver] }];
       }),
@@ -86,7 +91,7 @@ export async function fill(filling: Filling): Promise<void> {
 
 async function createEndpoints(
   endpointStore: EndpointStore,
-  { endpoints, perAccount = PER_ACCOUNT, receiverUrl }: Filling,
+  { endpoints, perAccount = PER_ACCOUNT, receiverUrl, endpoint }: Filling,
 ): Promise<readonly Endpoint[]> {
   const subscribers: Endpoint[] = [];
   for (let start = 0; start < endpoints; start += AT_ONCE) {
@@ -94,9 +99,10 @@ async function createEndpoints(
       buildEndpoint({
         accountId: `account-${Math.floor((start + i) / perAccount)}` as AccountId,
         url: receiverUrl,
+        ...endpoint,
       }),
     );
-    await Promise.all(some.map((endpoint) => endpointStore.create(endpoint)));
+    await Promise.all(some.map((each) => endpointStore.create(each)));
     subscribers.push(...some);
   }
   return subscribers;

@@ -70,14 +70,26 @@ const drainFigures: readonly Figure<DrainFigures>[] = [
   { name: 'Redis CPU per delivery, µs', of: (r) => r.redisMicros, kind: 'ratio' },
 ];
 
+export interface DrainOptions {
+  /** How many are delivered before the measurement begins. One unless given. */
+  readonly warmUp?: number;
+  /** What fills the queue, in the place of this benchmark's own. */
+  readonly filling?: Partial<Pick<Filling, 'endpoints' | 'endpoint' | 'groups'>>;
+}
+
 /** What this service's worker makes of a queue that is full of so many deliveries. */
-export async function drainService(build: string, deliveries: number): Promise<DrainFigures> {
-  return await drain(serviceOf(build), deliveries);
+export async function drainService(
+  build: string,
+  deliveries: number,
+  options?: DrainOptions,
+): Promise<DrainFigures> {
+  return await drain(serviceOf(build), deliveries, options);
 }
 
 async function drain(
   { script, nodeOptions, fill: fillFor }: Contender,
   deliveries: number,
+  { warmUp = 1, filling = {} }: DrainOptions = {},
 ): Promise<DrainFigures> {
   const redis = await RedisProcess.start();
   const settings = { ...workerSettings(redis.url), NODE_OPTIONS: nodeOptions };
@@ -87,9 +99,16 @@ async function drain(
       deliveries,
       // An account for each endpoint.
       fill: (receiverUrl) =>
-        fillFor({ redisUrl: redis.url, receiverUrl, deliveries, endpoints: ENDPOINTS, perAccount: 1 }),
+        fillFor({
+          redisUrl: redis.url,
+          receiverUrl,
+          deliveries,
+          endpoints: ENDPOINTS,
+          perAccount: 1,
+          ...filling,
+        }),
       startWorkers: () => [new MeasuredProcess(script, settings)],
-      from: 1,
+      from: warmUp,
       until: deliveries,
     });
   } finally {
@@ -157,6 +176,7 @@ export interface DrainFigures {
 
 const STREAM = 'drain';
 const LOOK_EVERY_MS = 20;
+const SETTLE_MS = 500;
 // A bound, so that a worker that stops delivering ends the benchmark.
 const LIMIT_MS = 600_000;
 
@@ -173,6 +193,8 @@ export async function measureDrain(setting: DrainSetting): Promise<DrainFigures>
     const first = await waitForCount(receiver, setting.from);
     const [workersBefore, redisBefore] = [sum(workers, cpu), redis.map(cpu)];
     const last = await waitForCount(receiver, setting.until);
+    // What is done about the last ones once they were received belongs to their cost.
+    if (setting.until >= deliveries) await wait(SETTLE_MS);
     const done = last.count - first.count;
     const redisMs = redis.map((node, i) => cpu(node) - (redisBefore[i] ?? 0));
     const redisTotal = redisMs.reduce((total, ms) => total + ms, 0);

@@ -38,6 +38,26 @@ export async function inRounds<Side extends { readonly name: string }, Figures>(
   return { plain: plainFigures, service: serviceFigures };
 }
 
+/** A side that is measured by itself. */
+export interface MeasuredSide<Figures> {
+  readonly name: string;
+  measure(): Promise<Figures>;
+}
+
+/** Measures both again and again, one after the other. */
+export async function inTurns<Figures>(
+  options: Omit<RoundsOptions<MeasuredSide<Figures>, Figures>, 'measure'>,
+): Promise<Measured<Figures>> {
+  return await inRounds({
+    ...options,
+    async measure(sides: readonly MeasuredSide<Figures>[]) {
+      const measured: Figures[] = [];
+      for (const side of sides) measured.push(await side.measure());
+      return measured;
+    },
+  });
+}
+
 /** A figure beside its aim. */
 export interface Verdict {
   readonly name: string;
@@ -86,7 +106,7 @@ function judgeFigure(
 export function printVerdicts(
   title: string,
   verdicts: readonly Verdict[],
-  [plain, service] = [plainContender.name, 'this service'],
+  [plain, service]: readonly [string, string] = [plainContender.name, 'this service'],
 ): void {
   printTable(title, [['', plain, service, 'ratio', 'aim', 'met'], ...verdicts.map(toRow)]);
 }

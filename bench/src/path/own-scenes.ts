@@ -4,7 +4,7 @@ import { drainService } from '../drain/index';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { pushEvents } from '../traffic/push-events';
-import { type Figure, inRounds, judge, printVerdicts } from './compare';
+import { type Figure, inTurns, judge, type MeasuredSide, printVerdicts } from './compare';
 import { inShort, type LoadFigures, measureLoad, measureSaturated } from './measure';
 import {
   onStage,
@@ -22,11 +22,6 @@ type Cost = Pick<
   'totalMicros' | 'apiMicros' | 'workerMicros' | 'redisMicros' | 'deliveredPerSecond'
 >;
 
-interface Side {
-  readonly name: string;
-  measure(): Promise<Cost>;
-}
-
 interface OwnScene {
   readonly title: string;
   /** What the cost is of. */
@@ -34,7 +29,7 @@ interface OwnScene {
   /** The aim, for the ratio of processor time. */
   readonly atMost: number;
   /** What it is held against, and the case. */
-  readonly sides: readonly [Side, Side];
+  readonly sides: readonly [MeasuredSide<Cost>, MeasuredSide<Cost>];
 }
 
 const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
@@ -158,12 +153,7 @@ export async function runOwnScenes(options: SuiteOptions): Promise<void> {
   const results: object[] = [];
   for (const [name, { title, unit, atMost, sides }] of scenesOf(options)) {
     process.stderr.write(`  ${name}: ${title}\n`);
-    const measure = async (order: readonly Side[]) => {
-      const costs: Cost[] = [];
-      for (const side of order) costs.push(await side.measure());
-      return costs;
-    };
-    const raw = await inRounds({ rounds, sides, measure, inShort });
+    const raw = await inTurns({ rounds, sides, inShort });
     const ratios = judge(figuresOf(unit, atMost), raw.plain, raw.service);
     const [base, own] = sides;
     printVerdicts(`${name}: ${title} (median of ${rounds})`, ratios, [base.name, own.name]);
@@ -209,7 +199,7 @@ function sideOf({
   stage,
   measure = measureSaturated,
   unitsPerEvent = 1,
-}: Case): Side {
+}: Case): MeasuredSide<Cost> {
   return {
     name,
     measure: async () =>
@@ -234,7 +224,7 @@ function shareOf({ deliveredPerSecond, ...cost }: Cost, units: number): Cost {
   };
 }
 
-function drainSide(build: string, deliveries: number): Side {
+function drainSide(build: string, deliveries: number): MeasuredSide<Cost> {
   return {
     name: 'drain',
     async measure() {

@@ -17,7 +17,8 @@ export function textOf(event: number, webhookId?: string, type = EVENT_TYPE): st
   return JSON.stringify({ type, data: dataOf(event), ...aim });
 }
 
-export const EVENT_NUMBER = /"keyword":"event (\d+)"/;
+/** Finds the number of each event of a request. */
+export const EVENT_NUMBERS = /"keyword":"event (\d+)"/g;
 
 /** The machine's monotonic clock, in microseconds: the same one in all of its processes. */
 export function micros(): number {

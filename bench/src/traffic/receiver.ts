@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildProgram, obeyParent } from '../processes/child-program';
-import { type Arrivals, EVENT_NUMBER, micros } from './events';
+import { type Arrivals, EVENT_NUMBERS, micros } from './events';
 
 /**
  * `after-200`: accepted after 200 ms ± 100 ms, evenly spread. `body`: accepted at once, with 2 KB in the answer. `retry`:
@@ -114,15 +114,24 @@ function take(request: string, socket: Socket): void {
     return;
   }
   const arrivals = arrivalsOf(stream);
-  const event = Number(EVENT_NUMBER.exec(request)?.[1]);
-  if (behaviour === 'retry' && !refused.delete(event)) {
-    refused.add(event);
+  const events = eventsIn(request);
+  const [first = Number.NaN] = events;
+  if (behaviour === 'retry' && !refused.delete(first)) {
+    refused.add(first);
     socket.write(BROKEN);
     return;
   }
-  arrivals.events.push(event);
-  arrivals.at.push(at);
+  for (const event of events) {
+    arrivals.events.push(event);
+    arrivals.at.push(at);
+  }
   void answer(behaviour, socket);
+}
+
+/** All of a request with several; one without a number is not lost either. */
+function eventsIn(request: string): readonly number[] {
+  const numbers = Array.from(request.matchAll(EVENT_NUMBERS), ([, number]) => Number(number));
+  return numbers.length === 0 ? [Number.NaN] : numbers;
 }
 
 async function answer(behaviour: Exclude<Behaviour, 'fail'>, socket: Socket): Promise<void> {
