@@ -33,7 +33,7 @@ export interface DeliveryView {
 export class ApiClient {
   constructor(
     readonly baseUrl: string,
-    private readonly apiKey: string,
+    readonly apiKey: string,
   ) {}
 
   /** An answer as it comes, for what is not JSON. */

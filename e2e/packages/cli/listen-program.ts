@@ -8,6 +8,7 @@ const PROGRAM = join(__dirname, '../../../packages/cli/bin/hookferry.js');
 /** What the program says of a delivery. */
 export interface ForwardedLine {
   readonly event_id: string;
+  readonly batch_id: string | null;
   readonly type: string;
   readonly attempt: number;
   readonly outcome: string;

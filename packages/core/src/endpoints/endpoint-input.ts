@@ -111,6 +111,8 @@ export const listenerMembers = {
       retry_schedule: true,
       format: true,
       cloudevents: true,
+      batch: true,
+      coalesce: true,
     })
     .partial().shape,
 };

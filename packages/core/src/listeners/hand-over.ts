@@ -10,7 +10,7 @@ export interface HandOverOptions {
   readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
   /** For requests without a time-out of their own. Milliseconds. */
   readonly timeoutMs: number;
-  /** How much of a response's body is kept. */
+  /** How much of a response's body is kept, unless the request asks for more. */
   readonly keptBytes: number;
 }
 
@@ -105,11 +105,12 @@ export class HandOver {
 
   #messageOf(id: string, request: ListenerRequest, { stream }: Holder, wholeMs: number): string {
     const { mailbox, keptBytes } = this.options;
-    const { headers, body, listener: endpointId } = request;
+    const { headers, body, listener: endpointId, responseBytes } = request;
     const replyTo = mailbox.address;
+    const kept = responseBytes ?? keptBytes;
     return encodeMessage({
       kind: 'request',
-      request: { id, replyTo, endpointId, stream, headers, body, timeoutMs: wholeMs, keptBytes },
+      request: { id, replyTo, endpointId, stream, headers, body, timeoutMs: wholeMs, keptBytes: kept },
     });
   }
 }

@@ -63,6 +63,8 @@ export interface NewListener
     | 'retrySchedule'
     | 'format'
     | 'cloudevents'
+    | 'batch'
+    | 'coalesce'
   > {
   /** Its name within its account. An existing one keeps its secret. */
   readonly name: string;

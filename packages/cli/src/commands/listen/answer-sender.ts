@@ -13,7 +13,7 @@ export interface AnswerSenderOptions {
 /** The service takes a listener for gone after three times this. */
 const SIGN_OF_LIFE_EVERY_MS = 5_000;
 // With the beginning of a body each, they fit into one request.
-const AT_ONCE = 3;
+const AT_ONCE = 2;
 const FAULTS_IN_A_ROW = 3;
 const AFTER_FAULT_MS = 500;
 

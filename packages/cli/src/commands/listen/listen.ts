@@ -16,16 +16,16 @@ interface ListenFlags {
   readonly events?: readonly string[];
   readonly name?: string;
   readonly since?: string;
-  readonly ordering?: 'none' | 'strict';
+  readonly ordering?: 'none' | 'strict' | 'group';
   readonly parallel?: number;
   readonly timeoutMs?: number;
   readonly retrySchedule?: readonly string[];
   readonly printSecret?: boolean;
-  /** Of the format, by their names in code. */
+  /** Of format, batch and coalesce, by their names in code. */
   readonly [setting: string]: unknown;
 }
 
-const FORMAT = ['format', 'cloudevents'] as const;
+const SHAPE = ['format', 'cloudevents', 'batch', 'coalesce'] as const;
 
 export function addListen(program: Command, cli: Cli): void {
   const listen = program
@@ -38,19 +38,26 @@ export function addListen(program: Command, cli: Cli): void {
     .option('--since <time>', 'also what was published since then: a time, or how long ago (10m)', (text) =>
       parseTime(text),
     )
-    .addOption(new Option('--ordering <order>', 'strict: one by one').choices(['none', 'strict']))
+    .addOption(
+      new Option('--ordering <order>', 'strict: one by one; group: those of a group').choices([
+        'none',
+        'strict',
+        'group',
+      ]),
+    )
     .option('--parallel <n>', 'how many may be under way at the same time (default: 10)', parsePositive)
     .option('--timeout-ms <n>', 'how long an answer may take, in milliseconds', parsePositive)
     .option('--retry-schedule <delays>', 'when a failed one is sent again, such as 1s,10s,1m', parseList)
     .option('--name <name>', 'to have several for one URL, or the same one on another machine', parseName)
     .option('--print-secret', 'print the secret that signs them, and end')
     .action((flags: ListenFlags) => runListen(flags, cli));
-  for (const part of partsOf(FORMAT)) listen.addOption(flagOf(part));
+  for (const part of partsOf(SHAPE)) listen.addOption(flagOf(part));
   addExample(
     listen,
     "hookferry listen --forward http://localhost:4000/hook --events 'keyword.*'",
     'hookferry listen --forward http://localhost:4000/hook --print-secret',
     'hookferry listen --forward http://localhost:4000/hook --since 10m --json | jq .outcome',
+    'hookferry listen --forward http://localhost:4000/hook --batch-max-events 100 --batch-max-wait-ms 1000',
   );
 }
 
@@ -78,7 +85,7 @@ function settingsOf(name: string, secret: string, flags: ListenFlags): ListenerS
       ...(ordering && { ordering }),
       ...(timeoutMs && { timeout_ms: timeoutMs }),
       ...(retrySchedule && { retry_schedule: [...retrySchedule] }),
-      ...settingsIn(flags, FORMAT),
+      ...settingsIn(flags, SHAPE),
     },
   };
 }

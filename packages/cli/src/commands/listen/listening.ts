@@ -26,6 +26,7 @@ const MOST_ANSWER_BYTES = 64 * 1024;
 export class Listening {
   readonly #client: Client;
   #id: string | undefined;
+  #secret: string;
   #since: string | undefined;
   #faults = 0;
 
@@ -38,6 +39,7 @@ export class Listening {
     // It tries again by itself, and says so.
     this.#client = clientOf(connection, cli, { retries: 0 });
     this.#since = settings.since;
+    this.#secret = settings.listener.secret;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -74,10 +76,11 @@ export class Listening {
   // Each time: one that was away for too long is made anew by it, and gets what it missed.
   async #make(): Promise<string> {
     const since = this.#since === undefined ? {} : { since: this.#since };
-    const { id } = await this.#client.POST('/v1/listeners', {
+    const { id, secret } = await this.#client.POST('/v1/listeners', {
       body: { ...this.settings.listener, ...since },
     });
     this.#id = id;
+    this.#secret = secret;
     this.#since = undefined;
     return id;
   }
@@ -113,8 +116,8 @@ export class Listening {
     // What is under way when it is told to stop has no answer any more.
     const forwarded = await forward(this.url, request, signal).catch(() => undefined);
     if (forwarded === undefined) return;
-    printForwarded(this.cli.output, request, forwarded);
     sender.add(answerOf(line.exchange ?? '', forwarded));
+    await printForwarded(this.cli.output, request, forwarded, this.#secret);
   }
 
   #onEnd(reason: ListenerLine['reason']): void {
