@@ -148,3 +148,31 @@ it('names the service and the schema of the type, which everybody may read, wher
   const etag = response.headers.get('etag') ?? '';
   expect((await fetch(address, { headers: { 'if-none-match': etag } })).status).toBe(304);
 });
+
+it.each([...FORMATS, 'cloudevents-batch'] as const)(
+  'carries the partition key that an event was published with, as its group: %s',
+  async (format) => {
+    const receiver = await startReceiver();
+    const { id } = await client.register(receiver.url, ['*'], { format, ordering: 'group' });
+    const event = new CloudEvent({
+      id: '1',
+      source: '/shop',
+      type: QUICK_WIN.type,
+      data: QUICK_WIN.data,
+      partitionkey: 'order-4711',
+    });
+    const { headers, body } = HTTP.structured(event);
+    const answer = await fetch(`${client.baseUrl}/v1/events`, {
+      method: 'POST',
+      headers: { ...(headers as Record<string, string>), authorization: `Bearer ${client.apiKey}` },
+      body: String(body),
+    });
+    const { id: eventId } = (await answer.json()) as { readonly id: string };
+    await client.waitForStatus(id, eventId, 'delivered');
+    const { body: stored } = await client.expect<object>(200, 'GET', `/v1/events/${eventId}`);
+    expect(stored).toMatchObject({ group: 'order-4711' });
+    const [request] = receiver.requests;
+    const received = HTTP.toEvent({ headers: request?.headers ?? {}, body: String(request?.body) });
+    expect([received].flat()).toMatchObject([{ id: eventId, partitionkey: 'order-4711' }]);
+  },
+);

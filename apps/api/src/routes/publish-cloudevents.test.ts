@@ -87,11 +87,23 @@ describe('a structured CloudEvent', () => {
     ['a subject, which is not kept', { subject: 'o_1' }, '/subject'],
     ['the address of a schema, which is not kept', { dataschema: 'https://example.com/s' }, '/dataschema'],
     ['an extension, which is not kept', { traceparent: '00-a' }, '/traceparent'],
+    ['an empty partition key', { partitionkey: '' }, '/partitionkey'],
+    ['a partition key that is no text', { partitionkey: 7 }, '/partitionkey'],
+    ['a long partition key', { partitionkey: 'ä'.repeat(129) }, '/partitionkey'],
   ])('is refused with %s', async (_what, change, pointer) => {
     const { status, body } = await sendStructured({ ...EVENT, ...change });
     expect(status).toBe(422);
     expect(body.errors.map((error) => error.pointer)).toContain(pointer);
     expect(await accepted()).toEqual([]);
+  });
+
+  it('has the group that its partition key names', async () => {
+    await sendStructured({ ...EVENT, partitionkey: 'order 4711 ä' });
+    const binary = { ...BINARY, ...ATTRIBUTES, 'ce-id': '2', 'ce-partitionkey': 'order%204711%20%C3%A4' };
+    expect((await send(binary, JSON.stringify(DATA))).status).toBe(202);
+    await sendStructured({ ...EVENT, id: '3', partitionkey: null });
+    const groups = (await accepted()).map(({ group }) => group);
+    expect(groups.toSorted()).toEqual(['order 4711 ä', 'order 4711 ä', undefined]);
   });
 
   it('says of an attribute that is not kept what to do', async () => {
@@ -201,7 +213,13 @@ describe('other media types', () => {
 });
 
 describe('the SDK of CloudEvents', () => {
-  const event = new CloudEvent({ id: 'sdk', source: 'urn:example:shop', type: TYPE, data: DATA });
+  const event = new CloudEvent({
+    id: 'sdk',
+    source: 'urn:example:shop',
+    type: TYPE,
+    data: DATA,
+    partitionkey: 'order-1',
+  });
 
   it.each([
     ['structured', (each: CloudEvent<unknown>) => HTTP.structured(each)],
@@ -211,7 +229,7 @@ describe('the SDK of CloudEvents', () => {
     expect(body.errors).toBeUndefined();
     expect(status).toBe(202);
     const stored = await accepted();
-    expect(stored).toMatchObject([{ type: TYPE }]);
+    expect(stored).toMatchObject([{ type: TYPE, group: 'order-1' }]);
     expect(JSON.parse(stored[0]?.body ?? '')).toEqual({ type: TYPE, data: DATA });
   });
 

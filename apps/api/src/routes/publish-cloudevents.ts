@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CLOUDEVENTS_TYPE } from '@hookferry/core/deliver/cloudevents';
-import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
+import { EVENT_TYPE_NAME_FORM, eventGroupSchema, eventIdSchema } from '@hookferry/core/domain/event';
 import { cloudEventsSourceSchema } from '@hookferry/core/domain/setting-schemas';
 import { AppError, type ValidationError, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { inWords, textSchema } from '@hookferry/core/platform/zod-words';
@@ -44,6 +44,7 @@ const cloudEventSchema = z
     type: z.string().meta(EVENT_TYPE_NAME_FORM),
     time: timeSchema.optional(),
     datacontenttype: contentTypeSchema.optional(),
+    partitionkey: eventGroupSchema.optional(),
     data: z.unknown(),
     data_base64: z.undefined('is not taken: send JSON in "data"').optional().meta({ not: {} }),
   })
@@ -70,6 +71,9 @@ const describedSchema = z
       .literal('application/json')
       .optional()
       .describe('The media type of the data. No other one can be published.'),
+    partitionkey: eventGroupSchema
+      .optional()
+      .describe('The `group` of the event, by the CloudEvents extension for partitioning.'),
     data: z
       .unknown()
       .describe('The payload. It must match the schema of the event type, and is delivered byte for byte.'),
@@ -130,7 +134,7 @@ const binary: BodyForm = {
   mediaType: 'application/json',
   header: { name: 'ce-specversion', prefix: PREFIX },
   description:
-    'With the header `ce-specversion: 1.0`, a body of `application/json` is the data alone, and the attributes of the CloudEvent are headers: `ce-id`, `ce-source`, `ce-type`, `ce-time`, percent-encoded where they are not ASCII.',
+    'With the header `ce-specversion: 1.0`, a body of `application/json` is the data alone, and the attributes of the CloudEvent are headers: `ce-id`, `ce-source`, `ce-type`, `ce-time`, `ce-partitionkey`, percent-encoded where they are not ASCII.',
   // The body is the data.
   request: { body: z.unknown(), hasEventData: true, dataAt: [] },
   async handle(request, context) {
@@ -157,8 +161,9 @@ export const cloudEventsOutcome = {
 function readCloudEvent(item: unknown, dataText: string): PublishedEvent | AppError {
   const parsed = cloudEventSchema.safeParse(withoutNull(item), inWords);
   if (!parsed.success) return invalidEvent(validationErrorsOf(parsed.error));
-  const { source, id, type, data } = parsed.data;
-  return { type, data, dataText, id: eventIdOf(source, id) };
+  const { source, id, type, data, partitionkey } = parsed.data;
+  const group = partitionkey === undefined ? {} : { group: partitionkey };
+  return { type, data, dataText, id: eventIdOf(source, id), ...group };
 }
 
 function eventIdOf(source: string, id: string) {

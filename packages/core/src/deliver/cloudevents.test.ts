@@ -13,6 +13,7 @@ interface Change {
   readonly data?: string;
   readonly style?: CloudEventsStyle;
   readonly accountSource?: string;
+  readonly group?: string;
 }
 
 function make({
@@ -21,9 +22,16 @@ function make({
   data = '{"id":7}',
   style,
   accountSource,
+  group,
 }: Change = {}) {
   const type = 'order.paid';
-  const event = buildEvent({ type, body: `{"type":"${type}","data":${data}}`, acceptedAt: ACCEPTED_AT });
+  const body = `{"type":"${type}","data":${data}}`;
+  const event = buildEvent({
+    type,
+    body,
+    acceptedAt: ACCEPTED_AT,
+    ...(group === undefined ? {} : { group }),
+  });
   const endpoint = buildEndpoint({ format, ...(cloudevents === undefined ? {} : { cloudevents }) });
   return { event, content: contentOf({ event, endpoint, accountSource }, style) };
 }
@@ -175,3 +183,16 @@ describe('the SDK of CloudEvents', () => {
     expect(read instanceof CloudEvent && read.validate()).toBe(true);
   });
 });
+
+it.each(['order-4711', 'Bestellung Nr. 7 "ä" 100 %'])(
+  'names the group of its event as the partition key, as the SDK reads it: %s',
+  (group) => {
+    const structured = make({ group }).content;
+    expect(HTTP.toEvent(structured)).toMatchObject({ partitionkey: group });
+    const binary = make({ group, format: 'cloudevents-binary' }).content;
+    const { partitionkey } = HTTP.toEvent(binary) as CloudEvent<unknown>;
+    // The SDK leaves headers percent-encoded.
+    expect(decodeURIComponent(String(partitionkey))).toBe(group);
+    expect(attributesIn(make().content.body)).not.toHaveProperty('partitionkey');
+  },
+);

@@ -40,6 +40,8 @@ interface Attributes {
   readonly subject?: string;
   readonly dataschema?: string;
   readonly datacontenttype: string;
+  /** Of the extension for partitioning: the event's group. */
+  readonly partitionkey?: string;
 }
 
 export interface ContentInput {
@@ -121,6 +123,7 @@ function attributesOf(
     // The type's schema says nothing of what was made of its data.
     ...(publicUrl === undefined || transformed ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
     datacontenttype: typeOf(transformed),
+    ...(event.group === undefined ? {} : { partitionkey: event.group }),
   };
 }
 
@@ -193,6 +196,9 @@ function headersOf({ datacontenttype, ...attributes }: Attributes): DeliveryHead
   };
   if (attributes.subject !== undefined) headers['ce-subject'] = percentEncode(attributes.subject);
   if (attributes.dataschema !== undefined) headers['ce-dataschema'] = attributes.dataschema;
+  if (attributes.partitionkey !== undefined) {
+    headers['ce-partitionkey'] = percentEncode(attributes.partitionkey);
+  }
   return headers;
 }
 

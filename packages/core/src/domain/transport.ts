@@ -32,6 +32,7 @@ export const DELIVERY_HEADERS = [
   'ce-time',
   'ce-subject',
   'ce-dataschema',
+  'ce-partitionkey',
   'authorization',
 ] as const;
 export type DeliveryHeaders = Partial<Record<(typeof DELIVERY_HEADERS)[number], string>>;
