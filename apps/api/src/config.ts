@@ -57,7 +57,7 @@ const receiveSettings = {
     .string()
     .regex(/^[^\p{C}]{1,100}$/u, 'must be 1 to 100 characters without control characters')
     .optional()
-    .describe('whose webhooks they are, as that page says it, such as `Acme`; “our webhooks” unless set'),
+    .describe('your name on that page, such as `Acme`; unless set, the page says “our webhooks”'),
 };
 
 /** With their descriptions in docs/configuration.md. */
@@ -100,10 +100,10 @@ export const apiSettings = z
     MAX_EVENT_BYTES: maxEventBytesSchema,
     RATE_LIMIT: allowanceSchema
       .prefault('10000/1s')
-      .describe('requests and events of one API key, all processes together; `off`: no limit'),
+      .describe('requests and events of one API key, over all processes; `off`: no limit'),
     ACCOUNT_RATE_LIMIT: accountAllowanceSchema
       .prefault(SAME_AS_KEY)
-      .describe('the same of all keys of an account together; `same`: as much as of one'),
+      .describe('the same for all keys of an account together; `same`: as much as for one key'),
     AUTH_FAILURE_LIMIT: allowanceSchema
       .prefault('20/1m')
       .describe('failed authentications of one client address, in each process; `off`: no limit'),
@@ -115,7 +115,7 @@ export const apiSettings = z
       .describe('connections at the same time, in each process'),
     DRAIN_DELAY: durationSchema
       .prefault('5s')
-      .describe('how long after SIGTERM it answers still, with `/readyz` at 503, before it closes'),
+      .describe('how long it still answers after SIGTERM, with `/readyz` at 503, before it closes'),
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
@@ -128,7 +128,7 @@ export const apiSettings = z
     TRUST_PROXY: trustProxySchema
       .prefault('off')
       .describe(
-        "whose `X-Forwarded-For` is believed: the number of proxies before the API, or their ranges; `off`: nobody's",
+        "whose `X-Forwarded-For` is believed: the number of proxies in front of the API, or their ranges; `off`: nobody's",
       ),
   })
   .refine(isProtected, UNPROTECTED);

@@ -45,7 +45,7 @@ const settings = z.object({
     .describe('the port of its `/healthz`, `/readyz` and `/metrics`; `0`: any that is free'),
   WORKER_CONCURRENCY: concurrencySchema
     .default(256)
-    .describe('attempts at the same time, those that take long apart'),
+    .describe('attempts at the same time, without those that take long'),
   WORKER_SHARDS: z
     .string()
     .regex(/^\d{1,2}(,\d{1,2})*$/, {
@@ -55,30 +55,30 @@ const settings = z.object({
     .transform((text) => text.split(',').map(Number))
     .optional()
     .describe(
-      'which parts of the queues it takes work from: their numbers, such as `0,2`; all of them unless set',
+      'the shards of the queues that it serves: their numbers, such as `0,2`; unless set, all',
     ),
   SLOW_LANE_CONCURRENCY: concurrencySchema
     .optional()
     .describe(
-      'attempts at the same time that take long, beside those; four times `WORKER_CONCURRENCY` unless set',
+      'attempts at the same time that take long, in addition; unless set, four times `WORKER_CONCURRENCY`',
     ),
   ...deliverySettings,
   DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema
     .prefault('5s')
-    .describe('for DNS, TCP and TLS together, within that'),
-  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024).describe("how much of an answer's body is read"),
-  RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024).describe('how much of it is kept and shown'),
+    .describe('time for DNS, TCP and TLS together, a part of `DELIVERY_TIMEOUT`'),
+  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024).describe("bytes of an answer's body that are read"),
+  RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024).describe('bytes of it that are kept and shown'),
   DELIVERY_PROXY_URL: proxyUrlSchema
     .optional()
     .describe('a forward proxy for all deliveries: `http://[user:password@]host[:port]`, or https'),
   ...disableSettings,
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')
-    .describe("a killed worker's deliveries are taken over after one and a quarter times this at most"),
+    .describe("other workers take over a killed worker's deliveries after at most one and a quarter times this"),
   WORKER_STALL_TIMEOUT: positiveDurationSchema
     .optional()
     .describe(
-      'a worker that does nothing for so long while jobs wait is unhealthy; 60s or twice `DELIVERY_TIMEOUT` unless set',
+      'a worker that does nothing for this long while jobs wait is unhealthy; unless set, 60s or twice `DELIVERY_TIMEOUT`, whichever is longer',
     ),
   MAX_EVENT_BYTES: maxEventBytesSchema,
   SIGNATURE_HEADER: z
@@ -90,11 +90,11 @@ const settings = z.object({
     .string()
     .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
     .default('sha256=')
-    .describe('what the signature begins with there'),
+    .describe('the text that the signature begins with in that header'),
   TRACEPARENT_TO_RECEIVERS: flagSchema
     .default(false)
     .describe(
-      "whether deliveries have a `traceparent`, so that receivers can go on with their event's trace",
+      "whether deliveries have a `traceparent`, so that receivers can continue their event's trace",
     ),
 });
 

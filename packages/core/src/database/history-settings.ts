@@ -13,18 +13,18 @@ export const historySettings = {
       'must be postgresql://[user[:password]@]host[:port]/database[?sslmode=…] (user and password percent-encoded)',
     )
     .optional()
-    .describe('a PostgreSQL that takes [what is over](history.md): `postgresql://…`'),
+    .describe('a PostgreSQL that [finished deliveries](history.md) move to: `postgresql://…`'),
 };
 
 /** The settings of the programs that move what is over. */
 export const moverSettings = {
   HISTORY_MOVE_AFTER: durationSchema
     .prefault('60s')
-    .describe('how long after its end a delivery stays in Redis before it moves there'),
+    .describe('how long after its end a delivery stays in Redis before it moves to the history'),
   HISTORY_RETENTION: historyRetentionSchema
     .prefault('90d')
     .describe(
-      'how long what has moved is kept there: whole days, from the acceptance of its event; an account may have its own',
+      'how long moved deliveries are kept: whole days, from the acceptance of their event; an account may have its own',
     ),
 };
 

@@ -60,13 +60,13 @@ export const egressSettings = {
     ),
   DELIVERY_DENIED_CIDRS: cidrListSchema
     .default([])
-    .describe('addresses to refuse beside those; wins over the exceptions'),
+    .describe('more addresses to refuse; wins over `DELIVERY_ALLOWED_CIDRS`'),
 };
 
 export const SOURCE_ADDRESSES = sourceAddressesSchema
   .default([])
   .describe(
-    'the ranges that deliveries come from, such as `203.0.113.0/28`, for the firewalls of receivers: told at `GET /v1/source-addresses` and in the portal',
+    'the ranges that deliveries come from, such as `203.0.113.0/28`, for the firewalls of receivers: shown at `GET /v1/source-addresses` and in the portal',
   );
 
 /** The forward proxy for deliveries. */

@@ -81,8 +81,8 @@ export async function disableFailing(
 export const disableSettings = {
   DISABLE_AFTER: durationOrNeverSchema
     .prefault('5d')
-    .describe('a webhook without a success for so long is disabled; `never`: it is tried for ever'),
-  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('its failures must be so far apart for that'),
+    .describe('a webhook that only fails for this long is disabled; `never`: it is tried for ever'),
+  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('for that, its failures must span at least this time'),
 };
 
 export function disablePolicyOf({

@@ -11,7 +11,7 @@ export const mailSettings = {
     .string()
     .regex(FROM, 'must be an address such as webhooks@example.com, or Example <webhooks@example.com>')
     .optional()
-    .describe('who [messages to contacts](notifications.md) by mail are from; unless set, there are none'),
+    .describe('the sender of [mail to contacts](notifications.md); unless set, no mail is sent'),
 };
 
 /** How workers tell contacts. */
@@ -21,19 +21,19 @@ export const notificationSettings = {
     .string()
     .refine(isSmtpUrl, 'must be smtp://[user:password@]host[:port], or smtps: (the password percent-encoded)')
     .optional()
-    .describe('the server that sends them: `smtp://[user:password@]host[:port]`, or `smtps:`'),
+    .describe('the server that sends mail to contacts: `smtp://[user:password@]host[:port]`, or `smtps:`'),
   NOTIFY_FAILING_AFTER: positiveDurationSchema
     .prefault('10m')
-    .describe('a webhook that only fails for so long is told of to its contacts'),
+    .describe('contacts get a message about a webhook that only fails for this long'),
   NOTIFY_SUCCESS_BELOW: z.coerce
     .number()
     .min(0, 'must be at least 0')
     .max(100, 'must be at most 100')
     .default(50)
-    .describe('so is one of whose attempts fewer succeed, in percent; `0`: none'),
+    .describe('also about a webhook of whose attempts fewer succeed, in percent; `0`: no such message'),
   NOTIFY_SUCCESS_BELOW_FOR: positiveDurationSchema
     .prefault('15m')
-    .describe('and for so long, with ten attempts at the least'),
+    .describe('for this long, with at least ten attempts'),
 };
 
 function isSmtpUrl(text: string): boolean {

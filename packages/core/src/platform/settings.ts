@@ -99,21 +99,21 @@ export const commonSettings = {
     .max(MAX_SHARDS)
     .default(1)
     .describe(
-      'parts that the queues are split into, each on one node of a Redis Cluster: the same for all processes, the last one that starts decides',
+      'shards of the queues, each on one node of a Redis Cluster: the same for all processes; the last one that starts decides',
     ),
   LOG_LEVEL: z
     .enum(['error', 'warn', 'info', 'debug'])
     .default('info')
     .describe(
-      '`debug`: a line for each request and attempt; `info`: for what did not go as it should; `warn`, `error`',
+      '`debug`: a line for each request and attempt; `info`: a line for each thing that went wrong, and for changes; `warn`, `error`',
     ),
   LOG_FORMAT: z
     .enum(['json', 'pretty'])
     .optional()
-    .describe('`json`, or `pretty` for people: what it is on a terminal unless set'),
+    .describe('`json`, or `pretty` for people; unless set, `pretty` on a terminal and `json` elsewhere'),
   RETENTION: positiveDurationSchema
     .prefault('14d')
-    .describe('how long events, and what happened to their deliveries, are kept'),
+    .describe('how long events and their deliveries are kept'),
   RETENTION_COUNT: z.coerce
     .number()
     .int()
@@ -142,7 +142,7 @@ export const commonSettings = {
     .enum(['off', 'required'])
     .default('off')
     .describe(
-      'whether a new or changed webhook gets nothing before its receiver has [proved](endpoint-verification.md) that it wants it: `off` or `required`; an account may have a setting of its own',
+      'whether a new or changed webhook gets events only after its receiver has [proved](endpoint-verification.md) that it wants them: `off` or `required`; an account may have a setting of its own',
     ),
   WEBHOOK_REQUEST_ORIGIN: z
     .string()
@@ -152,9 +152,9 @@ export const commonSettings = {
     )
     .optional()
     .describe(
-      'the name by which this service asks for permission as CloudEvents has it, `hooks.example.com`; unless set, no webhook can be verified in that way',
+      'the name, such as `hooks.example.com`, by which this service asks receivers for permission in the way of CloudEvents; unless set, no webhook can be verified in that way',
     ),
-  SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('to finish what is under way after SIGTERM'),
+  SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('time to finish requests and attempts under way after SIGTERM'),
 };
 
 export const maxEventBytesSchema = z.coerce
@@ -163,7 +163,7 @@ export const maxEventBytesSchema = z.coerce
   .min(1_024)
   .max(10 * 1024 * 1024)
   .default(256 * 1024)
-  .describe('the longest event, as the body that is delivered');
+  .describe('size of the largest event, as the body that is delivered');
 
 export const portSchema = z.coerce.number().int().min(0).max(65_535);
 
@@ -176,11 +176,11 @@ export const retryScheduleSchema = durationListSchema;
 export const deliverySettings = {
   RETRY_SCHEDULE: retryScheduleSchema
     .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
-    .describe('waits between attempts; there is one attempt more than waits. The API tells it at `/receive`'),
+    .describe('delays between attempts; there is one attempt more than delays. The API shows them at `/receive`'),
   DELIVERY_TIMEOUT: positiveDurationSchema
     .prefault('15s')
     .describe(
-      'for a whole attempt, from the DNS query to the end of the answer. The API tells it at `/receive`',
+      'time for a whole attempt, from the DNS query to the end of the answer. The API shows it at `/receive`',
     ),
 };
 
@@ -189,11 +189,11 @@ export const secretsSettings = {
   SECRETS_ENCRYPTION_KEY: sealingKeysSchema
     .default([])
     .describe(
-      '**required**; seals what is secret in Redis; `openssl rand -base64 32` makes one; of several, with commas, the first seals and all open',
+      '**required**; seals secrets in Redis; `openssl rand -base64 32` makes one; of several, separated by commas, the first seals and all open',
     ),
   INSECURE_UNENCRYPTED_SECRETS: flagSchema
     .default(false)
-    .describe('to run without that key, and to store secrets as plain text'),
+    .describe('runs without that key, and stores secrets as plain text'),
   // Nothing depends on it. Any other text is most likely a typing error, or another product's convention.
   NODE_ENV: z
     .enum(['development', 'test', 'production'])
@@ -250,35 +250,35 @@ export const tracingSettings = {
     .url({ protocol: /^https?$/, error: 'must be an http: or https: URL, such as http://127.0.0.1:4318' })
     .optional()
     .describe(
-      'a collector that [traces](tracing.md) are sent to, `http://…:4318`; unless set, there are none',
+      'the collector of [traces](tracing.md), `http://…:4318`; unless set, there are no traces',
     ),
   OTEL_EXPORTER_OTLP_HEADERS: pairsSchema
     .optional()
-    .describe('headers for it, such as a key: `name=value,name=value`, percent-encoded'),
+    .describe('headers for the collector, such as a key: `name=value,name=value`, percent-encoded'),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .literal('http/json', 'must be http/json: collectors take it at the port for http/protobuf')
     .default('http/json')
-    .describe('how they are sent; there is no other'),
+    .describe('how traces are sent; there is no other'),
   OTEL_SERVICE_NAME: z
     .string()
     .optional()
-    .describe('whose they are; `hookferry-api` and `hookferry-worker` unless set'),
+    .describe('the name of the service in traces; unless set, `hookferry-api` and `hookferry-worker`'),
   OTEL_RESOURCE_ATTRIBUTES: pairsSchema
     .optional()
-    .describe('what else all of them say, in the same form as headers'),
+    .describe('more attributes of all traces, in the same form as the headers'),
   OTEL_TRACES_SAMPLER: z
     .enum(samplers)
     .default('parentbased_always_on')
     .describe(
-      'which are sent: `always_on`, `always_off`, `traceidratio`, or by what the caller has decided: each of them with `parentbased_` before it',
+      'which traces are sent: `always_on`, `always_off` or `traceidratio`; with `parentbased_` in front, the caller decides if it sends a trace',
     ),
   OTEL_TRACES_SAMPLER_ARG: z.coerce
     .number()
     .min(0)
     .max(1)
     .default(1)
-    .describe('how many of them, for those by ratio; `0.01`: one of a hundred'),
-  OTEL_SDK_DISABLED: flagSchema.default(false).describe('`true`: none, whatever else is set'),
+    .describe('the ratio for `traceidratio`; `0.01`: one trace of a hundred'),
+  OTEL_SDK_DISABLED: flagSchema.default(false).describe('`true`: no traces, whatever else is set'),
 };
 
 export type TracingConfig = z.infer<z.ZodObject<typeof tracingSettings>>;

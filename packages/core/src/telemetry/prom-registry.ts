@@ -21,22 +21,22 @@ export interface ProcessSources {
 export const processGauges: readonly PromGauge<ProcessSources>[] = [
   gauge({
     name: 'webhooks_accounts_used_bytes',
-    help: `Bytes that are stored. ${OF_ACCOUNTS}`,
+    help: `Bytes that all of these accounts store. ${OF_ACCOUNTS}`,
     read: ({ standings }) => standings().usedBytes,
   }),
   gauge({
     name: 'webhooks_accounts_near_quota',
-    help: `Those that store 80 % or more of what they may. ${OF_ACCOUNTS}`,
+    help: `Accounts that store 80 % of their quota or more. ${OF_ACCOUNTS}`,
     read: ({ standings }) => standings().near,
   }),
   gauge({
     name: 'webhooks_accounts_over_quota',
-    help: `Those that store as much as they may. ${OF_ACCOUNTS}`,
+    help: `Accounts that have reached their quota. ${OF_ACCOUNTS}`,
     read: ({ standings }) => standings().over,
   }),
   gauge({
     name: 'webhooks_redis_ping_seconds',
-    help: 'Time that Redis took to answer this process a moment ago, its own event loop included. Missing while Redis is away.',
+    help: 'Time that Redis took to answer this process at the last scrape, the lag of its event loop included. Missing while Redis is away.',
     async read({ ping, clock }) {
       const askedAt = clock();
       await ping();
@@ -45,7 +45,7 @@ export const processGauges: readonly PromGauge<ProcessSources>[] = [
   }),
   gauge({
     name: 'webhooks_event_loop_lag_seconds',
-    help: 'How late the event loop is: the 99th percentile since the last scrape, looked at every 500 ms.',
+    help: 'Lag of the event loop: the 99th percentile since the last scrape, measured every 500 ms.',
     read: async ({ eventLoopLagMs }) => (await eventLoopLagMs()) / 1_000,
   }),
 ];

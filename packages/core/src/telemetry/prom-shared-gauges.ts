@@ -52,7 +52,7 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   }),
   gauge({
     name: 'webhooks_queue_oldest_waiting_seconds',
-    help: `How long the job that has waited for the longest has done so, of the 1,000 of its queue that are taken next; 0 if none waits. Retries and released deliveries count from when they were put back. ${SAME}`,
+    help: `Waiting time of the oldest of the 1,000 jobs of a queue that are taken next; 0 if none waits. Retries and released deliveries count from when they were put back. ${SAME}`,
     labels: { queue: workedQueues },
     read: async ({ readOldestWaiting }) =>
       (await readOldestWaiting()).map(({ queue, waitedMs }) => ({
@@ -62,19 +62,19 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   }),
   gauge({
     name: 'webhooks_held_deliveries',
-    help: `Deliveries that are held now. Those of a webhook all count for the reason for which its last one was held. ${SAME}`,
+    help: `Deliveries that are held now. All held deliveries of a webhook count for the reason of its last one. ${SAME}`,
     labels: { reason: holdReasons },
     read: async ({ readHeld }) =>
       Object.entries(await readHeld()).map(([reason, value]) => ({ labels: { reason }, value })),
   }),
   gauge({
     name: 'webhooks_scheduled_events',
-    help: `Events that wait for their time to be sent, those that are due and not taken yet included. ${SAME}`,
+    help: `Scheduled events that have not been sent, those that are due included. ${SAME}`,
     read: async ({ readScheduled }) => (await readScheduled()).waiting,
   }),
   gauge({
     name: 'webhooks_scheduled_overdue_seconds',
-    help: `How long a scheduled event has been due that no worker has taken yet, the one of which that is longest; 0 if there is none. ${SAME}`,
+    help: `How long the oldest scheduled event has been due that no worker has taken; 0 if there is none. ${SAME}`,
     read: async ({ readScheduled }) => (await readScheduled()).overdueMs / 1_000,
   }),
   gauge({
@@ -89,7 +89,7 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   }),
   gauge({
     name: 'webhooks_redis_evicts',
-    help: `1 when Redis throws data away once its memory is full: its maxmemory-policy is not noeviction. ${SAME}`,
+    help: `1 if Redis deletes data once its memory is full: its maxmemory-policy is not noeviction. ${SAME}`,
     read: async ({ readRedisLoads: read }) => ((await read()).some(({ evicts }) => evicts) ? 1 : 0),
   }),
   gauge({
@@ -106,23 +106,23 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   }),
   gauge({
     name: 'webhooks_redis_cpu_seconds',
-    help: `CPU time that Redis has used since its start, of user and system. Its rate is the share of a core: take the rate of each, then max. ${SAME}`,
+    help: `CPU time that Redis has used since its start, of user and system. Its rate is the share of a core. Take the rate of each process, then max. ${SAME}`,
     labels: ofNodes,
     read: async ({ readRedisLoads: read }) => byNode(await read(), ({ cpuSeconds }) => cpuSeconds),
   }),
   gauge({
     name: 'webhooks_history_backlog',
-    help: `Deliveries that are over and still in Redis' memory, those that are not due yet included. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    help: `Finished deliveries that are still in Redis, those that are not due to move included. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.count()) ?? [],
   }),
   gauge({
     name: 'webhooks_history_backlog_age_seconds',
-    help: `How long beyond HISTORY_MOVE_AFTER the one has waited to move to the history that waits for longest. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    help: `How long, beyond HISTORY_MOVE_AFTER, the oldest finished delivery has waited to move to the history. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (history ? (await history.lateMs()) / 1_000 : []),
   }),
   gauge({
     name: 'webhooks_history_put_aside',
-    help: `Deliveries that the history did not take: they stay in Redis' memory until somebody has them tried again. Only with HISTORY_DATABASE_URL. ${SAME}`,
+    help: `Deliveries that the history refused. They stay in Redis until hookferry-admin history retry-refused. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.countAside()) ?? [],
   }),
 ];

@@ -138,34 +138,34 @@ const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60
 // Metrics of both processes: each counts its own signals, so the sum is right.
 const eventsAccepted = counterOf('event.accepted', {
   name: 'webhooks_events_accepted_total',
-  help: 'Events that were taken in, by type and door: those by HTTP are counted by the API, those pushed onto the queue by the worker.',
+  help: 'Accepted events, by type and source. The API counts those by HTTP, the worker those pushed onto the queue.',
   labels: { type: 'the event types that there are', source: eventSources },
 });
 
 const deliveriesRequested = counterOf('delivery.requested', {
   name: 'webhooks_deliveries_requested_total',
-  help: 'Deliveries that were sent apart from their schedule, by who asked for it: clients are counted by the API, replays by the worker.',
+  help: 'Deliveries that were sent outside their schedule, by trigger. The API counts those that clients asked for, the worker those of replays.',
   labels: { trigger: requestTriggers },
   fromZero: true,
 });
 
 const deliveriesEnded = counterOf('delivery.ended', {
   name: 'webhooks_deliveries_ended_total',
-  help: 'Deliveries that ended, by how: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
+  help: 'Deliveries that ended, by status: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
   labels: { status: endStatuses },
   fromZero: true,
 });
 
 const endpointsDisabled = counterOf('endpoint.disabled', {
   name: 'webhooks_endpoints_disabled_total',
-  help: 'Webhooks that were disabled, by reason: by their owner (client, counted by the API), by their receiver (a 410: gone; its wish: receiver), or because they failed for too long (failing).',
+  help: 'Webhooks that were disabled, by reason: by their owner (client, counted by the API), by their receiver (gone: it answered 410; receiver: it asked for it), or because they failed for too long (failing).',
   labels: { reason: disabledReasons },
   fromZero: true,
 });
 
 const quotaExceeded = counterOf('quota.exceeded', {
   name: 'webhooks_quota_rejections_total',
-  help: 'What was refused because its account stores as much as it may, by door: requests by the API, pushed events by the worker.',
+  help: 'Requests and pushed events that were refused because their account is over its quota. The API counts requests, the worker pushed events.',
   labels: { door: doors },
   fromZero: true,
 });
@@ -173,7 +173,7 @@ const quotaExceeded = counterOf('quota.exceeded', {
 /** The counters of the API. */
 const historyReads = secondsOf('history.read', {
   name: 'webhooks_history_read_duration_seconds',
-  help: 'Time to read a part of an answer from the PostgreSQL of the history, waiting for a connection included, by kind (search: by what events contain) and whether there was an answer.',
+  help: 'Time to read a part of an answer from the PostgreSQL of the history, waiting for a connection included, by kind (search: by the data of events) and result.',
   labels: { kind: historyReadKinds, result: historyReadResults },
   buckets: HISTORY_READ_SECONDS,
   durationMsOf: ({ durationMs }) => durationMs,
@@ -194,7 +194,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('connection.refused', {
     name: 'webhooks_http_connections_refused_total',
-    help: 'Connections that were closed and take no further request, by reason: what is not HTTP is malformed; too_many is more than MAX_CONNECTIONS, pipelined more requests ahead than may wait.',
+    help: 'Connections that were closed and take no further request, by reason: malformed (not HTTP), too_many (more than MAX_CONNECTIONS), pipelined (too many requests sent ahead), and others.',
     labels: { reason: connectionRefusals },
     fromZero: true,
   }),
@@ -230,12 +230,12 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   // A connection is new if the attempt has the time that it took to open it.
   counterOf('delivery.attempted', {
     name: 'webhooks_delivery_connections_opened_total',
-    help: 'Attempts for which a connection was made.',
+    help: 'Attempts for which a connection was opened.',
     amountOf: ({ connectMs }) => (connectMs === undefined ? 0 : 1),
   }),
   counterOf('delivery.attempted', {
     name: 'webhooks_delivery_connections_reused_total',
-    help: 'Attempts that were answered over a connection that was kept alive. Its share of both is how much is reused.',
+    help: 'Attempts over a connection that was kept alive.',
     amountOf: ({ connectMs, firstByteMs }) => (connectMs === undefined && firstByteMs !== undefined ? 1 : 0),
   }),
   counterOf('job.failed', {
@@ -248,7 +248,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   deliveriesEnded,
   counterOf('delivery.held', {
     name: 'webhooks_deliveries_held_total',
-    help: 'Deliveries that were held, by reason. One that waits twice counts twice.',
+    help: 'Deliveries that were held, by reason. A delivery that is held twice counts twice.',
     labels: { reason: holdReasons },
     fromZero: true,
   }),
@@ -260,18 +260,18 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   }),
   secondsOf('delivery.transformed', {
     name: 'webhooks_transformation_duration_seconds',
-    help: 'Processor time that the code of webhooks took, by what came of it: made what is sent, cancelled the delivery, or failed.',
+    help: 'Processor time that the code of webhooks took, by result: made (the body is sent), cancelled (the delivery ends), failed.',
     labels: { result: transformResultKinds },
     buckets: TRANSFORM_SECONDS,
     durationMsOf: ({ tookMs }) => tookMs,
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
-    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order, or anyone who listened for it was cut off; it is tried again, and no attempt is used.',
+    help: 'Deliveries that could not be sent because the proxy for deliveries failed, or the listener was disconnected. They are tried again, and no attempt is used.',
   }),
   counterOf('token.requested', {
     name: 'webhooks_token_requests_total',
-    help: 'Requests for the access tokens of webhooks with OAuth2, by what came of them.',
+    help: 'Requests for access tokens of webhooks with OAuth2, by result.',
     labels: { result: tokenResults },
   }),
   counterOf('breaker.opened', {
@@ -281,65 +281,65 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   endpointsDisabled,
   counterOf('notification.attempted', {
     name: 'webhooks_notifications_total',
-    help: 'Tries to send a message to a contact, by its kind and by what came of them.',
+    help: 'Tries to send a message to a contact, by its kind and result.',
     labels: { kind: contactKinds, result: notificationResults },
     fromZero: true,
   }),
   counterOf('endpoint.verified', {
     name: 'webhooks_verifications_total',
-    help: 'Webhooks that were verified, by how.',
+    help: 'Webhooks that were verified, by method.',
     labels: { method: verificationMethods },
   }),
   counterOf('endpoint.verification_failed', {
     name: 'webhooks_verification_failures_total',
-    help: 'Tries to verify a webhook that failed, by how and why.',
+    help: 'Failed tries to verify a webhook, by method and error.',
     labels: { method: verificationMethods, error: verificationErrors },
   }),
   deliveriesRequested,
   counterOf('replay.ended', {
     name: 'webhooks_replays_ended_total',
-    help: 'Replays that ended, by mode and how.',
+    help: 'Replays that ended, by mode and status.',
     labels: { mode: replayModes, status: replayEndStatuses },
     fromZero: true,
   }),
   counterOf('history.moved', {
     name: 'webhooks_history_moved_total',
-    help: 'Deliveries that are over, and events without any, that have moved from Redis to the history.',
+    help: 'Finished deliveries, and events without any, that have moved from Redis to the history.',
     amountOf: ({ count }) => count,
   }),
   counterOf('history.failed', {
     name: 'webhooks_history_failures_total',
-    help: 'Times that the history could not be written to; it is tried again, and deliveries go on.',
+    help: 'Failed writes to the history. They are tried again, and deliveries continue.',
   }),
   counterOf('history.refused', {
     name: 'webhooks_history_refused_total',
-    help: 'Deliveries that the history did not take, and that were put aside.',
+    help: 'Deliveries that the history refused, and that were put aside.',
   }),
   secondsOf('delivery.attempted', {
     name: 'webhooks_delivery_first_attempt_lag_seconds',
-    help: 'Time from the acceptance of an event to the start of the first attempt of a delivery, of those that were not held: what the service itself makes it wait.',
+    help: 'Time from the acceptance of an event to the start of the first attempt of a delivery, without held deliveries: the delay by the service itself.',
     buckets: LAG_SECONDS,
     durationMsOf: ({ firstLagMs }) => firstLagMs,
   }),
   secondsOf('delivery.ended', {
     name: 'webhooks_delivery_lag_seconds',
-    help: 'Time from the acceptance of an event, or from when it was sent again, to its delivery, retries and holding included.',
+    help: 'Time from the acceptance of an event, or from the request to send it again, to its delivery, retries and holding included.',
     buckets: LAG_SECONDS,
     durationMsOf: ({ status, lagMs }) => (status === 'delivered' ? lagMs : undefined),
   }),
   counterOf('event.dropped', {
     name: 'webhooks_events_dropped_total',
-    help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
+    help: 'Events on the queue that were dropped because their account is being erased, or was.',
   }),
   counterOf('job.too_new', {
     name: 'webhooks_jobs_too_new_total',
-    help: 'Times that a job was left to a worker of a later version, whose data this one can not read, by queue.',
+    help: 'Times that a job was left to a worker of a later version because this one cannot read its data, by queue.',
     labels: { queue: workedQueues },
     fromZero: true,
   }),
   counterOf('worker.stalled', {
     name: 'webhooks_worker_stalls_total',
-    help: 'Times that this worker was found to take nothing from a queue although jobs waited there.',
+    help: 'Times that this worker took nothing from a queue although jobs waited there.',
     labels: { queue: workedQueues },
     fromZero: true,
   }),

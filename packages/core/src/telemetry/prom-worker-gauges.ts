@@ -19,25 +19,25 @@ export interface WorkerSources {
 export const workerGauges: readonly PromGauge<WorkerSources>[] = [
   gauge({
     name: 'webhooks_slots_in_use',
-    help: 'Attempts that are under way, by budget: those that have just begun (quick), and those that take longer than 250 ms (slow).',
+    help: 'Attempts under way, by budget: quick (just begun), and slow (under way for more than 250 ms).',
     labels: { budget: budgets },
     read: ({ slots }) => byBudget(slots.inUse),
   }),
   gauge({
     name: 'webhooks_slots',
-    help: 'Attempts that may be under way, by budget. There are fewer quick ones while the process is late.',
+    help: 'The most attempts that may be under way, by budget. The quick budget shrinks while the process is late.',
     labels: { budget: budgets },
     read: ({ slots }) => byBudget(slots.allowed),
   }),
   gauge({
     name: 'webhooks_endpoint_concurrency_limit',
-    help: 'How many attempts a webhook may have under way in this worker: quantiles over the webhooks that have any under way (1: the most that one may have). Missing when there are none.',
+    help: 'The limit of attempts at once of a webhook in this worker: quantiles over the webhooks with attempts under way (1: the highest limit). Missing when there are none.',
     labels: { quantile: quantiles.map(String) },
     read: ({ concurrency }) => quantilesOf(concurrency.limits().map(({ limit }) => limit)),
   }),
   gauge({
     name: 'webhooks_endpoints_at_limit',
-    help: 'Webhooks that have as many attempts under way in this worker as they may.',
+    help: 'Webhooks that have reached their limit of attempts at once in this worker.',
     read: ({ concurrency }) => concurrency.limits().filter(({ limit, underWay }) => underWay >= limit).length,
   }),
   gauge({

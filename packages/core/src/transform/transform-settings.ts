@@ -14,14 +14,14 @@ export const transformSettings = {
     .min(1)
     .max(512)
     .default(16)
-    .describe('how much memory it may take meanwhile'),
+    .describe('how much memory that code may use'),
   TRANSFORM_THREADS: z.coerce
     .number()
     .int()
     .min(1)
     .max(64)
     .optional()
-    .describe('how many run at the same time, each in a thread; half of the processors unless set'),
+    .describe('how many run at the same time, each in a thread; unless set, half of the processors'),
 };
 
 /** Of a body that code makes, in characters: as long as an event may be by default. */
