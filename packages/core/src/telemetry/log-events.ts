@@ -10,7 +10,7 @@ interface Meaning {
 export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'request.completed': { means: 'The API answered a request.' },
   'connection.refused': { means: 'The API closed a connection without taking its request.' },
-  'request.failed': { means: 'A request ended with 500.', act: 'Keep the lines; it is a fault of ours.' },
+  'request.failed': { means: 'A request ended with 500.', act: 'Keep the lines and report them: it is a fault of Hookferry.' },
   'event.accepted': { means: 'An event was accepted.' },
   'event.queued': { means: 'An event has many receivers. A worker makes its deliveries.' },
   'event.scheduled': { means: 'An event was accepted, and is sent later.' },
@@ -18,7 +18,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'event.cancelled': { means: 'A scheduled event was cancelled. It is sent to nobody.' },
   'event.dropped': { means: 'An event was dropped, because its account is being erased.' },
   'signing_key.rotated': { means: 'An account has a new signing key.' },
-  'notification.queued': { means: 'A contact is to be told something: `topic` says what.' },
+  'notification.queued': { means: 'A message to a contact is queued; `topic` says what it is about.' },
   'notification.attempted': {
     means: 'A message was sent to a contact: `warn` if that failed; `error` says why.',
     act: 'See [WebhooksNotificationsFail](runbook.md#webhooksnotificationsfail).',
@@ -30,7 +30,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     means: 'A job on the queue `events` is no valid event. It is a dead letter.',
     act: 'Tell the producer: see [WebhooksDeadLetters](runbook.md#webhooksdeadletters).',
   },
-  'operational_event.raised': { means: 'An account is told about one of its own webhooks.' },
+  'operational_event.raised': { means: 'An account gets an event about one of its own webhooks.' },
   'audit.refusals_left_out': { means: 'Too many requests were refused at once to be in an audit log.' },
   'event.fanned_out': { means: 'An event has one delivery for each of its receivers.' },
   'delivery.attempted': { means: 'An attempt was made: `warn` if it failed.' },
@@ -53,7 +53,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
   'delivery.ended': { means: 'A delivery ended: `warn` unless it was accepted.' },
   'delivery.requested': { means: 'A delivery is sent once more, by hand, by a replay or as a test.' },
-  'replay.progressed': { means: 'A replay went on.' },
+  'replay.progressed': { means: 'A replay made progress.' },
   'replay.ended': { means: 'A replay ended.' },
   'delivery.follow_up_failed': {
     means: 'Redis did not take the result of an attempt. It is tried again.',
@@ -64,7 +64,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'breaker.opened': {
     means: 'A webhook failed several times in a row. Its deliveries are held for a while.',
   },
-  'breaker.closed': { means: 'The webhook accepts again. Its deliveries go on.' },
+  'breaker.closed': { means: 'The webhook accepts again. Its deliveries continue.' },
   'listener.connected': { means: 'A listener, such as `hookferry listen`, has connected.' },
   'listener.lost': { means: 'The connection of a listener ended.' },
   'endpoint.created': { means: 'A webhook was registered.' },
@@ -72,7 +72,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'endpoint.deleted': { means: 'A webhook was deleted. Its pending deliveries are cancelled.' },
   'endpoint.enabled': { means: 'A webhook was enabled. Its held deliveries are sent.' },
   'endpoint.disabled': { means: 'A webhook was disabled; `reason` says why. Its deliveries are held.' },
-  'endpoint.verified': { means: 'The receiver of a webhook proved that it wants what is sent there.' },
+  'endpoint.verified': { means: 'The receiver of a webhook proved that it wants its events.' },
   'endpoint.verification_failed': {
     means: 'A try to verify a webhook failed; `error` says why. With `is_last` there is no other one.',
   },
@@ -147,7 +147,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'process.stopped': { means: 'A process has stopped.' },
   'process.fault': {
     means: 'A process ends because of a fault.',
-    act: 'Keep the lines; it is a fault of ours.',
+    act: 'Keep the lines and report them: it is a fault of Hookferry.',
   },
 };
 
