@@ -54,9 +54,7 @@ const settings = z.object({
     })
     .transform((text) => text.split(',').map(Number))
     .optional()
-    .describe(
-      'the shards of the queues that it serves: their numbers, such as `0,2`; unless set, all',
-    ),
+    .describe('the shards of the queues that it serves: their numbers, such as `0,2`; unless set, all'),
   SLOW_LANE_CONCURRENCY: concurrencySchema
     .optional()
     .describe(
@@ -74,7 +72,9 @@ const settings = z.object({
   ...disableSettings,
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')
-    .describe("other workers take over a killed worker's deliveries after at most one and a quarter times this"),
+    .describe(
+      "other workers take over a killed worker's deliveries after at most one and a quarter times this",
+    ),
   WORKER_STALL_TIMEOUT: positiveDurationSchema
     .optional()
     .describe(
@@ -93,9 +93,7 @@ const settings = z.object({
     .describe('the text that the signature begins with in that header'),
   TRACEPARENT_TO_RECEIVERS: flagSchema
     .default(false)
-    .describe(
-      "whether deliveries have a `traceparent`, so that receivers can continue their event's trace",
-    ),
+    .describe("whether deliveries have a `traceparent`, so that receivers can continue their event's trace"),
 });
 
 /** With their descriptions in docs/configuration.md. */

@@ -82,7 +82,9 @@ export const disableSettings = {
   DISABLE_AFTER: durationOrNeverSchema
     .prefault('5d')
     .describe('a webhook that only fails for this long is disabled; `never`: it is tried for ever'),
-  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('for that, its failures must span at least this time'),
+  DISABLE_FAILURE_SPAN: durationSchema
+    .prefault('12h')
+    .describe('for that, its failures must span at least this time'),
 };
 
 export function disablePolicyOf({

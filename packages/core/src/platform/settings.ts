@@ -111,9 +111,7 @@ export const commonSettings = {
     .enum(['json', 'pretty'])
     .optional()
     .describe('`json`, or `pretty` for people; unless set, `pretty` on a terminal and `json` elsewhere'),
-  RETENTION: positiveDurationSchema
-    .prefault('14d')
-    .describe('how long events and their deliveries are kept'),
+  RETENTION: positiveDurationSchema.prefault('14d').describe('how long events and their deliveries are kept'),
   RETENTION_COUNT: z.coerce
     .number()
     .int()
@@ -154,7 +152,9 @@ export const commonSettings = {
     .describe(
       'the name, such as `hooks.example.com`, by which this service asks receivers for permission in the way of CloudEvents; unless set, no webhook can be verified in that way',
     ),
-  SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('time to finish requests and attempts under way after SIGTERM'),
+  SHUTDOWN_TIMEOUT: durationSchema
+    .prefault('20s')
+    .describe('time to finish requests and attempts under way after SIGTERM'),
 };
 
 export const maxEventBytesSchema = z.coerce
@@ -176,7 +176,9 @@ export const retryScheduleSchema = durationListSchema;
 export const deliverySettings = {
   RETRY_SCHEDULE: retryScheduleSchema
     .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
-    .describe('delays between attempts; there is one attempt more than delays. The API shows them at `/receive`'),
+    .describe(
+      'delays between attempts; there is one attempt more than delays. The API shows them at `/receive`',
+    ),
   DELIVERY_TIMEOUT: positiveDurationSchema
     .prefault('15s')
     .describe(
@@ -249,9 +251,7 @@ export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http: or https: URL, such as http://127.0.0.1:4318' })
     .optional()
-    .describe(
-      'the collector of [traces](tracing.md), `http://…:4318`; unless set, there are no traces',
-    ),
+    .describe('the collector of [traces](tracing.md), `http://…:4318`; unless set, there are no traces'),
   OTEL_EXPORTER_OTLP_HEADERS: pairsSchema
     .optional()
     .describe('headers for the collector, such as a key: `name=value,name=value`, percent-encoded'),

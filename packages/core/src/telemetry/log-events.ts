@@ -10,7 +10,10 @@ interface Meaning {
 export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'request.completed': { means: 'The API answered a request.' },
   'connection.refused': { means: 'The API closed a connection without taking its request.' },
-  'request.failed': { means: 'A request ended with 500.', act: 'Keep the lines and report them: it is a fault of Hookferry.' },
+  'request.failed': {
+    means: 'A request ended with 500.',
+    act: 'Keep the lines and report them: it is a fault of Hookferry.',
+  },
   'event.accepted': { means: 'An event was accepted.' },
   'event.queued': { means: 'An event has many receivers. A worker makes its deliveries.' },
   'event.scheduled': { means: 'An event was accepted, and is sent later.' },
