@@ -129,6 +129,7 @@ async function expectReadmeClientWorks(stack: Stack, installed: string): Promise
     status: 0,
     output: expect.stringMatching(/^WEBHOOK_SECRET = whsec_/),
   });
+  expect(output).toMatch(/^would send \{"text":"keyword\.quick_win: .+"\}$/m);
   expect(output).toContain('404 not_found');
 }
 

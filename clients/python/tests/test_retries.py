@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import unittest
-from typing import Any, List
+from typing import Any, Callable, List
 from unittest import mock
 
 from hookferry import ApiError, Client, ConnectionFailed
@@ -91,9 +91,17 @@ class RetriesTest(unittest.TestCase):
                 self.assertNotIn("idempotency-key", server.requests[0].headers)
 
     def test_what_is_the_same_when_repeated_needs_no_key(self) -> None:
-        with LocalServer(SILENCE, DONE) as server:
-            self.client(server).webhooks.enable("crm")
-            self.assertEqual([request.headers.get("idempotency-key") for request in server.requests], [None, None])
+        calls: List[Callable[[Client], Any]] = [
+            lambda client: client.webhooks.enable("crm"),
+            lambda client: client.transformations.try_out("x"),
+            lambda client: client.transformations.try_out(webhook_id="crm"),
+            lambda client: client.transformations.restore("crm", 1),
+        ]
+        for call in calls:
+            with LocalServer(SILENCE, DONE) as server:
+                call(self.client(server))
+                keys = [request.headers.get("idempotency-key") for request in server.requests]
+                self.assertEqual(keys, [None, None])
 
     def test_connection_failures_name_the_request_and_the_reason(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as closed:

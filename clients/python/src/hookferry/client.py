@@ -13,6 +13,7 @@ from .event_types import EventTypes
 from .events import Events
 from .json_object import Query
 from .replays import Replays
+from .transformations import Transformations
 from .version import __version__
 from .webhooks import Webhooks
 
@@ -45,6 +46,7 @@ class Client:
         self.event_types = EventTypes(self._requests)
         self.audit_log = AuditLog(self._requests)
         self.contacts = Contacts(self._requests)
+        self.transformations = Transformations(self._requests)
 
     def request(
         self,

@@ -40,7 +40,7 @@ class Events:
     ) -> List[JsonObject]:
         """A result for each of up to 500 events, in their order: `status`, and what `publish` gives or `error`.
 
-        An event that is refused raises nothing and sinks no other: look at each `status`.
+        Each is a dict with the members that `publish` takes. An event that is refused raises nothing and sinks no other: look at each `status`.
         """
         body = {"events": list(events)}
         answer = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)

@@ -21,7 +21,10 @@ IDEMPOTENCY_KEY_ROUTES = (
 )
 
 _TAKES_KEY = re.compile("|".join(re.escape(route).replace(r"\{id\}", "[^/]+") for route in IDEMPOTENCY_KEY_ROUTES))
-_SAME_WHEN_REPEATED = re.compile(r"/v1/webhooks/[^/]+/(?:enable|disable)")
+_SAME_WHEN_REPEATED = re.compile(
+    r"/v1/webhooks/[^/]+/(?:enable|disable|transformation/try|transformation/versions/[^/]+/restore)"
+    r"|/v1/transformations/try"
+)
 
 
 def takes_idempotency_key(method: str, path: str) -> bool:

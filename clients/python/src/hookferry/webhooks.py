@@ -21,8 +21,11 @@ class Webhooks:
         """The new webhook, with its `secret`.
 
         events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
-        `ordering`, `rate_limit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`, `status`,
-        `description`, `verification` (`challenge` or `cloudevents`),
+        `filter`, `rate_limit`, `rate_limit_unit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`,
+        `status`, `description`, `verification` (`challenge` or `cloudevents`),
+        `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event),
+        `batch` (`{"max_events": …, "max_wait_ms": …, "max_bytes": …}`: several events in one request),
+        `format` (`native`, `cloudevents-structured`, `cloudevents-binary`, `cloudevents-batch`), `cloudevents`,
         `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
         "client_secret": …}`, or of the type `basic` or `bearer`; its secrets are never shown again).
         """

@@ -1,0 +1,77 @@
+"""Transformations: code of webhooks that makes what is sent of an event."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional
+
+from .api_requests import ApiRequests, segment
+from .json_object import JsonObject, without_absent
+
+
+class Transformations:
+    """`webhook_id` is a webhook's id, or the `uid` that you gave it. `code` is JavaScript, a module whose default export
+    is a function of the event."""
+
+    def __init__(self, requests: ApiRequests) -> None:
+        self._requests = requests
+
+    def get(self, webhook_id: str) -> JsonObject:
+        """The webhook's transformation: `version`, `code`, `enabled`, `saved_at`, `saved_by`."""
+        transformation: JsonObject = self._requests.send("GET", _path_of(webhook_id))
+        return transformation
+
+    def put(self, webhook_id: str, code: str, *, enabled: bool = True) -> JsonObject:
+        """The transformation with this code, a new version unless the code is the same.
+
+        enabled: False keeps the code, and deliveries do without it. Raises ApiError `invalid_request` for code that does
+        not parse, with its line and column, or that exports no function.
+        """
+        body = {"code": code, "enabled": enabled}
+        transformation: JsonObject = self._requests.send("PUT", _path_of(webhook_id), body)
+        return transformation
+
+    def delete(self, webhook_id: str) -> None:
+        """Deliveries are sent as they are; the versions stay."""
+        self._requests.send("DELETE", _path_of(webhook_id))
+
+    def versions(self, webhook_id: str) -> List[JsonObject]:
+        """The last 20 versions, newest first, with who saved each and when."""
+        versions: List[JsonObject] = self._requests.send("GET", f"{_path_of(webhook_id)}/versions")["data"]
+        return versions
+
+    def restore(self, webhook_id: str, version: int) -> JsonObject:
+        """The transformation with the code of that version, which is current again, as a new version."""
+        path = f"{_path_of(webhook_id)}/versions/{segment(str(version))}/restore"
+        transformation: JsonObject = self._requests.send("POST", path)
+        return transformation
+
+    def try_out(
+        self,
+        code: Optional[str] = None,
+        *,
+        webhook_id: Optional[str] = None,
+        type: Optional[str] = None,
+        event_id: Optional[str] = None,
+        event: Optional[Mapping[str, Any]] = None,
+    ) -> JsonObject:
+        """What the code makes of an event: `outcome` (`made`, `cancelled` or `failed`), `body`, `headers`, `error`, `logs`
+        and `duration_ms`. Nothing is sent, and code that fails raises nothing.
+
+        code: left out, the webhook's own. Give one of type (the example of this event type), event_id (a published one)
+        and event (`{"type": …, "data": …}`, which need not be published).
+        """
+        if code is None and webhook_id is None:
+            raise ValueError("try_out needs code, or the webhook_id of a webhook that has some.")
+        path = "/v1/transformations/try" if webhook_id is None else f"{_path_of(webhook_id)}/try"
+        body = without_absent(code=code, type=type, event_id=event_id, event=event)
+        tried: JsonObject = self._requests.send("POST", path, body)
+        return tried
+
+    def templates(self) -> List[JsonObject]:
+        """Code to begin with, for Slack, Teams, PagerDuty and others."""
+        templates: List[JsonObject] = self._requests.send("GET", "/v1/transformations/templates")["data"]
+        return templates
+
+
+def _path_of(webhook_id: str) -> str:
+    return f"/v1/webhooks/{segment(webhook_id)}/transformation"
