@@ -118,7 +118,7 @@ export async function measurePaths(
 const TURNS = 4;
 
 /** Gives the median of each figure over the turns, for each stage. */
-async function inShortTurns(
+export async function inShortTurns(
   stages: readonly Stage[],
   measure: (stage: Stage) => Promise<LoadFigures>,
 ): Promise<readonly LoadFigures[]> {

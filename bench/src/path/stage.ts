@@ -154,6 +154,8 @@ export interface ServiceOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** What is asked for when each webhook is registered, beside URL and event type. */
   readonly webhook?: object;
+  /** The code that makes the bodies of all webhooks. */
+  readonly transformation?: string;
   /** Added to the event types that are built in, and used. */
   readonly ownType?: OwnType;
 }
@@ -164,7 +166,7 @@ export interface OwnType {
 }
 
 export function serviceContender(options: ServiceOptions): PathContender {
-  const { build, idempotencyKeys = false, webhook, ownType } = options;
+  const { build, idempotencyKeys = false, webhook, transformation, ownType } = options;
   return {
     name: 'this service',
 
@@ -177,6 +179,7 @@ export function serviceContender(options: ServiceOptions): PathContender {
         if (ownType) await addType(service, ownType);
         const eventType = ownType?.name ?? EVENT_TYPE;
         const ids = await registerAll(service, receiverUrls, eventType, webhook);
+        if (transformation !== undefined) await transformAll(service, ids, transformation);
         const webhookIds = ids.length > 1 ? ids : [];
         const target = { ...service.targetOf('default'), webhookIds, eventType, idempotencyKeys };
         return {
@@ -197,6 +200,10 @@ export function serviceContender(options: ServiceOptions): PathContender {
 async function addType(service: BuiltService, { name, schema }: OwnType): Promise<void> {
   const type = { description: 'A type of the benchmark.', schema, example: dataOf(0) };
   await service.ask('default', 'PUT', `/v1/event-types/${name}`, type);
+}
+
+async function transformAll(service: BuiltService, ids: readonly string[], code: string): Promise<void> {
+  for (const id of ids) await service.ask('default', 'PUT', `/v1/webhooks/${id}/transformation`, { code });
 }
 
 async function registerAll(

@@ -3,9 +3,17 @@ import { printVerdicts, type Verdict } from '../path/compare';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { batches } from './batches';
+import { groups } from './groups';
 import type { Scene } from './scene';
+import { scheduled } from './scheduled';
+import { transformations } from './transformations';
 
-const scenes: ReadonlyMap<string, Scene> = new Map([['batches', batches]]);
+const scenes: ReadonlyMap<string, Scene> = new Map([
+  ['batches', batches],
+  ['groups', groups],
+  ['transformations', transformations],
+  ['scheduled', scheduled],
+]);
 
 export async function runShapesSuite(options: SuiteOptions): Promise<void> {
   const ratios: Verdict[] = [];
