@@ -49,7 +49,7 @@ export function addAccounts(program: Command, cli: Cli): void {
   addExample(addPaging(list), 'hookferry accounts list --all');
   const show = accounts
     .command('show')
-    .description('Show an account; of one that is being erased also what is left.')
+    .description('Show an account. While it is being erased, also show how much is left.')
     .argument('<id>', 'its id', parseId)
     .action(async (id: string) => {
       const account = await (await connect(cli)).GET('/v1/accounts/{id}', { params: { path: { id } } });
@@ -64,7 +64,7 @@ function addChanges(accounts: Command, cli: Cli): void {
     .command('create')
     .description('Create an account.')
     .argument('[id]', 'the id that it will have (default: one is made)', parseId)
-    .option('--name <name>', 'what people call it')
+    .option('--name <name>', 'its name, for people')
     .action((id: string | undefined, flags: AccountFlags) => createAccount(id, flags, cli));
   addExample(addLimits(create), 'hookferry accounts create acme --name "Acme Ltd"');
   const update = accounts
@@ -75,7 +75,7 @@ function addChanges(accounts: Command, cli: Cli): void {
   addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
   const remove = accounts
     .command('delete')
-    .description('Erase an account with all that it owns, for good. The workers do it.')
+    .description('Erase an account with everything that it owns. This can not be undone.')
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: ConfirmFlags) => deleteAccount(id, flags, cli));
   addExample(addYes(remove), 'hookferry accounts delete acme --yes');
@@ -84,15 +84,15 @@ function addChanges(accounts: Command, cli: Cli): void {
 function addLimits(command: Command): Command {
   return command
     .option('--weight <n>', 'its share where accounts take turns, 1 to 100', parsePositive)
-    .option('--quota-bytes <n>', 'how much it may store; 0: no limit; none: as much as any', parseQuota)
-    .option('--history-retention <time>', 'how long its history is kept, such as 30d; none: as long as any')
+    .option('--quota-bytes <n>', 'how many bytes it may store; 0: no limit; none: as the service has it', parseQuota)
+    .option('--history-retention <time>', 'how long its history is kept, such as 30d; none: as the service has it')
     .addOption(
       new Option(
         '--default-signing <kind>',
         'how requests of new webhooks are signed: hmac, ed25519 (a key pair), or both',
       ).choices(endpointSettings.signing.choices),
     )
-    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as that of any')
+    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as the service has it')
     .addOption(
       new Option(
         '--endpoint-verification <kind>',

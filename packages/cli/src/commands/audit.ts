@@ -25,13 +25,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 ];
 
 export function addAudit(program: Command, cli: Cli): void {
-  const audit = program.command('audit').description('Who changed what, and what was refused.');
+  const audit = program.command('audit').description('The audit log: who changed what, and refused requests.');
   const list = audit
     .command('list')
     .description('List the entries of the audit log.')
-    .option('--actor <id>', 'only of this key, session, system user, or type of actor')
-    .option('--action <name>', 'only such as webhook.update, or webhook.*')
-    .option('--target <id>', 'only what was about this')
+    .option('--actor <id>', 'only acts of this key, session, system user, or type of actor')
+    .option('--action <name>', 'only these acts, such as webhook.update or webhook.*')
+    .option('--target <id>', 'only acts on this object')
     .option('--since <time>', 'from then on, such as 2026-11-21T12:00:00Z')
     .option('--until <time>', 'before then')
     .option('--all-accounts', "of all accounts; for operators' keys")

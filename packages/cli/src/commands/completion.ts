@@ -8,7 +8,7 @@ const SHELLS = Object.keys(completionScripts) as Shell[];
 export function addCompletion(program: Command, { output }: Cli): void {
   const completion = program
     .command('completion')
-    .description('Print what makes a shell complete commands and flags.')
+    .description('Print the script by which a shell completes commands and flags.')
     .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
     .action((shell: Shell) => output.write(completionScripts[shell](wordsOf(program))));
   addExample(

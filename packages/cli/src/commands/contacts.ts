@@ -45,29 +45,29 @@ const TARGET_FLAGS = Object.keys(KIND_OF_FLAG) as readonly (keyof typeof KIND_OF
 export function addContacts(program: Command, cli: Cli): void {
   const contacts = program
     .command('contacts')
-    .description('Who is told when webhooks fail, are disabled or work again.');
+    .description('Contacts: who gets messages when webhooks fail, are disabled or work again.');
   const list = contacts
     .command('list')
-    .description('List them, and which have confirmed.')
+    .description('List the contacts, and which of them have confirmed.')
     .action(() => listContacts(cli));
   addExample(list, 'hookferry contacts list');
   addAdd(contacts, cli);
   const update = contacts
     .command('update')
-    .description('Change what a contact is told.')
+    .description('Change which messages a contact gets.')
     .argument('<id>', 'the contact', parseId)
     .action((id: string, flags: SettingFlags) => updateContact(id, flags, cli));
   addSettings(update, "'all' for ");
   addExample(update, 'hookferry contacts update ct_01m8dcgga8c4s153grcx10 --digest daily --occasions all');
   const ask = contacts
     .command('ask-again')
-    .description('Send the link to confirm once more.')
+    .description('Send the link to confirm again.')
     .argument('<id>', 'the contact', parseId)
     .action((id: string) => askAgain(id, cli));
   addExample(ask, 'hookferry contacts ask-again ct_01m8dcgga8c4s153grcx10');
   const remove = contacts
     .command('remove')
-    .description('End a contact: it gets nothing more.')
+    .description('Remove a contact: it gets no more messages.')
     .argument('<id>', 'the contact', parseId)
     .action((id: string, flags: ConfirmFlags) => removeContact(id, flags, cli));
   addExample(addYes(remove), 'hookferry contacts remove ct_01m8dcgga8c4s153grcx10 --yes');
@@ -76,7 +76,7 @@ export function addContacts(program: Command, cli: Cli): void {
 function addAdd(contacts: Command, cli: Cli): void {
   const add = contacts
     .command('add')
-    .description('Tell somebody. They get one message, and are told once they have confirmed.')
+    .description('Add a contact. It gets one message, and further ones after it has confirmed.')
     .option('--email <address>', 'by mail')
     .option('--slack <url>', "by Slack: its incoming webhook's URL")
     .option('--teams <url>', "by Teams: its incoming webhook's URL")
@@ -117,7 +117,7 @@ async function addContact(flags: AddFlags, cli: Cli): Promise<void> {
   } as NewContact;
   const contact = await (await connect(cli)).POST('/v1/contacts', { body });
   cli.output.result(contact, contact.id);
-  cli.output.note(`${contact.target} gets a link. It is told once that was confirmed.`);
+  cli.output.note(`${contact.target} gets a link. It gets messages once it has confirmed.`);
 }
 
 function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'> {
@@ -182,7 +182,7 @@ const NOTIFICATION_COLUMNS: readonly Column<Notification>[] = [
 export function addNotifications(program: Command, cli: Cli): void {
   const notifications = program
     .command('notifications')
-    .description('The messages to contacts, and what came of them.');
+    .description('Messages to contacts, with the result of each.');
   const list = notifications
     .command('list')
     .description('List them.')

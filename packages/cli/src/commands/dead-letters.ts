@@ -37,7 +37,7 @@ const queueOption = () =>
 export function addDeadLetters(program: Command, cli: Cli): void {
   const deadLetters = program
     .command('dead-letters')
-    .description("Jobs that no worker will take any more. For operators' keys.");
+    .description("Dead letters: jobs that no worker can work on. For operators' keys.");
   const list = deadLetters
     .command('list')
     .description('List them, the newest first.')
@@ -87,7 +87,7 @@ function addAct(parent: Command, act: Act, cli: Cli): void {
     .command(act.name)
     .description(act.description)
     .argument('[ids...]', 'as they stand in the list')
-    .option('--all', 'every one that there is now')
+    .option('--all', 'all that there are now')
     .addOption(queueOption())
     .action((ids: readonly string[], flags: ActFlags) => actOnEach(ids, flags, act, cli));
   addExample(addYes(command), `hookferry dead-letters ${act.name} --all --queue events --yes`);

@@ -28,25 +28,25 @@ interface ListFlags extends PagingFlags {
 }
 
 export function addEvents(program: Command, cli: Cli): void {
-  const events = program.command('events').description('What happened, and is to be delivered.');
+  const events = program.command('events').description('Events: publish, list, move and cancel them.');
   addPublish(events, cli);
   addList(events, cli);
   const show = events
     .command('show')
-    .description('Show an event with its data, and how many deliveries have which status.')
+    .description('Show an event with its data, and its number of deliveries by status.')
     .argument('<id>', "the event's id", parseId)
     .action((id: string) => showEvent(id, cli));
   addExample(show, 'hookferry events show quick-win-4711');
   const move = events
     .command('move')
-    .description('Move a scheduled event to another time, until it is due.')
+    .description('Move a scheduled event to another time, before it is due.')
     .argument('<id>', "the event's id", parseId)
     .requiredOption('--at <time>', 'a time, or in how long (2h)', (text: string) => parseTimeAhead(text))
     .action((id: string, { at }: { readonly at: string }) => moveEvent(id, at, cli));
   addExample(move, 'hookferry events move quick-win-4711 --at 2h');
   const cancel = events
     .command('cancel')
-    .description('Cancel a scheduled event, until it is due: it is sent to nobody.')
+    .description('Cancel a scheduled event, before it is due. It is never sent.')
     .argument('<id>', "the event's id", parseId)
     .action((id: string) => cancelEvent(id, cli));
   addExample(cancel, 'hookferry events cancel quick-win-4711');
@@ -68,13 +68,13 @@ async function cancelEvent(id: string, cli: Cli): Promise<void> {
 function addPublish(events: Command, cli: Cli): void {
   const publish = events
     .command('publish')
-    .description('Publish an event. Its data are sent as they are written.')
+    .description('Publish an event. Its data are sent byte for byte.')
     .argument('<type>', 'the event type', parseId)
     .option('--data <json>', "its data: JSON, @FILE, or '-' for stdin")
     .option('--example', "the data of the type's example")
-    .option('--id <id>', 'an id of your own: published again, it is the same event')
-    .option('--to <webhooks>', 'these alone get it: ids or uids, comma between', parseList)
-    .option('--at <time>', 'send it then: a time, or in how long (2h)', (text: string) =>
+    .option('--id <id>', 'an id of your own; publishing again with it makes no second event')
+    .option('--to <webhooks>', 'only these webhooks get it: ids or uids, separated by commas', parseList)
+    .option('--at <time>', 'send it later: a time, or a delay (2h)', (text: string) =>
       parseTimeAhead(text),
     )
     .option('--group <text>', 'what it belongs to, for webhooks with the order within groups')
@@ -101,7 +101,7 @@ function addList(events: Command, cli: Cli): void {
   const list = events
     .command('list')
     .description('List events, without their data, the newest first.')
-    .option('--scheduled', 'those that wait for their time instead, the next one first')
+    .option('--scheduled', 'only scheduled events, the next one first')
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',

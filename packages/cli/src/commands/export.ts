@@ -23,15 +23,15 @@ type WriteLine = (line: string) => Promise<void>;
 export function addExport(program: Command, cli: Cli): void {
   const command = program
     .command('export')
-    .description('Every attempt on record, a line of JSON each. Goes on where a connection breaks.')
+    .description('Print every recorded attempt, each as a line of JSON. Goes on after a broken connection.')
     .option('--since <time>', 'of events accepted from then on: a time, or how long ago (2h)', (text) =>
       parseTime(text),
     )
     .option('--until <time>', 'of events accepted before then', (text) => parseTime(text))
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
-    .option('--limit <n>', 'at most so many', parsePositive)
-    .option('--cursor <cursor>', 'of a line: goes on after it')
-    .option('-o, --output <file>', 'a new file for it, instead of stdout')
+    .option('--limit <n>', 'at most so many lines', parsePositive)
+    .option('--cursor <cursor>', 'the cursor of a line, to go on after it')
+    .option('-o, --output <file>', 'write into this new file instead of stdout')
     .action((flags: ExportFlags) => exportAttempts(flags, cli));
   addExample(command, 'hookferry export --since 1d -o attempts.ndjson');
 }

@@ -17,10 +17,10 @@ interface TryFlags {
 }
 
 export function addFilters(program: Command, cli: Cli): void {
-  const filters = program.command('filters').description('Which events a webhook gets, by their data.');
+  const filters = program.command('filters').description('Filters: which events a webhook gets, by their data.');
   const tryOut = filters
     .command('try')
-    .description('Try a filter, on the last events unless told on what. Nothing is sent.')
+    .description('Try a filter, by default on the last events. Nothing is sent.')
     .requiredOption('--filter <json>', "the filter: JSON, @FILE, or '-' for stdin")
     .option('--data <json>', "on these data: JSON, @FILE, or '-' for stdin")
     .option('--type <type>', 'on the example of this event type', parseId)

@@ -25,13 +25,13 @@ export function addKeys(program: Command, cli: Cli): void {
   const keys = program.command('keys').description('API keys of the account.');
   const list = keys
     .command('list')
-    .description('List them. What they are is not shown again.')
+    .description('List the keys. Their secret parts are not shown.')
     .action((flags: PagingFlags) => listKeys(flags, cli));
   addExample(addPaging(list), 'hookferry keys list');
   addCreate(keys, cli);
   const revoke = keys
     .command('revoke')
-    .description('End a key, at once.')
+    .description('Revoke a key, at once.')
     .argument('<id>', 'the 16 characters after whk_', parseId)
     .option('--last', 'also if no other key can issue keys')
     .action((id: string, flags: RevokeFlags) => revokeKey(id, flags, cli));
@@ -41,10 +41,10 @@ export function addKeys(program: Command, cli: Cli): void {
 function addCreate(keys: Command, cli: Cli): void {
   const create = keys
     .command('create')
-    .description('Issue a key. It goes to stdout, this once.')
+    .description('Issue a key. It is printed on stdout, this once.')
     .requiredOption('--name <name>', 'what it is for')
     .requiredOption('--scopes <list>', `what it may do, comma between: ${SCOPES}`, parseList)
-    .option('--expires <duration>', 'how long it is good for, such as 90d (default: for ever)', parseDuration)
+    .option('--expires <duration>', 'how long it is valid, such as 90d (default: for ever)', parseDuration)
     .action((flags: CreateFlags) => createKey(flags, cli));
   addExample(create, 'hookferry keys create --name ci --scopes events:write --expires 90d > key.txt');
 }

@@ -17,7 +17,7 @@ interface MetricsFlags {
 }
 
 export function addMetrics(program: Command, cli: Cli): void {
-  const metrics = program.command('metrics').description('What happened, counted over time.');
+  const metrics = program.command('metrics').description('Counts over time.');
   const deliveries = metrics
     .command('deliveries')
     .description('Count attempts over time, with how long they took.')

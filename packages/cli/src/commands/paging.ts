@@ -15,7 +15,7 @@ export interface PagingFlags {
 export function addPaging(command: Command): Command {
   return command
     .option('--limit <n>', 'how many, the newest first', parsePositive, DEFAULT_LIMIT)
-    .option('--all', 'every one that there is');
+    .option('--all', 'all of them');
 }
 
 /** As many as one page may hold of what is wanted. */

@@ -17,7 +17,7 @@ interface PortalFlags {
 export function addPortal(program: Command, cli: Cli): void {
   const portal = program
     .command('portal')
-    .description('Make a link that opens the portal in a browser, once. It goes to stdout.')
+    .description('Print a link that opens the portal in a browser, once.')
     .option(
       '--capabilities <list>',
       `what it is good for, comma between: ${CAPABILITIES} (default: read,webhooks,resend)`,

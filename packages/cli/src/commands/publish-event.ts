@@ -26,7 +26,7 @@ export async function publishEvent(event: NewEvent, cli: Cli): Promise<void> {
   const client = await connect(cli, { fetch: (request) => fetch(new Request(request, { body: text })) });
   const accepted = await client.POST('/v1/events', { body: { type, data: data.value, ...rest } });
   cli.output.result(accepted, `Published the event ${accepted.id}.`);
-  cli.output.note(`What becomes of it: hookferry deliveries list --event ${accepted.id}`);
+  cli.output.note(`See its deliveries: hookferry deliveries list --event ${accepted.id}`);
 }
 
 /** The members as JSON, and `data` as it is. */

@@ -16,7 +16,7 @@ export function addReplays(program: Command, cli: Cli): void {
   addExample(addPaging(list), 'hookferry replays list crm');
   const show = replays
     .command('show')
-    .description('Show how far a replay is.')
+    .description('Show the progress of a replay.')
     .argument('<id>', 'its id', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);
@@ -25,7 +25,7 @@ export function addReplays(program: Command, cli: Cli): void {
   addExample(show, 'hookferry replays show rpl_01m7ze3thwae6532vdxr7r');
   const cancel = replays
     .command('cancel')
-    .description('Cancel a replay. What is on the queue already is delivered.')
+    .description('Cancel a replay. Deliveries that are on the queue are still sent.')
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: ConfirmFlags) => cancelReplay(id, flags, cli));
   addExample(addYes(cancel), 'hookferry replays cancel rpl_01m7ze3thwae6532vdxr7r --yes');

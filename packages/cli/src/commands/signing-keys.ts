@@ -21,7 +21,7 @@ export function addSigningKeys(program: Command, cli: Cli): void {
   const keys = program
     .command('signing-keys')
     .description(
-      'Keys by which receivers verify Ed25519 signatures (webhooks with --signing ed25519 or both).',
+      'Keys for Ed25519 signatures (webhooks with --signing ed25519 or both).',
     );
   const list = keys
     .command('list')
@@ -31,7 +31,7 @@ export function addSigningKeys(program: Command, cli: Cli): void {
   const rotate = keys
     .command('rotate')
     .description('Make a new key. It is published first, and signs later.')
-    .option('--immediate', 'after a leak: it signs at once, and all other keys are taken away')
+    .option('--immediate', 'after a leak: the new key signs at once, and all others are removed')
     .action((flags: RotateFlags) => rotateSigningKey(flags, cli));
   addExample(addYes(rotate), 'hookferry signing-keys rotate --yes');
 }

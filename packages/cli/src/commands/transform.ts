@@ -26,25 +26,25 @@ interface PutFlags {
 export function addTransform(program: Command, cli: Cli): void {
   const transform = program
     .command('transform')
-    .description('Code that makes what a webhook gets out of each event.');
+    .description('Code that makes the request body of a webhook from each event.');
   addTry(transform, cli);
   const put = transform
     .command('put')
-    .description('Give a webhook this code. Each change is a new version.')
+    .description('Set the code of a webhook. Each change makes a new version.')
     .argument('<webhook>', 'its id or uid', parseId)
     .requiredOption('--code <file>', "the JavaScript: a file, or '-' for stdin")
-    .option('--disabled', 'keep it, and send events as they are')
+    .option('--disabled', 'keep the code, and send events without it')
     .action((webhook: string, flags: PutFlags) => putCode(webhook, flags, cli));
   addExample(put, 'hookferry transform put crm --code crm.js');
   const history = transform
     .command('history')
-    .description('List the last versions of its code, the newest first.')
+    .description('List the last versions of a webhook\'s code, the newest first.')
     .argument('<webhook>', 'its id or uid', parseId)
     .action((webhook: string) => listVersions(webhook, cli));
   addExample(history, 'hookferry transform history crm');
   const restore = transform
     .command('restore')
-    .description('Go back to an earlier version. It is the newest one then, under a number of its own.')
+    .description('Go back to an earlier version. It becomes a new version.')
     .argument('<webhook>', 'its id or uid', parseId)
     .argument('<version>', 'as the history has it', parsePositive)
     .action((webhook: string, version: number) => restoreVersion(webhook, version, cli));
@@ -54,7 +54,7 @@ export function addTransform(program: Command, cli: Cli): void {
 function addTry(transform: Command, cli: Cli): void {
   const tryOut = transform
     .command('try')
-    .description("Try code on an event, a webhook's own unless told which. Nothing is sent.")
+    .description("Try code on an event; by default the webhook's own code. Nothing is sent.")
     .option('--webhook <id>', 'for this webhook: its id or uid', parseId)
     .option('--code <file>', "this JavaScript: a file, or '-' for stdin")
     .option(

@@ -12,9 +12,9 @@ interface TriggerFlags {
 export function addTrigger(program: Command, cli: Cli): void {
   const trigger = program
     .command('trigger')
-    .description('Publish the example of an event type, to try out what follows.')
+    .description('Publish the example of an event type.')
     .argument('<type>', 'the event type', parseId)
-    .option('--to <webhooks>', 'these alone get it: ids or uids, comma between', parseList)
+    .option('--to <webhooks>', 'only these webhooks get it: ids or uids, separated by commas', parseList)
     .action(async (type: string, flags: TriggerFlags) => {
       const data = await readExample(type, await connect(cli));
       await publishEvent({ type, data, ...flags }, cli);

@@ -22,7 +22,7 @@ const DETAILS: readonly Column<EventType>[] = [
 ];
 
 export function addTypes(program: Command, cli: Cli): void {
-  const types = program.command('types').description('What can be published.');
+  const types = program.command('types').description('Event types: what can be published.');
   const list = types
     .command('list')
     .description('List all event types.')

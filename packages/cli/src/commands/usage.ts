@@ -6,7 +6,7 @@ import { addExample } from './example';
 export function addUsage(program: Command, cli: Cli): void {
   const usage = program
     .command('usage')
-    .description('How much the account stores, and how much it may.')
+    .description('Show how much the account stores, and its limit.')
     .action(() => showUsage(cli));
   addExample(usage, 'hookferry usage --json');
 }

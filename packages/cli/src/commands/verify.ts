@@ -25,14 +25,14 @@ export function addVerify(program: Command, cli: Cli): void {
   const verify = program
     .command('verify')
     .description(
-      'Check the signature of a request that was saved: header lines, an empty line, the raw body.',
+      'Verify the signature of a saved request: header lines, an empty line, the raw body.',
     )
     .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
     .option('--secret-stdin', "read the webhook's secret from stdin instead of asking for it")
     .option('--public-key <whpk>', 'verify by this public key of the webhook, and not by its secret')
     .option('--jwks <url>', 'verify by the keys that are published there (https:)')
-    .option('--tolerance <seconds>', 'how old it may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
-    .option('--any-age', 'it may be as old as it likes')
+    .option('--tolerance <seconds>', 'how old the request may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
+    .option('--any-age', 'accept a request of any age')
     .action((flags: VerifyFlags) => verifyDelivery(flags, cli));
   addExample(
     verify,

@@ -6,7 +6,7 @@ import { addShowDelivery } from './show-delivery';
 import { addTailDeliveries } from './tail-deliveries';
 
 export function addDeliveries(program: Command, cli: Cli): void {
-  const deliveries = program.command('deliveries').description('Events on their way to a webhook each.');
+  const deliveries = program.command('deliveries').description('Deliveries: each is an event on its way to one webhook.');
   addListDeliveries(deliveries, cli);
   addShowDelivery(deliveries, cli);
   addResendDelivery(deliveries, cli);

@@ -27,12 +27,12 @@ interface ListFlags extends PagingFlags {
 export function addListDeliveries(deliveries: Command, cli: Cli): void {
   const list = deliveries
     .command('list')
-    .description('List deliveries, those of the newest event first: all of the account unless you choose.')
+    .description('List deliveries of the account, those of the newest event first.')
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--event <id>', 'only those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
-    .option('--answer <status>', 'only those answered with this HTTP status last', parsePositive)
-    .option('--outcome <outcome>', 'only those whose last attempt ended so: http_5xx, dns_error, …')
+    .option('--answer <status>', 'only those whose last answer had this HTTP status', parsePositive)
+    .option('--outcome <outcome>', 'only those whose last attempt had this outcome: http_5xx, dns_error, …')
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',

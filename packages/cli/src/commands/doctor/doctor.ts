@@ -19,7 +19,7 @@ const MARKS: Readonly<Record<Finding['state'], readonly [mark: string, colour: C
 export function addDoctor(program: Command, cli: Cli): void {
   const doctor = program
     .command('doctor')
-    .description('Look for what is wrong between here and the API, and say what to do about it.')
+    .description('Find out what is wrong between this machine and the API, and say what to do.')
     .action(() => examine(cli));
   addExample(doctor, 'hookferry doctor --profile ci');
 }

@@ -15,8 +15,8 @@ export function addCreateEndpoint(webhooks: Command, cli: Cli): void {
     .command('create')
     .description('Register a webhook. Its secret is printed with it.')
     .argument('<url>', 'where to deliver to')
-    .option('--disabled', 'to begin with, its deliveries are held')
-    .option('--secret-stdin', 'read a secret of your own from stdin, instead of having one made')
+    .option('--disabled', 'hold its deliveries until it is enabled')
+    .option('--secret-stdin', 'read a secret of your own from stdin; otherwise one is made')
     .action((url: string, flags: CreateFlags) => createEndpoint(url, flags, cli));
   addExample(
     addEndpointFlags(create),

@@ -7,7 +7,7 @@ import { addExample } from '../example';
 export function addDeleteEndpoint(webhooks: Command, cli: Cli): void {
   const remove = webhooks
     .command('delete')
-    .description('Remove a webhook. What waits for it is cancelled.')
+    .description('Remove a webhook. Its waiting deliveries are cancelled.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string, flags: ConfirmFlags) => deleteEndpoint(id, flags, cli));
   addExample(addYes(remove), 'hookferry webhooks delete crm --yes');

@@ -13,7 +13,7 @@ interface RotateFlags extends ConfirmFlags {
 export function addEndpointSecrets(webhooks: Command, cli: Cli): void {
   const secret = webhooks
     .command('secret')
-    .description('Print the secret that signs now, and nothing else.')
+    .description('Print the present secret, and nothing else.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => printSecret(id, cli));
   addExample(secret, 'hookferry webhooks secret crm > secret.txt');

@@ -13,7 +13,7 @@ import { addVerifyEndpoint } from './verify-endpoint';
 export function addEndpoints(program: Command, cli: Cli): void {
   const webhooks = program
     .command('webhooks')
-    .description('Where events are delivered to. The API calls them webhooks.');
+    .description('Webhooks: register, list, change and remove them.');
   addListEndpoints(webhooks, cli);
   addCreateEndpoint(webhooks, cli);
   addShowEndpoint(webhooks, cli);

@@ -7,7 +7,7 @@ import { HEALTH_COLUMNS } from './endpoint-columns';
 export function addShowEndpoint(webhooks: Command, cli: Cli): void {
   const show = webhooks
     .command('show')
-    .description('Show a webhook, and how well it does.')
+    .description('Show a webhook and its health.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => showEndpoint(id, cli));
   addExample(show, 'hookferry webhooks show crm');

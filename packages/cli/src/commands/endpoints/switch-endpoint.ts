@@ -7,7 +7,7 @@ import { addExample } from '../example';
 export function addSwitchEndpoint(webhooks: Command, cli: Cli): void {
   const disable = webhooks
     .command('disable')
-    .description('Hold its deliveries from now on. None is lost.')
+    .description('Disable a webhook: its deliveries are held, and none is lost.')
     .argument('<id>', 'its id or uid', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);
@@ -16,7 +16,7 @@ export function addSwitchEndpoint(webhooks: Command, cli: Cli): void {
   addExample(disable, 'hookferry webhooks disable crm');
   const enable = webhooks
     .command('enable')
-    .description('Deliver again, and what was held as well.')
+    .description('Enable a webhook: its held deliveries are sent too.')
     .argument('<id>', 'its id or uid', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);

@@ -24,5 +24,5 @@ async function testEndpoint(id: string, { type }: TestFlags, cli: Cli): Promise<
     body: type === undefined ? {} : { type },
   });
   cli.output.result(sent, `Sent the event ${sent.event_id}.`);
-  cli.output.note(`What became of it: hookferry deliveries show ${sent.delivery_id}`);
+  cli.output.note(`See its delivery: hookferry deliveries show ${sent.delivery_id}`);
 }

@@ -13,9 +13,9 @@ interface UpdateFlags extends EndpointFlags {
 export function addUpdateEndpoint(webhooks: Command, cli: Cli): void {
   const update = webhooks
     .command('update')
-    .description('Change a webhook. What is not said stays; null in --data removes.')
+    .description('Change a webhook. Members that you leave out stay; null in --data removes one.')
     .argument('<id>', 'its id or uid', parseId)
-    .option('--url <url>', 'where to deliver to')
+    .option('--url <url>', 'the new URL')
     .action((id: string, flags: UpdateFlags) => updateEndpoint(id, flags, cli));
   addExample(
     addEndpointFlags(update),

@@ -6,7 +6,7 @@ import { addExample } from '../example';
 export function addVerifyEndpoint(webhooks: Command, cli: Cli): void {
   const verify = webhooks
     .command('verify')
-    .description('Ask its receiver once more for the proof that it wants what is sent there.')
+    .description('Ask the receiver again to prove that it wants the webhook\'s events.')
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => verifyEndpoint(id, cli));
   addExample(verify, 'hookferry webhooks verify crm');
@@ -16,5 +16,5 @@ async function verifyEndpoint(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const asked = await client.POST('/v1/webhooks/{id}/verify', { params: { path: { id } } });
   cli.output.result(asked, `The receiver of ${asked.id} is asked.`);
-  cli.output.note(`What came of it: hookferry webhooks show ${asked.id}`);
+  cli.output.note(`See the result: hookferry webhooks show ${asked.id}`);
 }
