@@ -84,8 +84,15 @@ function addChanges(accounts: Command, cli: Cli): void {
 function addLimits(command: Command): Command {
   return command
     .option('--weight <n>', 'its share where accounts take turns, 1 to 100', parsePositive)
-    .option('--quota-bytes <n>', 'how many bytes it may store; 0: no limit; none: as the service has it', parseQuota)
-    .option('--history-retention <time>', 'how long its history is kept, such as 30d; none: as the service has it')
+    .option(
+      '--quota-bytes <n>',
+      'how many bytes it may store; 0: no limit; none: as the service has it',
+      parseQuota,
+    )
+    .option(
+      '--history-retention <time>',
+      'how long its history is kept, such as 30d; none: as the service has it',
+    )
     .addOption(
       new Option(
         '--default-signing <kind>',

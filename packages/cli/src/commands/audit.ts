@@ -25,7 +25,9 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 ];
 
 export function addAudit(program: Command, cli: Cli): void {
-  const audit = program.command('audit').description('The audit log: who changed what, and refused requests.');
+  const audit = program
+    .command('audit')
+    .description('The audit log: who changed what, and refused requests.');
   const list = audit
     .command('list')
     .description('List the entries of the audit log.')

@@ -74,9 +74,7 @@ function addPublish(events: Command, cli: Cli): void {
     .option('--example', "the data of the type's example")
     .option('--id <id>', 'an id of your own; publishing again with it makes no second event')
     .option('--to <webhooks>', 'only these webhooks get it: ids or uids, separated by commas', parseList)
-    .option('--at <time>', 'send it later: a time, or a delay (2h)', (text: string) =>
-      parseTimeAhead(text),
-    )
+    .option('--at <time>', 'send it later: a time, or a delay (2h)', (text: string) => parseTimeAhead(text))
     .option('--group <text>', 'what it belongs to, for webhooks with the order within groups')
     .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
       await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);

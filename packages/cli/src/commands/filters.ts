@@ -17,7 +17,9 @@ interface TryFlags {
 }
 
 export function addFilters(program: Command, cli: Cli): void {
-  const filters = program.command('filters').description('Filters: which events a webhook gets, by their data.');
+  const filters = program
+    .command('filters')
+    .description('Filters: which events a webhook gets, by their data.');
   const tryOut = filters
     .command('try')
     .description('Try a filter, by default on the last events. Nothing is sent.')

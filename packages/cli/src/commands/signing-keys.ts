@@ -20,9 +20,7 @@ const COLUMNS: readonly Column<SigningKey>[] = [
 export function addSigningKeys(program: Command, cli: Cli): void {
   const keys = program
     .command('signing-keys')
-    .description(
-      'Keys for Ed25519 signatures (webhooks with --signing ed25519 or both).',
-    );
+    .description('Keys for Ed25519 signatures (webhooks with --signing ed25519 or both).');
   const list = keys
     .command('list')
     .description('List the public keys, the newest first.')

@@ -38,7 +38,7 @@ export function addTransform(program: Command, cli: Cli): void {
   addExample(put, 'hookferry transform put crm --code crm.js');
   const history = transform
     .command('history')
-    .description('List the last versions of a webhook\'s code, the newest first.')
+    .description("List the last versions of a webhook's code, the newest first.")
     .argument('<webhook>', 'its id or uid', parseId)
     .action((webhook: string) => listVersions(webhook, cli));
   addExample(history, 'hookferry transform history crm');

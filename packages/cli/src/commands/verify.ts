@@ -24,9 +24,7 @@ interface VerifyFlags {
 export function addVerify(program: Command, cli: Cli): void {
   const verify = program
     .command('verify')
-    .description(
-      'Verify the signature of a saved request: header lines, an empty line, the raw body.',
-    )
+    .description('Verify the signature of a saved request: header lines, an empty line, the raw body.')
     .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
     .option('--secret-stdin', "read the webhook's secret from stdin instead of asking for it")
     .option('--public-key <whpk>', 'verify by this public key of the webhook, and not by its secret')

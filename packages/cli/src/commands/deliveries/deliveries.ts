@@ -6,7 +6,9 @@ import { addShowDelivery } from './show-delivery';
 import { addTailDeliveries } from './tail-deliveries';
 
 export function addDeliveries(program: Command, cli: Cli): void {
-  const deliveries = program.command('deliveries').description('Deliveries: each is an event on its way to one webhook.');
+  const deliveries = program
+    .command('deliveries')
+    .description('Deliveries: each is an event on its way to one webhook.');
   addListDeliveries(deliveries, cli);
   addShowDelivery(deliveries, cli);
   addResendDelivery(deliveries, cli);

@@ -6,7 +6,7 @@ import { addExample } from '../example';
 export function addVerifyEndpoint(webhooks: Command, cli: Cli): void {
   const verify = webhooks
     .command('verify')
-    .description('Ask the receiver again to prove that it wants the webhook\'s events.')
+    .description("Ask the receiver again to prove that it wants the webhook's events.")
     .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => verifyEndpoint(id, cli));
   addExample(verify, 'hookferry webhooks verify crm');

@@ -33,7 +33,11 @@ export function addListen(program: Command, cli: Cli): void {
     .description(
       'Send deliveries to a URL of this machine, without a tunnel. Ends with Ctrl-C. Goes on after a broken connection.',
     )
-    .requiredOption('--forward <url>', 'the URL on this machine, such as http://localhost:4000/hook', parseForward)
+    .requiredOption(
+      '--forward <url>',
+      'the URL on this machine, such as http://localhost:4000/hook',
+      parseForward,
+    )
     .option('--events <types>', 'only these, such as keyword.*,brief.created (default: all)', parseList)
     .option('--since <time>', 'also what was published since then: a time, or how long ago (10m)', (text) =>
       parseTime(text),
