@@ -2,8 +2,8 @@
 /**
  * `npm run screenshots` writes pictures of the portal's main pages, light and dark, and the moving picture of the README
  * into docs/images/portal: of the real service on a Redis of its own, with data that is made for it.
- * `npm run screenshots -- --look FOLDER` writes all pages, wide and narrow, empty and with numbers of many digits, to be
- * looked at. Needs a browser: see browser/launch-browser.mjs.
+ * `npm run screenshots -- --look FOLDER` writes all pages and dialogs to be looked at, wide and narrow: as they are, of
+ * an account with nothing, with the longest names and numbers, and with zeros; and says which scroll sideways. Needs a browser: see browser/launch-browser.mjs.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,8 +15,11 @@ import { listenForStopSignals, ProcessGroup } from './processes/process-group.mj
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
 import { animatePng } from './screenshots/animated-png.mjs';
-import { allPagesOf, mainPagesOf, photograph, tourOf } from './screenshots/photograph.mjs';
+import { enlarge, zero } from './screenshots/extremes.mjs';
+import { allPagesOf, emptyPages, mainPagesOf, tourOf } from './screenshots/pages.mjs';
+import { photograph } from './screenshots/photograph.mjs';
 import { prepareScene } from './screenshots/scene.mjs';
+import { completeScene, environmentOfAll } from './screenshots/whole-scene.mjs';
 import { buildPortal, buildPrograms } from './setup/build.mjs';
 import { startStack } from './start/start-stack.mjs';
 
@@ -25,6 +28,8 @@ const FOLDER = join(projectFolder, 'docs', 'images', 'portal');
 const MOST_BYTES = 150_000;
 const MOST_BYTES_OF_TOUR = 600_000;
 const FRAME_MS = 2_200;
+const SIZES = [360, 1280, 1920].map((width) => ({ width, height: 900 }));
+const WALL = { width: 3840, height: 2160 };
 
 const { look } = parseArgs({ options: { look: { type: 'string' } } }).values;
 const stop = listenForStopSignals();
@@ -35,12 +40,14 @@ try {
   await buildPrograms({ signal });
   await buildPortal({ signal });
   const { environment, dataFolder } = await demoSurroundings(group);
-  const stack = await startStack({ environment, dataFolder, group, signal });
+  const isAll = look !== undefined;
+  const given = isAll ? { ...environment, ...environmentOfAll } : environment;
+  const stack = await startStack({ environment: given, dataFolder, group, signal, hasHistory: isAll });
   const scene = await prepareScene(stack, signal);
   const browser = await launchBrowser();
   try {
     if (look === undefined) await takeForDocs(browser, scene);
-    else await takeAll(browser, scene, look);
+    else await takeAll(browser, await completeScene(scene, stack), look);
   } finally {
     await browser.close();
     scene.close();
@@ -74,19 +81,32 @@ async function takeForDocs(browser, scene) {
 
 /**
  * @param {Browser} browser
- * @param {Scene} scene
+ * @param {import('./screenshots/whole-scene.mjs').WholeScene} scene
  * @param {string} folder
  */
 async function takeAll(browser, scene, folder) {
   await mkdir(folder, { recursive: true });
-  for (const width of [1440, 360]) {
-    const size = { width, height: 900 };
-    for (const [prefix, pages] of Object.entries(allPagesOf(scene))) {
-      const account = prefix === 'empty' ? scene.emptyAccount : undefined;
-      const wish = { scene, pages, size, account, isWhole: true, isLarge: prefix === 'large' };
-      for await (const { name, png } of photograph(browser, wish)) {
-        await keep(folder, `${prefix}-${width}-${name}`, png);
-      }
+  const pages = allPagesOf(scene);
+  const wishes = {
+    usual: { pages },
+    empty: { pages: emptyPages, account: scene.emptyAccount },
+    large: { pages, prepare: enlarge },
+    zero: { pages, prepare: zero },
+  };
+  for (const size of SIZES) {
+    for (const [prefix, wish] of Object.entries(wishes))
+      await takeEach(`${prefix}-${size.width}`, { ...wish, size });
+  }
+  await takeEach('usual-3840', { pages: mainPagesOf(scene), size: WALL });
+
+  /**
+   * @param {string} prefix
+   * @param {Omit<import('./screenshots/photograph.mjs').Wish, 'scene'>} wish
+   */
+  async function takeEach(prefix, wish) {
+    for await (const { name, png, tooWide } of photograph(browser, { ...wish, scene, isWhole: true })) {
+      await keep(folder, `${prefix}-${name}`, png);
+      if (tooWide > 0) say('screenshots', `${prefix}-${name} scrolls sideways, by ${tooWide} px`);
     }
   }
 }

@@ -4,83 +4,28 @@
 
 // Of the portal's tables and placeholders.
 const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
-
-/** @param {Scene} scene */
-export const mainPagesOf = ({ webhookId, deliveryId }) => ({
-  overview: '/overview?range=1h',
-  deliveries: '/deliveries',
-  delivery: `/deliveries/${deliveryId}`,
-  webhooks: '/webhooks',
-  webhook: `/webhooks/${webhookId}`,
-  'new-webhook': '/webhooks/new',
-  'event-type': '/event-types/keyword.quick_win',
-  operations: '/operations',
-});
-
-/**
- * What is wrong, with which webhook, with which delivery, and how it is mended.
- * @param {Scene} scene
- */
-export const tourOf = ({ webhookId, deliveryId }) => ({
-  overview: '/overview?range=1h',
-  webhook: `/webhooks/${webhookId}`,
-  deliveries: `/deliveries?webhook=${webhookId}`,
-  delivery: `/deliveries/${deliveryId}`,
-  transformation: `/webhooks/${webhookId}/transformation`,
-  operations: '/operations',
-});
-
-/** @param {Scene} scene */
-export const allPagesOf = (scene) => {
-  const { webhookId, eventId } = scene;
-  const large = { overview: '/overview?range=1h', webhooks: '/webhooks', webhook: `/webhooks/${webhookId}` };
-  return {
-    usual: {
-      ...mainPagesOf(scene),
-      'overview-webhook': `/overview?range=1h&webhook=${webhookId}`,
-      'overview-type': '/overview?range=1h&type=keyword.quick_win',
-      'edit-webhook': `/webhooks/${webhookId}/edit`,
-      replay: `/webhooks/${webhookId}/replay`,
-      transformation: `/webhooks/${webhookId}/transformation`,
-      events: '/events',
-      event: `/events/${eventId}`,
-      'event-types': '/event-types',
-      outcome: '/outcomes/http_5xx',
-      'audit-log': '/audit-log',
-      accounts: '/accounts',
-      account: '/accounts/default',
-      'dead-letters': '/dead-letters',
-    },
-    empty: {
-      overview: '/overview',
-      deliveries: '/deliveries',
-      webhooks: '/webhooks',
-      events: '/events',
-      'audit-log': '/audit-log',
-    },
-    large: { ...large, operations: '/operations', accounts: '/accounts', account: '/accounts/default' },
-  };
-};
+// No page's: what the one before has open is closed with it, also where only what follows the path differs.
+const NOWHERE = '/portal/nowhere';
 
 /**
  * @typedef {object} Wish
  * @property {Scene} scene
- * @property {Readonly<Record<string, string>>} pages Their paths, by name.
+ * @property {import('./pages.mjs').Pages} pages
  * @property {{ readonly width: number, readonly height: number }} size
  * @property {readonly ('light' | 'dark')[]} [themes]
  * @property {string | undefined} [account]
  * @property {boolean} [isWhole] All of the page, however long.
- * @property {boolean} [isLarge] As if each count was ten million times as high.
+ * @property {((page: Page) => Promise<void>) | undefined} [prepare] Before it goes anywhere.
  */
 
 /**
  * Pictures of pages, named for them and for the theme.
  * @param {import('playwright-core').Browser} browser
  * @param {Wish} wish
- * @returns {AsyncGenerator<{ name: string, png: Buffer }>}
+ * @returns {AsyncGenerator<{ name: string, png: Buffer, tooWide: number }>} `tooWide`: by how many pixels it scrolls sideways
  */
 export async function* photograph(browser, wish) {
-  const { scene, pages, size, themes = ['light', 'dark'], account, isWhole = false, isLarge = false } = wish;
+  const { scene, pages, size, themes = ['light', 'dark'], account, isWhole = false, prepare } = wish;
   for (const theme of themes) {
     const context = await browser.newContext({
       viewport: size,
@@ -90,36 +35,38 @@ export async function* photograph(browser, wish) {
       locale: 'en-US',
     });
     const page = await context.newPage();
-    if (isLarge) await enlarge(page);
+    await prepare?.(page);
     await page.goto(await scene.link(account));
     await page.getByRole('navigation').first().waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
-    for (const [name, path] of Object.entries(pages)) {
-      await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      if (name === 'new-webhook') await page.getByLabel('Chosen events').check();
-      await page.locator(LOADING).first().waitFor({ state: 'detached' });
-      yield { name: `${name}-${theme}`, png: await page.screenshot({ fullPage: isWhole }) };
+    for (const [name, shown] of Object.entries(pages)) {
+      await show(page, shown, name);
+      // A dialog is where the screen is, not where the page is.
+      const isCovered = (await page.locator('[role=dialog], [role=alertdialog]').count()) > 0;
+      const png = await page.screenshot({ fullPage: isWhole && !isCovered });
+      const tooWide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+      yield { name: `${name}-${theme}`, png, tooWide };
     }
     await context.close();
   }
 }
 
-const TIMES = 10_000_000;
-const COUNTS =
-  /"(attempts(?:_24h)?|delivered|failed|retried|exhausted|events|bytes|transform_ms|waiting|delayed|active|held|used_bytes|webhooks|attempts_per_second|slots_in_use|slots_allowed|oldest_waiting_seconds|dead_letters|(?:disabled|busy|breaker_open|rate_limited))":(\d+(?:\.\d+)?)/g;
-
 /**
- * What the API says has higher numbers, and longer names, on their way to the page.
  * @param {Page} page
+ * @param {import('./pages.mjs').Shown} shown
+ * @param {string} name
  */
-async function enlarge(page) {
-  await page.route(/\/v1\/(?!stream|portal)/, async (route) => {
-    const response = await route.fetch();
-    const text = await response.text();
-    const body = text
-      .replaceAll(COUNTS, (_all, name, count) => `"${name}":${Math.ceil(Number(count) * TIMES)}`)
-      .replaceAll(/"(description|name)":"([^"]+)"/g, (_all, name, value) => `"${name}":"${value.repeat(8)}"`);
-    await route.fulfill({ response, body });
-  });
+async function show(page, shown, name) {
+  const { path, act } = typeof shown === 'string' ? { path: shown, act: undefined } : shown;
+  try {
+    await page.evaluate(`history.pushState(null, '', '${NOWHERE}')`);
+    await page.getByText('There is no such page').waitFor();
+    await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
+    if (path !== '/nowhere') await page.getByText('There is no such page').waitFor({ state: 'detached' });
+    await page.locator(LOADING).first().waitFor({ state: 'detached' });
+    await act?.(page);
+    await page.locator(LOADING).first().waitFor({ state: 'detached' });
+  } catch (error) {
+    throw new Error(`The page ${name} can't be shown.`, { cause: error });
+  }
 }

@@ -16,6 +16,7 @@ const EMPTY_ACCOUNT = 'empty';
  * @property {string} deliveryId
  * @property {string} eventId
  * @property {string} emptyAccount One that has nothing.
+ * @property {Call} call
  * @property {() => void} close
  */
 
@@ -50,19 +51,25 @@ export async function prepareScene({ apiUrl, apiKey }, signal) {
     link: async (account = 'default') => {
       // Only sessions of the operator's own account may operate.
       const capabilities = CAPABILITIES.filter((name) => name !== 'operate' || account === 'default');
-      return (await call('POST', '/v1/portal-sessions', { account, capabilities })).url;
+      const { url } = await call('POST', '/v1/portal-sessions', { account, capabilities });
+      const { pathname, hash } = new URL(url);
+      // Where it is to be found need not be where it says it is.
+      return apiUrl + pathname + hash;
     },
     webhookId,
     deliveryId: delivery.id,
     eventId: delivery.event_id,
     emptyAccount: EMPTY_ACCOUNT,
+    call,
     close: () => receivers.forEach((receiver) => receiver.close()),
   };
 }
 
+/** @typedef {(method: string, path: string, body?: unknown) => Promise<any>} Call Gives what the API answers. */
+
 /**
  * A delivery that failed first and was delivered then; by then most others are done too.
- * @param {ReturnType<typeof createCall>} call
+ * @param {Call} call
  * @param {string} webhookId
  * @returns {Promise<{ id: string, event_id: string }>}
  */
@@ -82,13 +89,9 @@ async function waitForRetried(call, webhookId) {
  * @param {string} options.apiUrl
  * @param {string} options.apiKey
  * @param {AbortSignal} options.signal
+ * @returns {Call}
  */
 function createCall({ apiUrl, apiKey, signal }) {
-  /**
-   * @param {string} method
-   * @param {string} path
-   * @param {unknown} [body]
-   */
   return async (method, path, body) => {
     const response = await fetch(apiUrl + path, {
       method,
@@ -98,6 +101,6 @@ function createCall({ apiUrl, apiKey, signal }) {
     });
     const text = await response.text();
     if (!response.ok) throw new Problem(`${method} ${path} gave ${response.status}: ${text}`);
-    return JSON.parse(text);
+    return text === '' ? undefined : JSON.parse(text);
   };
 }
