@@ -26,7 +26,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the content
       </a>
       <SessionBanner />
-      <header className={styles['header']}>
+      <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
         <p className={styles['brand']}>
           <Brand theme={theme} />
         </p>

@@ -11,6 +11,7 @@ import { SelectField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
+import { formatCount } from '../webhooks/health-figures';
 import { KINDS, MESSAGE_STATES, TOPICS } from './contact-texts';
 import styles from './contacts.module.css';
 
@@ -158,6 +159,8 @@ interface MessageDialogProps {
 function MessageDialog({ message, target, onClose }: MessageDialogProps) {
   const { topic, kind, subjects, subject_count: count, attempts, error } = message;
   const more = count - subjects.length;
+  // A question to confirm, for one, is about none.
+  const named = subjects.filter((subject) => Object.values(subject).some((value) => value !== null));
   return (
     <DetailsDialog title={TOPICS[topic]} onClose={onClose}>
       <Facts
@@ -166,23 +169,24 @@ function MessageDialog({ message, target, onClose }: MessageDialogProps) {
           State: <MessageState message={message} />,
           When: <Time at={message.created_at} />,
           Ended: message.ended_at === null ? undefined : <Time at={message.ended_at} />,
-          Tries: attempts,
+          Tries: formatCount(attempts),
           Error: error ?? undefined,
-          Which: (
-            <ul className={styles['subjects']}>
-              {subjects.map(({ webhook_id: id, label, detail }, index) => (
-                <li key={id ?? index}>
-                  {id !== null && (
-                    <Link href={`/webhooks/${id}`} onClick={onClose}>
-                      {label ?? id}
-                    </Link>
-                  )}
-                  {id === null && label} {detail}
-                </li>
-              ))}
-              {more > 0 && <li>… and {more} more</li>}
-            </ul>
-          ),
+          Which:
+            named.length > 0 ? (
+              <ul className={styles['subjects']}>
+                {named.map(({ webhook_id: id, label, detail }, index) => (
+                  <li key={id ?? index}>
+                    {id !== null && (
+                      <Link href={`/webhooks/${id}`} onClick={onClose}>
+                        {label ?? id}
+                      </Link>
+                    )}
+                    {id === null && label} {detail}
+                  </li>
+                ))}
+                {more > 0 && <li>… and {formatCount(more)} more</li>}
+              </ul>
+            ) : undefined,
         }}
       />
     </DetailsDialog>

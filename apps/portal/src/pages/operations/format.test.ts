@@ -8,6 +8,7 @@ it.each([
   [119, '119 s'],
   [180, '3 min'],
   [7_200, '2 h'],
+  [10_000_000, '116 d'],
 ])('says %d seconds as %s', (seconds, text) => {
   expect(formatSeconds(seconds)).toBe(text);
 });

@@ -136,7 +136,7 @@ function SampleChart({ title, read, samples, lengthMs, range, format, onRange }:
       columns={columns}
       kind="lines"
       format={format}
-      isCount={read === workerLine}
+      isCount={read !== rateLine && read !== oldestLine}
       onRange={onRange}
     />
   );

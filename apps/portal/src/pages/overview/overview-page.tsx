@@ -112,6 +112,7 @@ export function OverviewPage() {
             columns={course?.times}
             kind="lines"
             format={formatMs}
+            isCount
             {...chart}
           />
         </div>

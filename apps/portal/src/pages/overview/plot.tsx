@@ -11,13 +11,16 @@ const BAR_SHARE = 0.9;
 const MOST_BAR_PX = 48;
 // Nobody has half an event.
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+// What has room beside an axis; more is written as `200M`.
+const MOST_CHARACTERS = 9;
+const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
 const FONT = '12px system-ui, sans-serif';
 
 export interface PlotProps {
   readonly columns: Columns;
   readonly kind: 'bars' | 'lines';
   readonly format: (value: number) => string;
-  /** Of lines: only whole numbers stand beside them. Bars always count. */
+  /** Of lines: only whole numbers stand beside them. Those of bars always are. */
   readonly isCount?: boolean | undefined;
   /** The highest value, if it is not what there is. */
   readonly most?: number | undefined;
@@ -108,7 +111,7 @@ function optionsOf(
         grid: { stroke: colors.line, width: 1 },
         size: 72,
         ...((kind === 'bars' || isCount) && { incrs: COUNTS }),
-        values: (_plot, values) => values.map((value) => format(value)),
+        values: (_plot, values) => valueTexts(values, format),
       },
     ],
     series: [
@@ -200,6 +203,12 @@ const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric'
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 export const formatTime = (start: number) => full.format(new Date(start));
+
+function valueTexts(values: readonly number[], format: (value: number) => string): string[] {
+  const texts = values.map((value) => format(value));
+  if (texts.every(({ length }) => length <= MOST_CHARACTERS)) return texts;
+  return values.map((value) => short.format(value));
+}
 
 /** The hour, or the day where one begins. */
 function timeTexts(times: readonly number[], lengthMs: number): string[] {

@@ -11,6 +11,7 @@ import type { WebhookWithHealth } from '../../api/webhook-queries';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { Time } from '../../components/time';
+import { formatCount } from '../webhooks/health-figures';
 
 /** How a webhook is set up; what it lacks is left out. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
@@ -88,6 +89,7 @@ function textOf({ setting }: SettingPart, value: ReturnType<typeof valueAt>): st
   // One that is as usual says nothing.
   if (setting.kind === 'choice')
     return value === setting.choices[0] ? undefined : setting.field?.options?.[String(value)];
+  if (typeof value === 'number') return formatCount(value);
   return typeof value === 'object' ? value.join(', ') : value?.toString();
 }
 

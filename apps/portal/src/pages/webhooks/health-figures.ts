@@ -1,4 +1,5 @@
 import type { Health } from '../../api/webhook-queries';
+import { formatSeconds } from '../operations/format';
 
 type Hour = Health['hours'][number];
 
@@ -18,7 +19,8 @@ export function formatRate(rate: number | null): string {
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
-  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : formatSeconds(ms / 1_000);
 }
 
 export function formatCount(count: number): string {
