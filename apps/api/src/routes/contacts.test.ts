@@ -232,6 +232,8 @@ describe('the link in a message', () => {
     const page = await request(api.url).get(path);
     expect(page.text).toContain('<form method="post">');
     expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    const closed = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
+    expect(page.headers).toMatchObject(closed);
     expect(await statusOf()).toBe('unconfirmed');
     expect((await request(api.url).post(path)).status).toBe(200);
     expect(await statusOf()).toBe('confirmed');
