@@ -21,7 +21,8 @@ All benchmarks, or those that are named: path, drain, burst, tenants, scale, sha
   --rounds N          how often each measurement is made
   --deliveries N      how many are loaded, or events published
   --scene NAME        one scene alone, of burst, tenants, scale, shapes; of history: pages, replay, path are parts of what the
-                      history in PostgreSQL costs; redis, or lists, account, fan-out, is reading without one
+                      history in PostgreSQL costs; redis, or lists, account, fan-out, is reading without one; of
+                      portal: overview is how soon that is drawn
   --seconds N         tenants: how long an attack lasts
   --shards N          burst: how many the queues are split over
   --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale, shapes, history at a time

@@ -9,7 +9,7 @@ import { runDrainSuite } from './drain/index';
 import { runScaleSuite } from './drain/scale';
 import { runHistorySuite } from './history/index';
 import { runPathSuite } from './path/index';
-import { runPortalSuite } from './portal';
+import { runPortalSuite } from './portal/index';
 import { runScrapeSuite } from './scrape';
 import { runShapesSuite } from './shapes/index';
 import { runTenantsSuite } from './tenants/index';

@@ -71,6 +71,25 @@ function replayedOf(moved: number): number {
   return Math.min(MOST_REPLAYED, Math.floor(moved / 2));
 }
 
+/** So many deliveries, some of which have failed, and what they come to. Gives how many there are. */
+export async function fillDays(stage: WithHistory, deliveries: number): Promise<number> {
+  const moved = Math.min(deliveries, A_DAY);
+  const days = Math.max(Math.ceil(deliveries / moved) - 1, 0);
+  await moveMany(stage, moved, EVENT_TYPE);
+  await copyDays(stage, days, false);
+  await addFailed(stage, moved, days);
+  return moved * (days + 1);
+}
+
+/** On each day. */
+async function addFailed(stage: WithHistory, moved: number, days: number): Promise<void> {
+  await moveMany(stage, Math.ceil(moved / FAILING_SHARE), FAILED_TYPE);
+  await copyDays(stage, days, true);
+  await copySums(stage, days);
+  await stage.postgres.query('VACUUM (ANALYZE)');
+  await stage.postgres.query('CHECKPOINT');
+}
+
 /** A day by movers, and so many days before it by SQL. */
 async function fill(stage: WithHistory, moved: number, days: number): Promise<Figures> {
   const { postgres } = stage;
@@ -91,13 +110,8 @@ async function fill(stage: WithHistory, moved: number, days: number): Promise<Fi
 
 /** Pages, search and metrics, once some have failed on each day. */
 async function readAll(stage: WithHistory, moved: number, days: number, requests: number): Promise<Times> {
-  const { postgres, service } = stage;
-  await moveMany(stage, Math.ceil(moved / FAILING_SHARE), FAILED_TYPE);
-  await copyDays(stage, days, true);
-  await copySums(stage, days);
-  await postgres.query('VACUUM (ANALYZE)');
-  await postgres.query('CHECKPOINT');
-  const asker = service.targetOf(ACCOUNT);
+  await addFailed(stage, moved, days);
+  const asker = stage.service.targetOf(ACCOUNT);
   return {
     'Pages of 50': await timeRoutes(asker, await pageRoutes(stage, asker), requests),
     Search: await timeRoutes(asker, searchRoutes(moved, days), requests),

@@ -1,26 +1,22 @@
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import type { Browser, Page } from 'playwright-core';
-import { loadHistory } from './history/load-history';
-import { untilReady } from './processes/built-service';
-import { MeasuredProcess } from './processes/measured-process';
-import { percentile, printTable } from './report';
-import type { SuiteOptions } from './suite';
+import type { Page } from 'playwright-core';
+import { loadHistory } from '../history/load-history';
+import { untilReady } from '../processes/built-service';
+import { MeasuredProcess } from '../processes/measured-process';
+import { percentile, printTable } from '../report';
+import type { SuiteOptions } from '../suite';
+import { inBrowser, linkFor } from './browser';
 
-const ROOT = join(__dirname, '../..');
-const API = join(ROOT, 'apps/api/dist/main.js');
-const BROWSER = pathToFileURL(join(ROOT, 'tools/browser/launch-browser.mjs')).href;
-const SIZE = { width: 1280, height: 900 };
 // Of 60 pictures a second, one that took so long is one that somebody missed.
 const LATE_MS = 34;
 
 /** How smoothly the list of deliveries scrolls in a real browser, from its top to its end, when few or very many rows were read. */
-export async function runPortalSuite({ redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
+export async function measureScrolling({ build, redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
   const many = deliveries ?? (short ? 1_000 : 10_000);
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   await redis.flushdb();
@@ -28,51 +24,39 @@ export async function runPortalSuite({ redisUrl, short, deliveries }: SuiteOptio
   await new ApiKeyStore(redis).save(record);
   await loadHistory({ redis, accountId: record.accountId, deliveries: many });
   const port = await findClosedPort();
-  const api = new MeasuredProcess(API, {
+  const api = new MeasuredProcess(join(build, 'apps/api/dist/main.js'), {
     REDIS_URL: redisUrl,
     API_HOST: '127.0.0.1',
     API_PORT: String(port),
     LOG_LEVEL: 'error',
     RATE_LIMIT: '1000000/1s',
   });
-  const { launchBrowser } = (await import(BROWSER)) as { launchBrowser: () => Promise<Browser> };
-  const browser = await launchBrowser();
   try {
     const url = `http://127.0.0.1:${port}`;
     await untilReady(url);
-    const page = await browser.newPage({ viewport: SIZE });
-    await page.goto(await linkFor(url, key));
-    await page.locator('tbody tr[data-index]').first().waitFor();
-    const rows: string[][] = [];
-    for (const count of [many / 10, many]) {
-      await readOnTo(page, count);
-      const { frames, mostDrawn } = await scrollThrough(page);
-      const late = frames.filter((frame) => frame > LATE_MS).length;
-      const times = [percentile(frames, 0.5), percentile(frames, 0.99), Math.max(...frames)];
-      const figures = times.map((figure) => figure.toFixed(1));
-      rows.push([String(count), String(frames.length), ...figures, String(late), String(mostDrawn)]);
-    }
-    printTable(`Scrolling through the list of deliveries; from one picture to the next, ms`, [
-      ['rows', 'pictures', 'p50', 'p99', 'longest', `over ${LATE_MS} ms`, 'rows in the page'],
-      ...rows,
-    ]);
+    await inBrowser(async (open) => {
+      const page = await open();
+      await page.goto(await linkFor(url, '/deliveries', { authorization: `Bearer ${key}` }));
+      await page.locator('tbody tr[data-index]').first().waitFor();
+      const rows: string[][] = [];
+      for (const count of [many / 10, many]) {
+        await readOnTo(page, count);
+        const { frames, mostDrawn } = await scrollThrough(page);
+        const late = frames.filter((frame) => frame > LATE_MS).length;
+        const times = [percentile(frames, 0.5), percentile(frames, 0.99), Math.max(...frames)];
+        const figures = times.map((figure) => figure.toFixed(1));
+        rows.push([String(count), String(frames.length), ...figures, String(late), String(mostDrawn)]);
+      }
+      printTable(`Scrolling through the list of deliveries; from one picture to the next, ms`, [
+        ['rows', 'pictures', 'p50', 'p99', 'longest', `over ${LATE_MS} ms`, 'rows in the page'],
+        ...rows,
+      ]);
+    });
   } finally {
-    await browser.close();
     await api.stop();
     await redis.flushdb();
     redis.disconnect();
   }
-}
-
-async function linkFor(url: string, key: string): Promise<string> {
-  const response = await fetch(`${url}/v1/portal-sessions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: '{}',
-  });
-  const body = await response.text();
-  if (response.status !== 201) throw new Error(`A session was answered with ${response.status}: ${body}`);
-  return (JSON.parse(body) as { readonly url: string }).url;
 }
 
 // About what a quick turn of a wheel moves between two pictures: ten rows.
