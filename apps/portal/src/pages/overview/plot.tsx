@@ -14,6 +14,8 @@ const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => 
 // What has room beside an axis; more is written as `200M`.
 const MOST_CHARACTERS = 9;
 const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
+// From one time to the next beside the other axis: none touches another.
+const TIME_PX = 80;
 const FONT = '12px system-ui, sans-serif';
 
 export interface PlotProps {
@@ -105,7 +107,13 @@ function optionsOf(
       y: { range: (_plot, _least, greatest) => [0, most ?? Math.max(greatest * 1.05, 1)] },
     },
     axes: [
-      { ...axis, size: 32, grid: { show: false }, values: (_plot, times) => timeTexts(times, lengthMs) },
+      {
+        ...axis,
+        size: 32,
+        space: TIME_PX,
+        grid: { show: false },
+        values: (_plot, times) => timeTexts(times, lengthMs),
+      },
       {
         ...axis,
         grid: { stroke: colors.line, width: 1 },
