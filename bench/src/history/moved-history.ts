@@ -14,6 +14,7 @@ import { measureReplay, type ReplayFigures } from './moved-replay';
 import { ACCOUNT, inHistory, inPostgres, inStage, tell, type WithHistory } from './moved-stage';
 
 const A_DAY = 1_000_000;
+const DAYS_FILLED = 40;
 const SHORT = 100_000;
 const SHORTEST = 5_000;
 const FAILING_SHARE = 50;
@@ -71,14 +72,14 @@ function replayedOf(moved: number): number {
   return Math.min(MOST_REPLAYED, Math.floor(moved / 2));
 }
 
-/** So many deliveries, some of which have failed, and what they come to. Gives how many there are. */
+/** So many deliveries, on each of more than thirty days, of which some have failed, and what they come to. Gives how many there are. */
 export async function fillDays(stage: WithHistory, deliveries: number): Promise<number> {
-  const moved = Math.min(deliveries, A_DAY);
-  const days = Math.max(Math.ceil(deliveries / moved) - 1, 0);
+  const moved = Math.ceil(deliveries / DAYS_FILLED);
+  const days = DAYS_FILLED - 1;
   await moveMany(stage, moved, EVENT_TYPE);
   await copyDays(stage, days, false);
   await addFailed(stage, moved, days);
-  return moved * (days + 1);
+  return moved * DAYS_FILLED;
 }
 
 /** On each day. */

@@ -73,11 +73,15 @@ async function loadRecent({ redis, endpointIds, overList }: WithHistory, deliver
 
 type Open = () => Promise<Page>;
 
-// All is there: the figures, the tables, and each of the four charts, none of them one that was there before.
+// All is there: the figures, the tables, and each of the four charts, none of them one that was there before. One may say
+// that there is nothing.
 const DRAWN = `(async () => {
   const picture = () => new Promise(requestAnimationFrame);
-  const isDrawn = () => document.querySelectorAll('figure canvas:not([data-old])').length === 4
-    && !document.querySelector('figure canvas[data-old], [aria-busy="true"]');
+  const isDrawn = () => {
+    const figures = [...document.querySelectorAll('figure')];
+    return figures.length === 4 && !document.querySelector('figure canvas[data-old], [aria-busy="true"]')
+      && figures.every((figure) => figure.querySelector('canvas, p'));
+  };
   while (!isDrawn()) await picture();
   await picture();
   return performance.now();
@@ -131,6 +135,10 @@ const INPUTS: readonly (readonly [name: string, path: string, act: (page: Page) 
   ['a delivery of the list', '/deliveries', (page) => page.locator('tbody tr[data-index]').first().click()],
   ['a dialog', '/contacts', (page) => page.getByRole('button', { name: 'Add a contact' }).click()],
 ];
+const SHOWN = `(async () => {
+  const isShown = () => document.querySelector('h1') && !document.querySelector('[aria-busy="true"]');
+  while (!isShown()) await new Promise(requestAnimationFrame);
+})()`;
 const OBSERVE = `window.inputs = []; new PerformanceObserver((list) => window.inputs.push(...list.getEntries().map((entry) => entry.duration)))
   .observe({ type: 'event', durationThreshold: 16 })`;
 // The entries of an input come with a picture after that which shows what came of it.
@@ -148,9 +156,7 @@ async function timeInputs({ service }: WithHistory, open: Open, times: number): 
     for (let i = 0; i < times; i += 1) {
       const page = await open();
       await page.goto(await linkFor(url, path, headers));
-      await page.waitForFunction(
-        `document.querySelector('h1') && !document.querySelector('[aria-busy="true"]')`,
-      );
+      await page.evaluate(SHOWN);
       await page.evaluate(OBSERVE);
       await act(page);
       longest.push(Number(await page.evaluate(LONGEST)));
