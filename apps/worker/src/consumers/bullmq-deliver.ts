@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
 import {
   type DeliveryMates,
+  type DeliveryParts,
   type DeliveryRun,
   type JobEnd,
   parseDeliveryId,
@@ -12,8 +13,9 @@ import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { systemClock } from '@hookferry/core/platform/clock';
+import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
-import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
+import { MateJobs, type TakenMate } from '@hookferry/core/queue/bullmq-delivery-mates';
 import {
   type DeliveryJob,
   type DeliveryQueue,
@@ -24,7 +26,8 @@ import { DUE_GRACE_MS, DueDeliveries } from '@hookferry/core/queue/bullmq-due-de
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { DeliveryWorker } from './bullmq-delivery-worker';
+import type { z } from 'zod';
+import { asGoodAsNew, DeliveryWorker, type HeldRun } from './bullmq-delivery-worker';
 import {
   announceFailures,
   checkOnlyActive,
@@ -86,8 +89,13 @@ export class DeliveryConsumer {
       },
     );
     const worker = this.#worker;
-    const readRun = (job: Job<DeliveryJob>) => this.#readRun(job);
-    this.#mateContext = { worker, mateJobs, inOrder, readRun, putOff: () => this.#putOff(0) };
+    this.#mateContext = {
+      worker,
+      mateJobs,
+      inOrder,
+      toRun: (job, data) => ({ ...this.#toRun(job, job, data), texts: asGoodAsNew(job.texts) }),
+      endOf: (end) => this.#endOf(end),
+    };
     announceFailures(worker, emit);
     checkOnlyActive(this.#worker, options, context);
   }
@@ -136,23 +144,34 @@ export class DeliveryConsumer {
 
   // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
   #readRun(job: Job<DeliveryJob>): DeliveryRun {
-    const { lockDurationMs, placement } = this.context;
+    const { placement } = this.context;
     const parts = parseDeliveryId(job.id ?? '');
-    const data = deliveryJobSchema.safeParse(job.data);
-    if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');
+    const data = readData(job.data);
+    if (!parts) throw notADelivery();
     return {
-      ...parts,
-      accountId: data.data.account_id,
+      ...this.#toRun(job, parts, data),
+      texts: this.#worker.textsOf(job),
+      // While queues are split again, each delivery is claimed by itself.
+      mates: placement.isSettled ? new Mates(this.#mateContext, job, parts.eventId) : undefined,
+    };
+  }
+
+  #toRun(job: RunOfJob, { eventId, endpointId }: DeliveryParts, data: DeliveryJobData): DeliveryRun {
+    const { lockDurationMs } = this.context;
+    return {
+      eventId,
+      endpointId,
+      accountId: data.account_id,
       hasWaited: job.attemptsStarted > 1,
       wasTakenOver: job.stalledCounter > 0,
       ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
-      request: decodeRequest(data.data),
-      texts: this.#worker.textsOf(job),
-      stepsToEnd: (end) =>
-        this.#worker.stepsToEnd(job, end.kind === 'done' ? end : this.#putOff(end.delayMs, end.failure)),
-      // While queues are split again, each delivery is claimed by itself.
-      mates: placement.isSettled ? new Mates(this.#mateContext, job) : undefined,
+      request: decodeRequest(data),
+      stepsToEnd: (end) => this.#worker.stepsToEnd([job], this.#endOf(end)),
     };
+  }
+
+  #endOf(end: JobEnd): JobEnd {
+    return end.kind === 'done' ? end : this.#putOff(end.delayMs, end.failure);
   }
 
   // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
@@ -175,46 +194,78 @@ export class DeliveryConsumer {
   }
 }
 
+function readData(data: unknown): DeliveryJobData {
+  const read = deliveryJobSchema.safeParse(data);
+  if (!read.success) throw notADelivery();
+  return read.data;
+}
+
+function notADelivery(): Error {
+  return new UnrecoverableError('Not a delivery job.');
+}
+
 // Those that are due at once are taken one by one: each finds that it goes along with the first one, and is put back.
 const TRY_AGAIN_MS = 25;
 const MOST_TRIES = 20;
 // For those that another worker is about to hold: no longer, as it may be sending them.
 const FEW_TRIES = 3;
 
+type DeliveryJobData = z.output<typeof deliveryJobSchema>;
+type RunOfJob = HeldRun & Pick<Job, 'attemptsStarted' | 'stalledCounter' | 'processedOn'>;
+
 interface MateContext {
   readonly worker: DeliveryWorker;
   readonly mateJobs: MateJobs;
   readonly inOrder: InOrder;
-  readonly readRun: (job: Job<DeliveryJob>) => DeliveryRun;
-  readonly putOff: () => JobEnd;
+  readonly toRun: (job: TakenMate, data: DeliveryJobData) => DeliveryRun;
+  readonly endOf: (end: JobEnd) => JobEnd;
 }
 
 /** Of one running job. */
 class Mates implements DeliveryMates {
   #tied: readonly string[] = [];
-  #jobs: readonly Job<DeliveryJob, JobEnd>[] = [];
+  /** Whether these were tied when they were taken. */
+  #areNew = false;
+  #jobs: readonly TakenMate[] = [];
 
   constructor(
     private readonly context: MateContext,
     private readonly job: Job<DeliveryJob>,
+    private readonly first: EventId,
   ) {}
 
   async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined> {
-    const { worker, readRun } = this.context;
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const most = wanted.most - this.#jobs.length;
-      const { tied, busy, jobs } = await worker.takeAlong(this.job, address, { ...wanted, most });
-      this.#tied = tied;
-      this.#jobs = [...this.#jobs, ...jobs];
-      const own = new Set(this.#jobs.map(({ id }) => id));
-      const elsewhere = busy.filter((event) => !own.has(`${event}.${address.endpointId}`));
+      const { tied, busy } = await this.#takeMore(address, { ...wanted, ties: tries === 0 });
+      const own = new Set(this.#jobs.map(({ eventId }) => eventId as string));
+      const elsewhere = busy.filter((event) => !own.has(event));
       const isLast = tied.length === 0 && tries === FEW_TRIES - 1;
-      if (elsewhere.length === 0 || isLast) return this.#jobs.map(readRun);
+      if (elsewhere.length === 0 || isLast) return this.#toRuns();
       // The first one takes the others.
       if (elsewhere[0] === tied[0]) return undefined;
       await wait(TRY_AGAIN_MS);
     }
     return undefined;
+  }
+
+  async #takeMore(address: EndpointAddress, wanted: WantedMates & { readonly ties: boolean }) {
+    const most = wanted.most - this.#jobs.length;
+    const taken = await this.context.worker.takeAlong(this.job, address, { ...wanted, most });
+    const { tied, busy, jobs } = taken;
+    this.#jobs = [...this.#jobs, ...jobs];
+    this.#areNew = wanted.ties && tied.length === 0 && busy.length === 0;
+    this.#tied = this.#areNew ? [this.first, ...jobs.map(({ eventId }) => eventId)] : tied;
+    return taken;
+  }
+
+  // They have the same data, as a rule.
+  #toRuns(): readonly DeliveryRun[] {
+    const known = new Map<string, DeliveryJobData>();
+    return this.#jobs.map((job) => {
+      const data = known.get(job.data) ?? readData(parsedOrUndefined(job.data));
+      known.set(job.data, data);
+      return this.context.toRun(job, data);
+    });
   }
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
@@ -223,15 +274,22 @@ class Mates implements DeliveryMates {
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
+    const { mateJobs } = this.context;
+    if (events.length === 0) return this.#areNew ? [mateJobs.untie(endpointId, this.first)] : [];
     const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
-    return isTied ? [] : [this.context.mateJobs.tie(endpointId, events)];
+    return isTied ? [] : [mateJobs.tie(endpointId, events)];
+  }
+
+  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
+    const wanted = new Set(events);
+    const jobs: HeldRun[] = this.#jobs.filter(({ eventId }) => wanted.has(eventId));
+    if (wanted.has(this.first)) jobs.push(this.job);
+    return this.context.worker.stepsToEnd(jobs, this.context.endOf(end));
   }
 
   async giveBack(): Promise<void> {
-    const { worker, inOrder, putOff } = this.context;
-    const left = this.#jobs.filter((job) => worker.hasHold(job));
-    if (left.length === 0) return;
-    const end = putOff();
-    await Promise.all(left.map((job) => inOrder(worker.stepsToEnd(job, end))));
+    const { worker, inOrder, endOf } = this.context;
+    const steps = worker.stepsToEnd(this.#jobs, endOf({ kind: 'delayed', delayMs: 0 }));
+    if (steps.length > 0) await inOrder(steps);
   }
 }

@@ -179,7 +179,7 @@ describe('a record that ends the job of its run', () => {
             return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
           };
         }
-        expect(await scene.record(job, scene.worker.stepsToEnd(job, end))).toBe(true);
+        expect(await scene.record(job, scene.worker.stepsToEnd([job], end))).toBe(true);
         return end;
       },
     );
@@ -200,7 +200,7 @@ describe('a record that ends the job of its run', () => {
       async (job, scene) => {
         if (job.id !== 'one') return DONE;
         const locked = await lockOf('one');
-        expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(false);
+        expect(await scene.record(job, scene.worker.stepsToEnd([job], DONE))).toBe(false);
         expect(await lockOf('one')).toBe(locked);
         expect(await queue.getWaitingCount()).toBe(1);
         return DELAYED;
@@ -223,8 +223,8 @@ describe('a record that ends the job of its run', () => {
       if (job.id !== 'one') return DONE;
       await client.set(queue.toKey('one:lock'), 'another worker');
       await client.sadd(queue.toKey('stalled'), 'one');
-      expect(await scene.record(job, scene.worker.stepsToEnd(job, DELAYED))).toBe(false);
-      expect(scene.worker.stepsToEnd(job, DONE)).toEqual([]);
+      expect(await scene.record(job, scene.worker.stepsToEnd([job], DELAYED))).toBe(false);
+      expect(scene.worker.stepsToEnd([job], DONE)).toEqual([]);
       expect(await queue.getWaitingCount()).toBe(1);
       return DONE;
     });
@@ -242,7 +242,7 @@ describe('a record that ends the job of its run', () => {
 
   it('stands, whatever goes wrong after it: that is announced, and the next job is run', async () => {
     const { queue, worker, begun, failures, exists, add, untilOver } = await arrange(async (job, scene) => {
-      await scene.record(job, scene.worker.stepsToEnd(job, job.id === 'tried' ? DELAYED : DONE));
+      await scene.record(job, scene.worker.stepsToEnd([job], job.id === 'tried' ? DELAYED : DONE));
       if (job.id !== 'last') throw new Error(`No aftermath: ${job.id}`);
       return DONE;
     });
@@ -260,7 +260,7 @@ describe('a record that ends the job of its run', () => {
   it('takes no other job when the worker is closing', async () => {
     const { queue, worker, begun, exists, add, untilOver } = await arrange(async (job, scene) => {
       void scene.worker.stop();
-      expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(true);
+      expect(await scene.record(job, scene.worker.stepsToEnd([job], DONE))).toBe(true);
       return DONE;
     });
     await add('one', 'two');
@@ -279,7 +279,7 @@ it('interrupts also a job that came with the end of another one, when it is begu
   const { queue, worker, add, begun } = await arrange(async (job, { worker: ours, abortSignal, record }) => {
     aborted.push([job.id, abortSignal.aborted]);
     if (job.id === 'two') return await giveJobBack(job, job.token);
-    await record(job, ours.stepsToEnd(job, DONE));
+    await record(job, ours.stepsToEnd([job], DONE));
     void ours.stop();
     ours.cancelAllJobs();
     return DONE;
@@ -308,7 +308,7 @@ it("does not begin a job again before what follows from its last run's record is
       most = Math.max(most, underWay);
       if (runs === 1) {
         const isDone = once(steps, 'done');
-        await scene.record(job, scene.worker.stepsToEnd(job, { kind: 'delayed', delayMs: 1 }));
+        await scene.record(job, scene.worker.stepsToEnd([job], { kind: 'delayed', delayMs: 1 }));
         steps.emit('recorded');
         await isDone;
       } else {
@@ -338,7 +338,7 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   const { client, proxy, queue, worker, begun, lockOf, untilOver } = await arrange(async (job, scene) => {
     // As long as the lost one is not given back.
     while (job.id === 'two' && (await lockOf('one')) !== null) await immediate();
-    await scene.record(job, scene.worker.stepsToEnd(job, DONE));
+    await scene.record(job, scene.worker.stepsToEnd([job], DONE));
     return DONE;
   });
   const add = (ids: readonly string[]) =>

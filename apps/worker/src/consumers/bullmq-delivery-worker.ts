@@ -1,15 +1,10 @@
-import {
-  type DeliveryTexts,
-  type JobEnd,
-  parseDeliveryId,
-  type WantedMates,
-} from '@hookferry/core/domain/delivery';
+import { type DeliveryTexts, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { type InOrder, runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
-import type { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
+import type { MateJobs, TakenMate } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { Job, JobJson, Processor } from 'bullmq';
@@ -31,13 +26,18 @@ interface Run {
   taken: Taken | undefined;
 }
 
+/** A job, as far as its end needs it. */
+export interface HeldRun {
+  readonly id?: string | undefined;
+}
+
 /** Jobs that were taken along with a running one. */
 export interface TakenAlong {
   /** The events of those that run elsewhere, though they are to go along. */
   readonly busy: readonly string[];
   /** The events that the running one was to be sent with, its own included. */
   readonly tied: readonly string[];
-  readonly jobs: readonly Job<DeliveryJob, JobEnd>[];
+  readonly jobs: readonly TakenMate[];
 }
 
 /**
@@ -48,8 +48,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #mateJobs: MateJobs;
   readonly #inOrder: InOrder;
-  readonly #texts = new WeakMap<Job, DeliveryTexts>();
-  readonly #runs = new WeakMap<Job, Run>();
+  readonly #texts = new WeakMap<HeldRun, DeliveryTexts>();
+  readonly #runs = new WeakMap<HeldRun, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
   #tokens = 0;
@@ -67,47 +67,47 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   /** What was read along with a job, if that is still as good as new. */
   textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
-    const texts = this.#texts.get(job);
-    return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
+    return asGoodAsNew(this.#texts.get(job));
   }
 
-  /** The steps that let go of a running job, and take the next one in its place. */
-  stepsToEnd(job: Job<DeliveryJob>, end: JobEnd): readonly Step[] {
-    const run = this.#runs.get(job);
-    if (run === undefined || run.isOver) return [];
-    const jobId = job.id ?? '';
+  /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
+  stepsToEnd(jobs: readonly HeldRun[], end: JobEnd): readonly Step[] {
+    const held = jobs.flatMap((job) => {
+      const run = this.#runs.get(job);
+      return run === undefined || run.isOver ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
+    });
+    if (held.length === 0) return [];
     const letGo: Step = async (target) => {
-      await this.#runningJobs.end(target, { jobId, token: run.token }, end);
-      run.isOver = true;
-      this.disown(jobId);
+      await this.#runningJobs.end(target, held, end);
+      for (const { run, jobId } of held) {
+        run.isOver = true;
+        this.disown(jobId);
+      }
     };
+    const next = this.closing || this.paused ? undefined : held.find(({ run }) => run.mayTakeNext());
+    if (next === undefined) return [letGo];
     const takeNext: Step = async (target) => {
-      run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(job));
+      next.run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(next.job));
     };
-    return run.mayTakeNext() && !this.closing && !this.paused ? [letGo, takeNext] : [letGo];
+    return [letGo, takeNext];
   }
 
   /** Take jobs that can end along with a running one. They are not counted as running; each has to be let go of. */
-  async takeAlong(job: Job<DeliveryJob>, address: EndpointAddress, wanted: WantedMates): Promise<TakenAlong> {
+  async takeAlong(
+    job: Job<DeliveryJob>,
+    address: EndpointAddress,
+    wanted: Parameters<MateJobs['take']>[4],
+  ): Promise<TakenAlong> {
     const first = parseDeliveryId(job.id ?? '')?.eventId;
     if (first === undefined) return { tied: [], busy: [], jobs: [] };
     const token = this.#newToken();
     const take = (target: ScriptTarget) => this.#mateJobs.take(target, address, first, token, wanted);
     const { tied, busy, jobs } = await runStep(this.#inOrder, take);
-    return { tied, busy, jobs: jobs.map((taken) => this.#takeOver(taken)) };
-  }
-
-  /** Whether this worker has not let go of a job that it has taken. */
-  hasHold(job: Job<DeliveryJob>): boolean {
-    return this.#runs.get(job)?.isOver === false;
-  }
-
-  #takeOver(taken: TakenJob): Job<DeliveryJob, JobEnd> {
-    const { jobId, token } = taken;
-    const job = this.#open(taken);
-    this.own(jobId, token);
-    this.#runs.set(job, { token, mayTakeNext: () => false, isOver: false, taken: undefined });
-    return job;
+    for (const mate of jobs) {
+      this.own(mate.id, token);
+      this.#runs.set(mate, { token, mayTakeNext: () => false, isOver: false, taken: undefined });
+    }
+    return { tied, busy, jobs };
   }
 
   protected override async runJob(
@@ -136,7 +136,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     end: JobEnd,
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const steps = this.stepsToEnd(job, end);
+    const steps = this.stepsToEnd([job], end);
     if (steps.length > 0) await this.#inOrder(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
@@ -175,8 +175,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
-  #knownEvent(job: Job<DeliveryJob>): EventId | '' {
-    if (this.textsOf(job) === undefined) return '';
+  #knownEvent(job: HeldRun): EventId | '' {
+    if (asGoodAsNew(this.#texts.get(job)) === undefined) return '';
     return parseDeliveryId(job.id ?? '')?.eventId ?? '';
   }
+}
+
+/** What was read along with a job, unless that is too long ago. */
+export function asGoodAsNew(texts: DeliveryTexts | undefined): DeliveryTexts | undefined {
+  return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
 }

@@ -6,6 +6,7 @@ import type { EventId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { eventsOfAttempt } from '../endpoints/operational-events';
 import { parsedOrUndefined } from '../platform/json';
+import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
 import { batchContentOf, itemOf } from './cloudevents';
@@ -29,6 +30,7 @@ import type { BatchSizes } from './flow/batch-sizes';
 import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
+import { recordTogether } from './record-together';
 import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
 
@@ -54,6 +56,13 @@ interface Member {
 }
 
 type Mate = Pick<Member, 'ready' | 'attemptKey'>;
+
+/** What the request was for one of them. */
+interface End {
+  readonly member: Member;
+  readonly sent: SentAttempt;
+  readonly decision: Decision;
+}
 
 // The one that it follows takes it before that, if it can.
 const FOLLOWS_AGAIN_MS = 500;
@@ -188,6 +197,7 @@ class Batch {
 
   // A former worker may have recorded its attempt in this very moment.
   async #unchanged(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
+    if (!all.some(({ run }) => run.wasTakenOver)) return all;
     const changed = await Promise.all(
       all.map(async (each) => each.run.wasTakenOver && (await hasChanged(this.context, each))),
     );
@@ -229,7 +239,10 @@ class Batch {
   /** In strict order none goes before one that has failed. */
   async #transformAll(mates: readonly Mate[]): Promise<readonly Member[]> {
     const { context, first } = this;
-    const made = await Promise.all(mates.map(({ ready }) => transformEvent(context, ready)));
+    const isToBeMade = mates.some(({ ready }) => ready.transformWith !== undefined);
+    const made = isToBeMade
+      ? await Promise.all(mates.map(({ ready }) => transformEvent(context, ready)))
+      : mates.map(({ ready }) => ready);
     const style = context.requestStyle.cloudEvents;
     const members: Member[] = [];
     for (const [i, transformed] of made.entries()) {
@@ -256,17 +269,18 @@ class Batch {
   }
 
   async #tie(...sets: readonly (readonly ReadyDelivery[])[]): Promise<void> {
-    const { run } = this.first;
-    const steps = sets.flatMap(
-      (set) =>
-        (set.length > 0 &&
-          run.mates?.tie(
-            run.endpointId,
-            set.map(({ event }) => event.id),
-          )) ||
-        [],
-    );
+    const steps = sets.flatMap((set) => this.#stepsToTie(set));
     if (steps.length > 0) await this.context.inOrder(steps);
+  }
+
+  #stepsToTie(set: readonly ReadyDelivery[]): readonly Step[] {
+    const { mates, endpointId } = this.first.run;
+    return (
+      mates?.tie(
+        endpointId,
+        set.map(({ event }) => event.id),
+      ) ?? []
+    );
   }
 
   async #send(members: readonly Member[]): Promise<void> {
@@ -316,36 +330,60 @@ class Batch {
   }
 
   async #record(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): Promise<void> {
+    const { context, abortSignal, first } = this;
+    const ends = this.#endsOf(sorted, sent, batchId);
+    const [speaker] = ends;
+    if (speaker === undefined) return;
+    const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
+    const left = ends.filter(({ decision }) => decision.kind === 'retry');
+    const inputs = ends.map(({ member, sent: { attempt }, decision }) => {
+      const isOwn = member.ready === speaker.member.ready && !this.#countsEvents;
+      const attemptKey = isOwn ? this.admitted.attemptKey : member.attemptKey;
+      if (attemptKey !== undefined) this.#keys.delete(attemptKey);
+      return { ready: member.ready, attempt, decision, attemptKey };
+    });
+    const together = {
+      inputs,
+      // Those that are left go together again.
+      steps: hasEnded && left.length > 0 ? this.#stepsToTie(left.map(({ member }) => member.ready)) : [],
+      stepsToEnd: (events: readonly EventId[], end: JobEnd) => first.run.mates?.stepsToEnd(events, end) ?? [],
+    };
+    const untilItIs = { abortSignal, isFinal: isNotStorage };
+    const { run } = speaker.member.ready;
+    const recorded = await persistFor(context, run, () => recordTogether(context, together), untilItIs);
+    const endings = ends.map(async (end) => {
+      const { ready } = end.member;
+      const own = recorded.get(ready.event.id);
+      if (own === undefined) return;
+      if (ready.event.id === first.event.id) this.#result = resultOf(context, end.sent, own);
+      const how = { isAlong: end !== speaker, hasEnded };
+      await this.#conclude(ready, end.sent, end.decision, own, how);
+    });
+    await Promise.all(endings);
+  }
+
+  /** What follows for each. The first one's record says what the request says of the receiver. */
+  #endsOf(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): readonly End[] {
     const rejected = sent.attempt.outcome === 'delivered' ? rejectedIn(sent.attempt) : NONE;
     // So that all of them come due together.
     const share = shareOf(batchId);
     const context = { ...this.context, random: () => share };
-    const ends = sorted.map((member) => {
+    // Most of them differ in nothing.
+    const known = new Map<string, Omit<End, 'member'>>();
+    const ends = sorted.map((member): End => {
       const { ready } = member;
-      const own = attemptOf(ready, sent, batchId, rejected.has(ready.event.id));
-      return { member, sent: own, decision: decideNext(context, ready, own) };
-    });
-    // Its record says what the request says of the receiver.
-    const speaker = ends.find(({ sent: { attempt } }) => attempt.outcome === sent.attempt.outcome) ?? ends[0];
-    const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
-    const inTurn = ends.toSorted((a, b) => Number(b === speaker) - Number(a === speaker));
-    const records = inTurn.map(async (end) => {
-      const isAlong = end !== speaker;
-      const attemptKey = this.#countsEvents || isAlong ? end.member.attemptKey : this.admitted.attemptKey;
-      const mate = { ready: end.member.ready, attemptKey };
-      const recorded = await this.#recordOne(mate, end.sent, end.decision, isAlong);
-      await this.#conclude(end.member.ready, end.sent, end.decision, recorded, { isAlong, hasEnded });
-      if (end.member.ready.event.id === this.first.event.id) {
-        this.#result = resultOf(context, end.sent, recorded);
+      const isRejected = rejected.has(ready.event.id);
+      const kind = kindOf(ready, isRejected);
+      let end = known.get(kind);
+      if (end === undefined) {
+        const own = attemptOf(ready, sent, batchId, isRejected);
+        end = { sent: own, decision: decideNext(context, ready, own) };
+        known.set(kind, end);
       }
+      return { member, ...end };
     });
-    const left = ends.filter(({ decision }) => decision.kind === 'retry').map(({ member }) => member.ready);
-    await Promise.all([...records, left.length < ends.length && this.#tieLeft(left)]);
-  }
-
-  /** Those that are left go together again. In the script of the records: if that fails, they may go apart. */
-  async #tieLeft(left: readonly ReadyDelivery[]): Promise<void> {
-    await this.#tie(left).catch(() => {});
+    const saysIt = ({ sent: { attempt } }: End) => Number(attempt.outcome === sent.attempt.outcome);
+    return ends.toSorted((a, b) => saysIt(b) - saysIt(a));
   }
 
   async #recordOne(
@@ -375,6 +413,7 @@ class Batch {
     if (!effect) return;
     const { event, endpoint, run } = ready;
     const { attempt } = sent;
+    if (attempt.outcome === 'delivered') return;
     const isExhausted = decision.kind === 'exhausted';
     const aftermath = { disabledAs: undefined, recoveredFrom: undefined };
     const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
@@ -452,6 +491,15 @@ function rejectedIn({ responseBody = '' }: Attempt): ReadonlySet<unknown> {
   const response = parsedOrUndefined(responseBody);
   if (typeof response !== 'object' || response === null || !('failed' in response)) return NONE;
   return Array.isArray(response.failed) ? new Set(response.failed) : NONE;
+}
+
+/** All that an attempt of a delivery in this request, and what follows from it, depend on. */
+function kindOf(
+  { event, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed }: ReadyDelivery,
+  isRejected: boolean,
+): string {
+  const parts = [event.type, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed?.version];
+  return `${parts.join(' ')} ${isRejected}`;
 }
 
 /** What the request was for one of its deliveries. */

@@ -78,7 +78,7 @@ describe("the account's source of CloudEvents", () => {
 
 describe('with a history, notes that a delivery is over', () => {
   const noted: unknown[] = [];
-  const overList = { add: async (...args: unknown[]) => void noted.push(args) };
+  const overList = { add: async (...args: unknown[]) => void noted.push(args), addAll: async () => {} };
   beforeEach(() => void noted.splice(0));
 
   it('when it is cancelled', async () => {

@@ -19,13 +19,13 @@ const NO_STEPS: readonly Step[] = [];
 const NO_EFFECT = { effect: undefined, letsOthersGo: false };
 
 export interface RecordAttemptContext {
-  readonly attemptStore: Pick<AttemptStore, 'record'>;
+  readonly attemptStore: Pick<AttemptStore, 'record' | 'recordAlong'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** On the Redis of these. */
   readonly inOrder: InOrder;
   /** Absent: there is no history that a delivery moves to. */
-  readonly overList?: Pick<OverList, 'add'> | undefined;
+  readonly overList?: Pick<OverList, 'addAll'> | undefined;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   /** Absent: nobody counts usage. */
@@ -64,33 +64,39 @@ export async function recordAttempt(
   context: RecordAttemptContext,
   input: RecordInput,
 ): Promise<RecordedAttempt> {
-  const { ready, attempt, decision } = input;
-  const fact = {
+  const fact = factOf(context, input);
+  const recorded = await recordOrAddLate(context, input, fact, input.ready.logLength);
+  countAttempt(context, input);
+  return recorded;
+}
+
+export function factOf({ clock }: RecordAttemptContext, { attempt, decision }: RecordInput): AttemptedFact {
+  return {
     kind: 'attempted',
     attempt,
-    nextAttemptAt: decision.kind === 'retry' ? context.clock() + decision.delayMs : undefined,
+    nextAttemptAt: decision.kind === 'retry' ? clock() + decision.delayMs : undefined,
     isAborted: decision.kind === 'aborted',
-  } as const;
-  const recorded = await recordOrAddLate(context, input, fact, ready.logLength);
+  };
+}
+
+/** For the statistics of its endpoint, and its account's usage. */
+export function countAttempt(context: RecordAttemptContext, { ready, attempt, decision }: RecordInput): void {
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
   context.healthRecorder.record(ready.run.endpointId, ended);
   // A delivery that is accepted at once was counted with its event.
   if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
-  return recorded;
 }
 
-async function recordOrAddLate(
-  context: RecordAttemptContext,
-  input: RecordInput,
+export function recordOf(
+  { clock, overList }: RecordAttemptContext,
+  { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
-  mustBeListed = context.overList !== undefined,
-): Promise<RecordedAttempt> {
-  const { attemptStore, deliveryStore, inOrder, clock } = context;
-  const { ready, attempt, decision, attemptKey, isAlong = false } = input;
+  mustBeListed = overList !== undefined,
+): AttemptRecord {
   const { run, event, breaker } = ready;
-  const record: AttemptRecord = {
+  return {
     delivery: run,
     fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
     logLength,
@@ -103,6 +109,19 @@ async function recordOrAddLate(
     mustBeListed,
     now: clock(),
   };
+}
+
+export async function recordOrAddLate(
+  context: RecordAttemptContext,
+  input: RecordInput,
+  fact: AttemptedFact,
+  logLength: LogLength,
+  mustBeListed?: boolean,
+): Promise<RecordedAttempt> {
+  const { attemptStore, deliveryStore, inOrder } = context;
+  const { ready, attempt, decision } = input;
+  const { run } = ready;
+  const record = recordOf(context, input, fact, logLength, mustBeListed);
   let effect = undefined as AttemptEffect | undefined;
   let letsOthersGo = false;
   // Of strict order, the record's own script leaves it.
@@ -115,7 +134,7 @@ async function recordOrAddLate(
         effect = await attemptStore.record(record, target);
       },
       ...(record.hasEnded && ready.endpoint.ordering === 'group' ? [leave] : NO_STEPS),
-      ...stepsToHistory(context, run, record),
+      ...stepsToHistory(context, record.hasEnded ? [run] : [], record.now),
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
   } catch (error) {
@@ -138,13 +157,13 @@ async function recordOrAddLate(
 }
 
 // Before the job ends: a run that is repeated finds the delivery over, and puts it there.
-function stepsToHistory(
+export function stepsToHistory(
   { overList }: RecordAttemptContext,
-  run: DeliveryRun,
-  { hasEnded, now }: AttemptRecord,
+  ended: readonly DeliveryRun[],
+  now: number,
 ): readonly Step[] {
-  if (!overList || !hasEnded) return NO_STEPS;
-  return [(target) => overList.add(run, now, target)];
+  if (!overList || ended.length === 0) return NO_STEPS;
+  return [(target) => overList.addAll(ended, now, target)];
 }
 
 /**
@@ -152,13 +171,13 @@ function stepsToHistory(
  * that was not tried yet has no log either, but a job.
  */
 export async function hasMoved(
-  { overList, deliveryQueue }: Pick<RecordAttemptContext, 'overList' | 'deliveryQueue'>,
+  { overList, deliveryQueue }: { readonly overList?: unknown } & Pick<RecordAttemptContext, 'deliveryQueue'>,
   delivery: DeliveryParts,
 ): Promise<boolean> {
   return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
-function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
+export function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
   if (decision.kind !== 'retry') return { kind: 'done' };
   return { kind: 'delayed', delayMs: decision.delayMs, failure: outcome };
 }

@@ -94,8 +94,13 @@ export interface DeliveryMates {
   take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined>;
   /** Whether it goes along with another one, which is about to take it. */
   follow(endpointId: EndpointId, event: EventId): Promise<boolean>;
-  /** Let these go together from now on, whatever happens to this process: what was sent together is sent again together. */
+  /**
+   * Let these go together from now on, whatever happens to this process: what was sent together is sent again together.
+   * With none, those that this has taken go apart.
+   */
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
+  /** The steps that let go of the jobs of several: of those that were taken, and of the run itself. */
+  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[];
   /** Let go of those that were taken and have no end yet: they wait again. */
   giveBack(): Promise<void>;
 }

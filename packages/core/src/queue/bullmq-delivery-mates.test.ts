@@ -1,7 +1,8 @@
 import { DUE_WITHIN_MS, deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { asOne } from '../platform/redis-script';
+import { keys } from '../domain/keys';
+import { asOne, runStep, type ScriptTarget } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -18,7 +19,7 @@ const PREFIX = 'bull';
 const LOCK_MS = 30_000;
 const HOUR_MS = 3_600_000;
 const ACCEPTED_AT = 1_700_000_000_000;
-const WANTED = { most: 99, maxBytes: 1_000_000, isInOrder: false };
+const WANTED = { most: 99, maxBytes: 1_000_000, isInOrder: false, ties: false };
 
 /** Deliveries of one endpoint that wait on the queue, in the order of acceptance. */
 async function arrange(count: number) {
@@ -48,7 +49,7 @@ async function arrange(count: number) {
     async end(eventId: EventId, token: string, delayMs?: number) {
       const end =
         delayMs === undefined ? ({ kind: 'done' } as const) : ({ kind: 'delayed', delayMs } as const);
-      await inOrder([(target) => runningJobs.end(target, { jobId: jobIdOf(eventId), token }, end)]);
+      await inOrder([(target) => runningJobs.end(target, [{ jobId: jobIdOf(eventId), token }], end)]);
     },
     async hold(eventId: EventId) {
       const entry = { eventId, acceptedAt: acceptedAt(eventId) };
@@ -56,10 +57,27 @@ async function arrange(count: number) {
     },
     async takeMates(first: EventId, wanted: Partial<typeof WANTED> = {}) {
       const taken = await mateJobs.take(client, address, first, 'worker:mates', { ...WANTED, ...wanted });
-      return { ...taken, events: taken.jobs.map(({ jobId }) => jobId.split('.')[0]) };
+      return { ...taken, events: taken.jobs.map(({ eventId }) => eventId) };
+    },
+    /** As a worker does it: what they need is read along. */
+    async readMates(first: EventId, wanted: Partial<typeof WANTED> = {}) {
+      const all = { ...WANTED, ...wanted };
+      const take = (target: ScriptTarget) => mateJobs.take(target, address, first, 'worker:mates', all);
+      return (await runStep(inOrder, take)).jobs;
+    },
+    /** What their attempts need. */
+    async store(...some: readonly EventId[]) {
+      const { accountId } = address;
+      await client.hset(keys.endpoints(accountId), endpointId, 'the endpoint');
+      for (const id of some) {
+        await client.set(keys.event(accountId, id), `the event ${id}`);
+        await client.set(keys.delivery(endpointId, id), `the log of ${id}`);
+      }
     },
     tie: (...some: readonly EventId[]) => inOrder([mateJobs.tie(endpointId, some)]),
+    untie: (first: EventId) => inOrder([mateJobs.untie(endpointId, first)]),
     follows: (eventId: EventId) => mateJobs.follows(client, endpointId, eventId),
+    jobCount: async () => (await client.keys(`${jobKeys.base}*.${endpointId}`)).length,
     heldCount: () => heldDeliveries.count(endpointId),
     lockOf: (eventId: EventId) => client.get(jobKeys.lock(jobIdOf(eventId))),
     delayUntil: (eventId: EventId, at: number) =>
@@ -76,7 +94,7 @@ async function failTogether({ events, takeNext, takeMates, tie, end }: Arranged,
   const mates = await takeMates(first);
   await tie(...events);
   await end(first, 'worker:1', delayMs);
-  for (const each of mates.events) await end(each as EventId, 'worker:mates', delayMs);
+  for (const each of mates.events) await end(each, 'worker:mates', delayMs);
 }
 
 describe('a delivery takes others of its endpoint along', () => {
@@ -127,6 +145,73 @@ describe('a delivery takes others of its endpoint along', () => {
     await failTogether(arranged);
     const { takeMates } = arranged;
     expect((await takeMates(uniqueEventId())).events).toEqual([]);
+  });
+});
+
+describe('what they need is read along', () => {
+  it('as it is stored, of each and of their endpoint', async () => {
+    const { events, address, store, takeNext, readMates } = await arrange(3);
+    await store(...events.slice(0, 2));
+    const [second, third] = await readMates(await takeNext());
+    const common = { breaker: null, endpoint: 'the endpoint' };
+    expect(second).toMatchObject({
+      id: deliveryIdOf({ eventId: events[1] as EventId, endpointId: address.endpointId }),
+      attemptsStarted: 1,
+      stalledCounter: 0,
+      data: JSON.stringify({ account_id: address.accountId, v: 3 }),
+      texts: { ...common, log: `the log of ${events[1]}`, event: `the event ${events[1]}` },
+    });
+    expect(third).toMatchObject({ texts: { ...common, log: null, event: null } });
+  });
+
+  it('as far as their events have room: those that do not stay where they wait', async () => {
+    const { events, store, takeNext, readMates, lockOf } = await arrange(4);
+    await store(...events);
+    const first = await takeNext();
+    const maxBytes = 2 * `the event ${first}`.length;
+    expect((await readMates(first, { maxBytes })).map(({ eventId }) => eventId)).toEqual(events.slice(1, 3));
+    expect(await lockOf(events[3] as EventId)).toBeNull();
+    expect(await takeNext()).toBe(events[3]);
+  });
+});
+
+describe('those that are new are tied when they are taken', () => {
+  it('so that they go together, though their worker ends at once', async () => {
+    const { events, takeNext, takeMates, end, follows } = await arrange(4);
+    const [first, second, third] = events as [EventId, EventId, EventId];
+    await takeNext();
+    await takeMates(first, { most: 2, ties: true });
+    await end(second, 'worker:mates', 0);
+    await end(third, 'worker:mates', 0);
+    expect(await follows(third)).toBe(true);
+    expect(await takeMates(first)).toMatchObject({ tied: [first, second, third], events: [second, third] });
+  });
+
+  it('not while one has to be waited for', async () => {
+    const { takeNext, hold, takeMates } = await arrange(3);
+    const [first, second] = [await takeNext(), await takeNext()];
+    await hold(second);
+    expect(await takeMates(first, { ties: true })).toMatchObject({ busy: [second], tied: [] });
+    expect(await takeMates(first, { ties: true })).toMatchObject({ busy: [second], tied: [] });
+  });
+
+  it('and go apart when they are let go', async () => {
+    const { events, takeNext, takeMates, end, untie, follows } = await arrange(3);
+    const [first, second, third] = events as [EventId, EventId, EventId];
+    await takeNext();
+    await takeMates(first, { most: 1, ties: true });
+    await untie(first);
+    await end(second, 'worker:mates', 0);
+    expect(await follows(second)).toBe(false);
+    expect(await takeMates(first)).toMatchObject({ tied: [], events: [third] });
+  });
+
+  it('never a job that is gone: none comes back', async () => {
+    const { takeNext, takeMates, end, jobCount } = await arrange(1);
+    const first = await takeNext();
+    await end(first, 'worker:1');
+    await takeMates(first, { ties: true });
+    expect(await jobCount()).toBe(0);
   });
 });
 

@@ -1,6 +1,13 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { DUE_WITHIN_MS, deliveryIdOf, type WantedMates } from '../domain/delivery';
+import {
+  type DeliveryId,
+  type DeliveryParts,
+  type DeliveryTexts,
+  DUE_WITHIN_MS,
+  deliveryIdOf,
+  type WantedMates,
+} from '../domain/delivery';
 import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
@@ -9,21 +16,11 @@ import { steadyClock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
-import {
-  JOB_FIELDS,
-  jobOf,
-  READ_ALONG,
-  type StoredFields,
-  type StoredTexts,
-  type TakenJob,
-  textsOf,
-} from './bullmq-running-jobs';
+import { inLua, READ_ALONG, textIn } from './bullmq-running-jobs';
 import { COUNT_HELD } from './redis-held-counts';
 
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.
 const PAGE = 50;
-
-const eventKey = keys.event('<account>' as AccountId, '<event>' as EventId).split(/<(?:account|event)>/);
 
 /*
  * The deliveries that go together are on record in their jobs: each has the event of the first one, and the job of that
@@ -40,18 +37,21 @@ const TIED = `
 
 /*
  * Those that were tied are taken wherever they wait, unless they are due later. Others are taken as they are held, and
- * then from the front of the queue; none of them is tied to others. Taking one does what `TAKE` does.
+ * then from the front of the queue; none of them is tied to others. They are tied at once if all are taken: then nothing
+ * is left to do before they are sent. Taking one does what `TAKE` does.
  */
 // KEYS: held, counts, counted endpoints, prioritized, delayed, active, wait. ARGV: prefix of the jobs' keys, event, suffix
 // of the ids of the endpoint's jobs, the most to take, endpoint, now, token, how long the lock holds, 1 to read along what
-// the jobs need, the most bytes of their events, 1 to take held ones only. Gives what the first
-// one was tied to, then each, and those that run of the tied ones, or of the held ones: they may be on their way to that.
+// the jobs need, the most bytes of their events, 1 to take held ones only, 1 to tie those that are new. Gives what the
+// first one was tied to; those that run of the tied ones, or of the held ones: they may be on their way to that; breaker
+// and endpoint; and six values of each that is taken.
 const TAKE_MATES = defineScript(
   `
   local held, counts, counted, prioritized, delayed, active, wait = unpack(KEYS)
   local base, first, suffix, most, now = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[6])
   local reads_along, room, soon = ARGV[9] == '1', tonumber(ARGV[10]), (now + ${DUE_WITHIN_MS}) * ${DELAYED_SCORE}
-  local taken, is_full = {}, false
+  local endpoint, account = string.sub(suffix, 2), nil
+  local taken, jobs, events, logs, leaving, is_full = {}, {}, {}, {}, {}, false
 
   local tied, leader = tied_to(base, first, suffix)
 
@@ -69,55 +69,79 @@ const TAKE_MATES = defineScript(
     return true
   end
 
-  local function take(event)
+  -- Gives false if it is not to be taken, and nil if it can't be. Those in front of the queue leave it in the end.
+  local function take(event, is_in_front)
+    if event == first or #jobs >= most or is_full then return false end
     local job = event .. suffix
-    local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
-    local account = string.match(fields[4] or '', '"account_id":"([%w_-]+)"')
-    if not account or event == first or #taken >= most or is_full then return end
-    local size = reads_along and redis.call('STRLEN', '${eventKey[0]}' .. account .. '${eventKey[1]}' .. event .. '${eventKey[2]}') or 0
-    if size > room and not tied then
+    local started, stalled, data, with = unpack(redis.call('HMGET', base .. job, '${jobFields.attemptsStarted}', '${jobFields.stalledCount}', '${jobFields.data}', '${jobFields.firstMate}'))
+    account = account or data and string.match(data, '"account_id":"([%w_-]+)"')
+    if not data or not account then return end
+    if with and not tied and tied_to(base, event, suffix) then return false end
+    local text = reads_along and redis.call('GET', ${inLua(keys.event('<account>' as AccountId, '<event>' as EventId))})
+    if text and #text > room and not tied then
       is_full = true
-      return
+      return false
     end
-    if not remove(job, event) then return end
-    room = room - size
-    redis.call('LPUSH', active, job)
-    redis.call('SET', base .. job .. ':lock', ARGV[7], 'PX', ARGV[8])
-    fields[1], fields[2] = ARGV[6], (tonumber(fields[2]) or 0) + 1
-    redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', fields[2])
-    taken[#taken + 1] = {job, fields, reads_along and read_along(job, fields[4], '')}
+    if is_in_front then leaving[#leaving + 1] = job elseif not remove(job, event) then return end
+    room = room - (text and #text or 0)
+    jobs[#jobs + 1], events[#events + 1] = job, event
+    logs[#logs + 1] = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
+    for _, value in ipairs({event, (tonumber(started) or 0) + 1, tonumber(stalled) or 0, data, false, text}) do
+      taken[#taken + 1] = value
+    end
     return true
   end
 
   local busy = {}
+  local function take_or_note(event)
+    if take(event) == nil and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+  end
   if tied then
     for event in string.gmatch(tied, '%S+') do
       if event ~= first and redis.call('HGET', base .. event .. suffix, '${jobFields.firstMate}') == leader then
-        if not take(event) and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
+        take_or_note(event)
       end
     end
   else
     for _, event in ipairs(redis.call('ZRANGE', held, 0, 2 * most + 19)) do
-      if #taken >= most or is_full then break end
-      if event ~= first and not tied_to(base, event, suffix) then
-        if not take(event) and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
-      end
+      if #jobs >= most or is_full then break end
+      take_or_note(event)
     end
-    local waiting, seen, enough = {}, 0, ARGV[11] == '1'
-    while not enough and #waiting + #taken < most do
-      local page = redis.call('ZRANGE', prioritized, seen, seen + ${PAGE - 1})
-      local before = #waiting
+    local seen, enough = 0, ARGV[11] == '1'
+    while not enough and #jobs < most and not is_full do
+      local page, own = redis.call('ZRANGE', prioritized, seen, seen + ${PAGE - 1}), 0
       for _, job in ipairs(page) do
-        local event = string.sub(job, 1, -#suffix - 1)
-        if string.sub(job, -#suffix) == suffix and not tied_to(base, event, suffix) then table.insert(waiting, event) end
+        if string.sub(job, -#suffix) == suffix then
+          own = own + 1
+          take(string.sub(job, 1, -#suffix - 1), true)
+        end
       end
       seen = seen + #page
-      enough = #page < ${PAGE} or (#waiting - before) * 2 < #page
+      enough = #page < ${PAGE} or own * 2 < #page
     end
-    for _, event in ipairs(waiting) do take(event) end
+  end
+
+  local breaker, stored = false, false
+  if #jobs > 0 then
+    if #leaving > 0 then redis.call('ZREM', prioritized, unpack(leaving)) end
+    redis.call('ZREM', held, unpack(events))
+    redis.call('LPUSH', active, unpack(jobs))
+    for i, job in ipairs(jobs) do
+      redis.call('SET', base .. job .. ':lock', ARGV[7], 'PX', ARGV[8])
+      redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', taken[6 * i - 4], '${jobFields.firstMate}', tied and leader or first)
+    end
+    if reads_along then
+      for i, log in ipairs(redis.call('MGET', unpack(logs))) do taken[6 * i - 1] = log end
+      breaker = redis.call('GET', ${inLua(keys.breaker('<endpoint>' as EndpointId))})
+      stored = read_once('HGET', ${inLua(keys.endpoints('<account>' as AccountId))}, endpoint)
+    end
+  end
+  local job = base .. first .. suffix
+  if ARGV[12] == '1' and not tied and #busy == 0 and redis.call('EXISTS', job) == 1 then
+    redis.call('HSET', job, '${jobFields.firstMate}', first, '${jobFields.mates}', table.concat({first, unpack(events)}, ' '))
   end
   count_held(counts, counted, ARGV[5], redis.call('ZCARD', held))
-  return {tied or '', taken, busy}`,
+  return {tied or '', busy, breaker, stored, taken}`,
   READ_ALONG,
   COUNT_HELD,
   TIED,
@@ -138,6 +162,9 @@ const TIE = defineScript(`
     end
   end`);
 
+// KEYS: the job of the first one.
+const UNTIE = defineScript(`redis.call('HDEL', KEYS[1], '${jobFields.firstMate}', '${jobFields.mates}')`);
+
 // One that is held goes as soon as any of its set does: then that takes it. KEYS: prioritized, delayed, active, wait.
 // ARGV: prefix of the jobs' keys, suffix, event, now. Gives 1 if the first one of those that it is tied to is another
 // one, which runs or is about to.
@@ -156,14 +183,33 @@ const FOLLOWS = defineScript(
 
 type MatesReply = readonly [
   tied: string,
-  taken: readonly (readonly [jobId: string, fields: StoredFields, texts: StoredTexts | null])[],
   busy: readonly string[],
+  breaker: string | null,
+  endpoint: number | null,
+  /** Of each: event, how often it was started and stalled, data, log, the stored event. */
+  taken: readonly (string | number | null)[],
 ];
+const VALUES_EACH = 6;
+
+/** A job that was taken along with another one, as far as a worker needs it. */
+export interface TakenMate extends DeliveryParts {
+  readonly id: DeliveryId;
+  /** What it is locked with. */
+  readonly token: string;
+  readonly attemptsStarted: number;
+  readonly stalledCounter: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly processedOn: number;
+  /** As JSON. */
+  readonly data: string;
+  /** Absent in a Cluster, where they are on other nodes. */
+  readonly texts: DeliveryTexts | undefined;
+}
 
 export interface TakenMates {
   /** Those that the first one was to go with, itself included; none: it was tied to nothing. */
   readonly tied: readonly string[];
-  readonly jobs: readonly TakenJob[];
+  readonly jobs: readonly TakenMate[];
   /** The events of those that run: of the tied ones, or else of those that are held. */
   readonly busy: readonly string[];
 }
@@ -184,40 +230,30 @@ export class MateJobs {
     this.#readsAlong = !(redis instanceof Cluster);
   }
 
-  /** Take some that can go with the delivery of an event, and lock them. */
+  /**
+   * Take some that can go with the delivery of an event, and lock them.
+   *
+   * @param wanted with `ties`, those that it was not tied to are tied to it, unless one of them is busy.
+   */
   async take(
     target: ScriptTarget,
     address: EndpointAddress,
     first: EventId,
     token: string,
-    { most, maxBytes, isInOrder }: WantedMates,
+    { most, maxBytes, isInOrder, ties }: WantedMates & { readonly ties: boolean },
   ): Promise<TakenMates> {
-    const readAt = steadyClock();
-    const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
+    const readsAlong = this.#readsAlong && target instanceof ScriptUnit;
+    const read = { readAt: steadyClock(), processedOn: systemClock(), readsAlong, target, token };
     const { base, prioritized, delayed, active, wait } = this.#keys;
     const { held, heldCounts, countedAsHeld } = this.#queueKeys;
-    const scriptKeys = [
-      held(address.endpointId),
-      heldCounts,
-      countedAsHeld,
-      prioritized,
-      delayed,
-      active,
-      wait,
-    ];
-    const what = [base, first, suffixOf(address.endpointId), most, encodeAddress(address)];
-    const how = [systemClock(), token, this.lockDurationMs, readsAlong, maxBytes, isInOrder ? 1 : 0];
-    const [tied, taken, busy] = (await TAKE_MATES(target, scriptKeys, [...what, ...how])) as MatesReply;
-    return {
-      tied: tied === '' ? [] : tied.split(' '),
-      busy,
-      jobs: taken.map(([jobId, fields, texts]) => ({
-        jobId,
-        token,
-        json: jobOf(jobId, fields),
-        texts: texts ? textsOf(texts, target, readAt) : undefined,
-      })),
-    };
+    const { endpointId } = address;
+    const scriptKeys = [held(endpointId), heldCounts, countedAsHeld, prioritized, delayed, active, wait];
+    const what = [base, first, suffixOf(endpointId), most, encodeAddress(address)];
+    const how = [read.processedOn, token, this.lockDurationMs, readsAlong ? 1 : 0, maxBytes];
+    const args = [...what, ...how, isInOrder ? 1 : 0, ties ? 1 : 0];
+    const reply = (await TAKE_MATES(target, scriptKeys, args)) as MatesReply;
+    const [tied, busy] = reply;
+    return { tied: tied === '' ? [] : tied.split(' '), busy, jobs: matesOf(reply, endpointId, read) };
   }
 
   /** Whether a delivery is tied to others, and goes when the first one of them takes it. */
@@ -232,6 +268,45 @@ export class MateJobs {
     const { base, job } = this.#keys;
     return (target) => TIE(target, [job((events[0] ?? '') + suffix)], [base, suffix, ...events]);
   }
+
+  /** Let those that a delivery is the first of go apart. */
+  untie(endpointId: EndpointId, first: EventId): Step {
+    return (target) => UNTIE(target, [this.#keys.job(first + suffixOf(endpointId))], []);
+  }
+}
+
+interface MatesRead {
+  readonly target: ScriptTarget;
+  readonly token: string;
+  readonly readsAlong: boolean;
+  readonly readAt: number;
+  readonly processedOn: number;
+}
+
+function matesOf(
+  [, , breaker, endpoint, taken]: MatesReply,
+  endpointId: EndpointId,
+  { target, token, readsAlong, readAt, processedOn }: MatesRead,
+): readonly TakenMate[] {
+  const stored = textIn(target, endpoint);
+  const mates: TakenMate[] = [];
+  for (let i = 0; i < taken.length; i += VALUES_EACH) {
+    const eventId = taken[i] as EventId;
+    const log = taken[i + 4] as string | null;
+    const event = taken[i + 5] as string | null;
+    mates.push({
+      eventId,
+      endpointId,
+      id: deliveryIdOf({ eventId, endpointId }),
+      token,
+      attemptsStarted: Number(taken[i + 1]),
+      stalledCounter: Number(taken[i + 2]),
+      processedOn,
+      data: String(taken[i + 3]),
+      texts: readsAlong ? { log, breaker, endpoint: stored, event, readAt } : undefined,
+    });
+  }
+  return mates;
 }
 
 function suffixOf(endpointId: EndpointId): string {

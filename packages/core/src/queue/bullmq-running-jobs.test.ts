@@ -114,7 +114,7 @@ async function openOurs(client: Redis, runningJobs: RunningJobs): Promise<Side> 
   const inOrder = asOne(client);
   const end = async (jobId: string, token: string, how: Parameters<RunningJobs['end']>[2]) =>
     await inOrder([
-      (target) => runningJobs.end(target, { jobId, token }, how),
+      (target) => runningJobs.end(target, [{ jobId, token }], how),
       // Whether it is run shows whether the end was a guard that let it through.
       (target) => new RunningJobs(client, { prefix: 'none' }, LOCK_MS).take(target, token),
     ]);
@@ -402,6 +402,43 @@ it.each<[string, (side: Side) => Promise<boolean>]>([
 
 // BullMQ's own worker wakes another one for each job that it takes, and learns only from an empty fetch that
 // nothing waits.
+describe('a worker lets go of several jobs at once', () => {
+  it.each([
+    { kind: 'done' } as const,
+    { kind: 'delayed', delayMs: 5_000, failure: 'http_5xx' } as const,
+    { kind: 'delayed', delayMs: 5_000 } as const,
+  ])('as of each by itself: %j', async (end) => {
+    const { ours, runningJobs, inOrder, client } = await arrange();
+    const ids = ['one', 'two', 'three'];
+    const dumps = [];
+    for (const isTogether of [true, false]) {
+      await ours.queue.obliterate({ force: true });
+      for (const id of ids) await add(ours, id);
+      for (const _ of ids) await ours.take();
+      const held = ids.map((jobId) => ({ jobId, token: TOKEN }));
+      const sets = isTogether ? [held] : held.map((each) => [each]);
+      for (const set of sets) await inOrder([(target) => runningJobs.end(target, set, end)]);
+      dumps.push(await dumpOf(client, 'ours'));
+    }
+    expect(dumps[0]).toEqual(dumps[1]);
+  });
+
+  it('but for those that it has lost, which stay as they are', async () => {
+    const { ours, runningJobs, inOrder } = await arrange();
+    for (const id of ['one', 'two']) await add(ours, id);
+    for (const _ of ['one', 'two']) await ours.take();
+    const held = [
+      { jobId: 'one', token: 'worker:2' },
+      { jobId: 'two', token: TOKEN },
+    ];
+    const end = (jobs: typeof held) =>
+      inOrder([(target) => runningJobs.end(target, jobs, { kind: 'done' }), async () => {}]);
+    expect(await end(held)).toBe(true);
+    expect(await ours.queue.getJobCounts('active')).toEqual({ active: 1 });
+    expect((await ours.queue.getJobs('active')).map(({ id }) => id)).toEqual(['one']);
+  });
+});
+
 describe('the workers that rest are woken', () => {
   const JOBS_WAIT = ['0', '0'];
 

@@ -56,7 +56,7 @@ export const JOB_FIELDS = [
 ] as const;
 
 /** A key as a Lua expression: `<name>` stands for the variable of that name. */
-function inLua(key: string): string {
+export function inLua(key: string): string {
   return `'${key.replaceAll(/<(\w+)>/g, `' .. $1 .. '`)}'`;
 }
 
@@ -158,43 +158,69 @@ const TAKE = defineScript(
   PUT_BACK_OVERDUE,
 );
 
-const LOCK_IS_OURS = `
-  if redis.call('GET', lock) ~= token then return 0 end
-  redis.call('SREM', stalled, id)
-  redis.call('LREM', active, -1, id)`;
+// Gives those of some jobs that are still the worker's; they are not active any more. `jobs` has the id and the token of
+// each, from a place on.
+const LET_GO = `
+  local function let_go(base, active, stalled, jobs, from)
+    local locks, ours = {}, {}
+    for i = from, #jobs, 2 do locks[#locks + 1] = base .. jobs[i] .. ':lock' end
+    for i, holder in ipairs(redis.call('MGET', unpack(locks))) do
+      local id, token = jobs[from + 2 * i - 2], jobs[from + 2 * i - 1]
+      if holder == token then
+        ours[#ours + 1] = id
+        redis.call('LREM', active, -1, id)
+      end
+    end
+    if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
+    return ours
+  end`;
 
-// As BullMQ's own moveToFinished for a job that is removed at its end. KEYS: job, lock, active, stalled, log.
-// ARGV: id, token. Gives 0 if the job is not the worker's any more.
-const END = defineGuard(`
-  local job, lock, active, stalled = unpack(KEYS)
-  local id, token = ARGV[1], ARGV[2]
-  ${LOCK_IS_OURS}
-  redis.call('DEL', job, lock)
-  return 1`);
-
-// As BullMQ's own moveToDelayed. KEYS: job, lock, active, stalled, delayed, wait, prioritized, marker. ARGV:
-// id, token, when it is due, the delay, why its attempt failed ('': there was none). Gives 0 if the job is
-// not the worker's any more.
-const DELAY = defineGuard(`
-  local job, lock, active, stalled, delayed, wait, prioritized, marker = unpack(KEYS)
-  local id, token, due_at, delay, failure = unpack(ARGV)
-  ${LOCK_IS_OURS}
-  redis.call('DEL', lock)
-  if redis.call('EXISTS', job) == 0 then return 1 end
-  redis.call('HSET', job, 'delay', delay)
-  if failure ~= '' then
-    redis.call('HSET', job, '${jobFields.failedReason}', failure)
-    redis.call('HINCRBY', job, '${jobFields.attemptsMade}', 1)
+// As BullMQ's own moveToFinished for jobs that are removed at their end. KEYS: active, stalled. ARGV: prefix of the
+// jobs' keys, then the id and the token of each. Gives how many were still the worker's.
+const END = defineGuard(
+  `
+  local base, gone = ARGV[1], {}
+  local ours = let_go(base, KEYS[1], KEYS[2], ARGV, 2)
+  if #ours == 0 then return 0 end
+  for _, id in ipairs(ours) do
+    gone[#gone + 1] = base .. id
+    gone[#gone + 1] = base .. id .. ':lock'
   end
+  redis.call('DEL', unpack(gone))
+  return #ours`,
+  LET_GO,
+);
+
+// As BullMQ's own moveToDelayed. KEYS: active, stalled, delayed, wait, prioritized, marker. ARGV: prefix of the jobs'
+// keys, when they are due, the delay, why their attempts failed ('': there were none), then the id and the token of each.
+// Gives how many were still the worker's.
+const DELAY = defineGuard(
+  `
+  local active, stalled, delayed, wait, prioritized, marker = unpack(KEYS)
+  local base, due_at, delay, failure = unpack(ARGV)
+  local ours = let_go(base, active, stalled, ARGV, 5)
   local lowest = tonumber(due_at) * ${DELAYED_SCORE}
   local highest = lowest + ${DELAYED_SCORE} - 1
-  local last = redis.call('ZREVRANGEBYSCORE', delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  redis.call('ZADD', delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
-  if redis.call('EXISTS', wait, prioritized) == 0 then
-    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-    redis.call('ZADD', marker, tonumber(first) / ${DELAYED_SCORE}, '1')
+  for _, id in ipairs(ours) do
+    local job = base .. id
+    redis.call('DEL', job .. ':lock')
+    if redis.call('EXISTS', job) == 1 then
+      redis.call('HSET', job, 'delay', delay)
+      if failure ~= '' then
+        redis.call('HSET', job, '${jobFields.failedReason}', failure)
+        redis.call('HINCRBY', job, '${jobFields.attemptsMade}', 1)
+      end
+      local last = redis.call('ZREVRANGEBYSCORE', delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+      redis.call('ZADD', delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
+    end
   end
-  return 1`);
+  if #ours > 0 and redis.call('EXISTS', wait, prioritized) == 0 then
+    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+    if first then redis.call('ZADD', marker, tonumber(first) / ${DELAYED_SCORE}, '1') end
+  end
+  return #ours`,
+  LET_GO,
+);
 
 /**
  * The jobs of deliveries that a worker runs: how it takes them, and lets go of them. Each is a step, so that
@@ -234,14 +260,17 @@ export class RunningJobs {
     return { job, areMoreWaiting: more > 0, nextDueAt };
   }
 
-  /** Let go of a job. A guard: what comes after it runs only if the job was still this worker's. */
-  async end(target: ScriptTarget, { jobId, token }: HeldJob, end: JobEnd): Promise<void> {
-    const { job, lock, active, stalled, delayed, wait, prioritized, marker } = this.#keys;
-    const jobKeys = [job(jobId), lock(jobId), active, stalled];
-    if (end.kind === 'done') return void (await END(target, jobKeys, [jobId, token]));
+  /**
+   * Let go of jobs. A guard: what comes after it runs only if one of them was still this worker's. Those that are not
+   * stay as they are.
+   */
+  async end(target: ScriptTarget, jobs: readonly HeldJob[], end: JobEnd): Promise<void> {
+    const { base, active, stalled, delayed, wait, prioritized, marker } = this.#keys;
+    const each = jobs.flatMap(({ jobId, token }) => [jobId, token]);
+    if (end.kind === 'done') return void (await END(target, [active, stalled], [base, ...each]));
     const { delayMs, failure = '' } = end;
-    const args = [jobId, token, systemClock() + delayMs, delayMs, failure];
-    await DELAY(target, [...jobKeys, delayed, wait, prioritized, marker], args);
+    const args = [base, systemClock() + delayMs, delayMs, failure, ...each];
+    await DELAY(target, [active, stalled, delayed, wait, prioritized, marker], args);
   }
 }
 
@@ -291,13 +320,17 @@ export function textsOf(
   target: ScriptTarget,
   readAt: number,
 ): DeliveryTexts {
-  const texts = target instanceof ScriptUnit ? target.texts : [];
-  const textOf = (number: number | null) => (number === null ? null : (texts[number - 1] ?? null));
   return {
     log,
     breaker,
-    endpoint: textOf(endpointNumber),
-    event: eventNumber === 0 ? undefined : textOf(eventNumber),
+    endpoint: textIn(target, endpointNumber),
+    event: eventNumber === 0 ? undefined : textIn(target, eventNumber),
     readAt,
   };
+}
+
+/** A text that a script has shared. */
+export function textIn(target: ScriptTarget, number: number | null): string | null {
+  const texts = target instanceof ScriptUnit ? target.texts : [];
+  return number === null ? null : (texts[number - 1] ?? null);
 }

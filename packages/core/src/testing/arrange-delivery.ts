@@ -85,7 +85,7 @@ export interface Arrangement {
   readonly refusals?: number;
   readonly refusal?: Error;
   /** Where deliveries go that are over, if there is a history. */
-  readonly overList?: Pick<OverList, 'add'>;
+  readonly overList?: Pick<OverList, 'add' | 'addAll'>;
   /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
   readonly recordRefusals?: number;
   /** Happens between reading the record and sending. */
@@ -231,6 +231,8 @@ export class DeliveryScene {
           if (recordings <= recordRefusals) throw storageUnavailable(new Error('OOM'));
           return await attemptStore.record(...args);
         },
+        recordAlong: (...args: Parameters<typeof attemptStore.recordAlong>) =>
+          attemptStore.recordAlong(...args),
       },
       overList,
       transformationStore: new TransformationStore(redis.client),

@@ -9,7 +9,15 @@ import { startRedisServer } from '../../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { testRetention } from '../../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
-import { type AttemptRecord, AttemptStore, MAX_ANSWER_BYTES } from './redis-attempt-store';
+import {
+  type AttemptRecord,
+  AttemptStore,
+  MAX_ANSWER_BYTES,
+  type RecordAlong,
+  type RecordsAlong,
+} from './redis-attempt-store';
+
+type Mark = RecordAlong['deliveries'][number];
 
 const NOW = 1_700_000_000_000;
 const ACCEPTED_AT = NOW - 60_000;
@@ -457,5 +465,136 @@ describe('what receivers have answered', () => {
     expect(await failTogether(built, 1, NOW + 1_000)).toBe(0);
     expect(await failTogether(built, 20, NOW + testRetention.ageMs / 100)).toBe(10);
     expect(await failTogether(built, 1, NOW + testRetention.ageMs / 100)).toBe(0);
+  });
+});
+
+describe('attempts along with that of another delivery', () => {
+  function arrangeMany(count: number) {
+    const { delivery, deliveryStore, admissionStore, dump } = arrange();
+    const { endpointId } = delivery;
+    const attemptStore = new AttemptStore(redis.client, testRetention);
+    const deliveries = Array.from({ length: count }, (_, i) => ({
+      eventId: uniqueEventId(),
+      acceptedAt: ACCEPTED_AT + i,
+    }));
+    const logOf = (i: number) => keys.delivery(endpointId, deliveries[i]?.eventId ?? uniqueEventId());
+    return {
+      endpointId,
+      deliveries,
+      deliveryStore,
+      admissionStore,
+      dump,
+      logOf,
+      enlist: () =>
+        deliveryStore.enlistAll(
+          endpointId,
+          deliveries.map(({ eventId, acceptedAt }) => ({ eventId, createdAt: acceptedAt })),
+        ),
+      statesOf: async () =>
+        await Promise.all(
+          deliveries.map(
+            async ({ eventId }) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
+          ),
+        ),
+      recordAlong: (along: readonly RecordAlong[], change: Partial<RecordsAlong> = {}) =>
+        attemptStore.recordAlong({
+          endpointId,
+          along,
+          attemptKeys: [],
+          mustBeListed: false,
+          now: NOW,
+          ...change,
+        }),
+    };
+  }
+
+  const alongOf = (deliveries: RecordAlong['deliveries'], change: Partial<RecordAlong> = {}): RecordAlong => ({
+    fact: success,
+    logLength: 0,
+    hasEnded: true,
+    deliveries,
+    ...change,
+  });
+
+  it('are recorded, each in its own log, by the line that they share, and say nothing of the receiver', async () => {
+    const { deliveries, statesOf, recordAlong, admissionStore, endpointId } = arrangeMany(3);
+    const [first, ...others] = deliveries;
+    const failed = { fact: failure, hasEnded: false, deliveries: first ? [first] : [] };
+    expect(await recordAlong([alongOf(others), alongOf([], failed)])).toBeUndefined();
+    const [failing, ...delivered] = await statesOf();
+    expect(failing).toMatchObject({ status: 'pending', attempts: [failure.attempt] });
+    for (const state of delivered) expect(state).toMatchObject({ status: 'delivered' });
+    expect(await admissionStore.readBreaker(endpointId)).toEqual(CLOSED);
+  });
+
+  it('are appended to logs that have other lines', async () => {
+    const { deliveries, statesOf, recordAlong, logOf } = arrangeMany(2);
+    await recordAlong([alongOf(deliveries, { fact: failure, hasEnded: false })]);
+    const logLength = await redis.client.strlen(logOf(0));
+    expect(await recordAlong([alongOf(deliveries, { logLength })])).toBeUndefined();
+    for (const { attempts } of await statesOf())
+      expect(attempts).toEqual([failure.attempt, success.attempt]);
+  });
+
+  it.each([
+    ['another line was appended', 0],
+    ['its log has expired', 5],
+  ])('are not recorded when %s, none of them, and it is told of which', async (_, logLength) => {
+    const { deliveries, recordAlong, logOf, dump } = arrangeMany(3);
+    const [first, second, third] = deliveries as [Mark, Mark, Mark];
+    if (logLength === 0) await redis.client.set(logOf(1), 'a line of another worker\n');
+    const before = await dump();
+    const along = [alongOf([first, third]), alongOf([second], { logLength })];
+    expect(await recordAlong(along)).toEqual([second.eventId]);
+    expect(await dump()).toEqual(before);
+  });
+
+  it('are recorded once when the script comes again', async () => {
+    const { deliveries, recordAlong, dump, endpointId } = arrangeMany(3);
+    const withAnswers = [alongOf(deliveries, { fact: failure, hasEnded: false })];
+    await recordAlong(withAnswers);
+    const before = await dump();
+    expect(await recordAlong(withAnswers)).toBeUndefined();
+    expect(await dump()).toEqual(before);
+    expect(await redis.client.get(keys.answerBytes(endpointId))).not.toBeNull();
+  });
+
+  it('are not recorded where one is in no list, if that says that it has moved; and enlist those that are missing', async () => {
+    const { deliveries, recordAlong, enlist, endpointId } = arrangeMany(2);
+    const [first, second] = deliveries as [Mark, Mark];
+    await enlist();
+    await redis.client.zrem(keys.deliveries(endpointId), second.eventId);
+    expect(await recordAlong([alongOf(deliveries)], { mustBeListed: true })).toEqual([second.eventId]);
+    expect(await recordAlong([alongOf(deliveries)])).toBeUndefined();
+    const list = await redis.client.zrange(keys.deliveries(endpointId), '0', '-1');
+    expect(list).toEqual([first.eventId, second.eventId]);
+  });
+
+  it('leave out responses where there are too many, and where they were erased', async () => {
+    const { deliveries, recordAlong, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
+    const [first, second] = deliveries as [Mark, Mark];
+    await deliveryStore.eraseAnswersOf({ endpointId, eventId: first.eventId }, NOW);
+    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: failure, hasEnded: false };
+    const full = { fact: failure, hasEnded: false };
+    await redis.client.set(keys.answerBytes(endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
+    await recordAlong([alongOf([first], erased), alongOf([second], full)]);
+    for (const { attempts } of await statesOf())
+      expect(attempts.map(({ responseBody }) => responseBody)).toEqual([undefined]);
+  });
+
+  it('leave the strict order when they have ended, and keep counting for the rate limit for a second', async () => {
+    const { deliveries, recordAlong, admissionStore, endpointId } = arrangeMany(3);
+    const [first, second, third] = deliveries as [Mark, Mark, Mark];
+    await admissionStore.joinOrder(endpointId, deliveries);
+    await redis.client.set(keys.turn(endpointId), first.eventId);
+    await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
+    const left = alongOf([third], { fact: failure, hasEnded: false });
+    await recordAlong([alongOf([first, second]), left], { attemptKeys: ['one', 'gone'] });
+    expect(await admissionStore.firstInOrder(endpointId, 3)).toEqual([third.eventId]);
+    expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
+    const counted = await redis.client.zrange(keys.recentAttempts(endpointId), '0', '-1');
+    expect(counted.toSorted()).toEqual(['one', 'two']);
+    const until = Number(await redis.client.zscore(keys.recentAttempts(endpointId), 'one'));
+    expect(until).toBeGreaterThan(NOW + 60_000);
   });
 });

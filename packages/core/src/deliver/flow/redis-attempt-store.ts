@@ -9,6 +9,8 @@ import {
 } from '../../domain/breaker';
 import type { DeliveryParts } from '../../domain/delivery';
 import { type AttemptedFact, ERASED_LOG_START, encodeFact, withoutAnswer } from '../../domain/delivery-log';
+import type { EndpointId } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../../events/redis-delivery-store';
@@ -42,6 +44,23 @@ export interface AttemptRecord {
   readonly now: number;
 }
 
+/** What one request was for several deliveries of an endpoint, but for the one whose record says how it went. */
+export interface RecordsAlong {
+  readonly endpointId: EndpointId;
+  readonly along: readonly RecordAlong[];
+  /** The keys that count them for the rate limit, where that counts events. */
+  readonly attemptKeys: readonly string[];
+  /** As for a single one. */
+  readonly mustBeListed: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+}
+
+/** The same attempt of some deliveries. */
+export interface RecordAlong extends Pick<AttemptRecord, 'fact' | 'logLength' | 'hasEnded'> {
+  readonly deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[];
+}
+
 /** The effect of a recorded attempt on its endpoint. */
 export interface AttemptEffect {
   /** Failed attempts since the last success. */
@@ -68,6 +87,47 @@ export interface AttemptEffect {
  */
 export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
+const RECORD_LINE = `
+  -- How many bytes of responses an endpoint has left behind.
+  local function answer_level_of(answers, kept_ms, now)
+    local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
+    local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(kept_ms)
+    return math.max(tonumber(level) - leaked, 0)
+  end
+
+  local function is_erased(log)
+    return redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
+  end
+
+  local function is_last_line(log, length, line, short_line)
+    local last = redis.call('GETRANGE', log, length, -1)
+    return last == line or last == short_line
+  end
+
+  -- Gives whether it is appended: not if there is a log and should be none.
+  local function append_line(log, is_new, line, kept_ms)
+    if is_new then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') end
+    redis.call('APPEND', log, line)
+    redis.call('PEXPIRE', log, kept_ms)
+    return true
+  end
+
+  -- Of strict order.
+  local function leave_order(order, turn, events)
+    if #events == 0 or redis.call('EXISTS', order, turn) == 0 then return end
+    redis.call('ZREM', order, unpack(events))
+    local holder = redis.call('GET', turn)
+    for _, event in ipairs(events) do
+      if event == holder then redis.call('DEL', turn) end
+    end
+  end
+
+  local function end_of_window()
+    local time = redis.call('TIME')
+    local redis_now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    return string.format('%d', redis_now + ${RATE_WINDOW_MS})
+  end`;
+
 /*
  * Everything that an attempt leaves behind, in one step: a reader that finds it recorded finds all its
  * effects.
@@ -89,7 +149,8 @@ export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 // for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its
 // admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
 // has moved to the history has neither.
-const RECORD = defineGuard(`
+const RECORD = defineGuard(
+  `
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
@@ -97,21 +158,12 @@ const RECORD = defineGuard(`
   local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
   local line, answer_level = ARGV[2], nil
   if is_unchanged and #ARGV[2] > #ARGV[3] then
-    local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
-    local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(ARGV[4])
-    answer_level = math.max(tonumber(level) - leaked, 0) + #ARGV[2] - #ARGV[3]
-    local is_erased = not is_new and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
-    if is_erased or answer_level > ${MAX_ANSWER_BYTES} then line, answer_level = ARGV[3], nil end
+    answer_level = answer_level_of(answers, ARGV[4], now) + #ARGV[2] - #ARGV[3]
+    local must_be_short = not is_new and is_erased(log) or answer_level > ${MAX_ANSWER_BYTES}
+    if must_be_short then line, answer_level = ARGV[3], nil end
   end
-  if is_new then
-    is_unchanged = redis.call('SET', log, line, 'PX', ARGV[4], 'NX')
-  elseif is_unchanged then
-    redis.call('APPEND', log, line)
-    redis.call('PEXPIRE', log, ARGV[4])
-  end
-  if not is_unchanged then
-    local last = redis.call('GETRANGE', log, ARGV[1], -1)
-    if last ~= ARGV[2] and last ~= ARGV[3] then return {0, 0, 0, 0, 0, 0, 0} end
+  if not (is_unchanged and append_line(log, is_new, line, ARGV[4])) then
+    if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0} end
     local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
     if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for} end
     if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for} end
@@ -124,15 +176,10 @@ const RECORD = defineGuard(`
   if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
     redis.call('ZADD', list, ARGV[6], event)
   end
-  if ARGV[12] == '1' and redis.call('EXISTS', order, turn) > 0 then
-    redis.call('ZREM', order, event)
-    if redis.call('GET', turn) == event then redis.call('DEL', turn) end
-  end
+  if ARGV[12] == '1' then leave_order(order, turn, {event}) end
   local is_waited_for = 0
   if ARGV[11] ~= '' then
-    local time = redis.call('TIME')
-    local redis_now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    redis.call('ZADD', recent, 'XX', string.format('%d', redis_now + ${RATE_WINDOW_MS}), ARGV[11])
+    redis.call('ZADD', recent, 'XX', end_of_window(), ARGV[11])
     is_waited_for = redis.call('EXISTS', waiting)
   end
 
@@ -165,7 +212,80 @@ const RECORD = defineGuard(`
   if ARGV[10] == '1' then told = '1' end
   record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
   redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
-  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for}`);
+  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for}`,
+  RECORD_LINE,
+);
+
+/*
+ * Attempts by the request of another one: all of them are recorded, or none, if the log of any has changed. The record of
+ * that one says what there is to say of the receiver.
+ */
+// KEYS: list, recent attempts, order, turn, bytes of responses. ARGV: prefix of the logs' keys, how long to keep them, the
+// worker's time, 1 if one without a log must be in the list, how many keys of attempts that are counted, these; then for
+// each line: length of the logs, line, line without the response, 1 if its deliveries have ended, how many there are, and
+// event and time of acceptance of each. Gives 1; or 0 and the events whose logs have changed.
+const RECORD_ALONG = defineGuard(
+  `
+  local list, recent, order, turn, answers = unpack(KEYS)
+  local prefix, kept_ms, now, must_be_listed = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+  local lines, events, accepted, logs, new_logs, ended, at = {}, {}, {}, {}, {}, {}, 6 + ARGV[5]
+  while at < #ARGV do
+    local line = {length = ARGV[at], is_new = ARGV[at] == '0', text = ARGV[at + 1], short = ARGV[at + 2]}
+    local has_ended, last = ARGV[at + 3] == '1', at + 3 + 2 * ARGV[at + 4]
+    for i = at + 5, last, 2 do
+      local n = #events + 1
+      lines[n], events[n], accepted[n], logs[n] = line, ARGV[i], ARGV[i + 1], prefix .. ARGV[i]
+      if line.is_new then new_logs[#new_logs + 1] = logs[n] end
+      if has_ended then ended[#ended + 1] = ARGV[i] end
+    end
+    at = last + 2
+  end
+
+  local listed = redis.call('ZMSCORE', list, unpack(events))
+  local are_all_new = #new_logs == #events and redis.call('EXISTS', unpack(new_logs)) == 0
+  local changed, is_there = {0}, {}
+  for i, event in ipairs(events) do
+    local line, log = lines[i], logs[i]
+    if line.is_new and must_be_listed and not listed[i] then
+      changed[#changed + 1] = event
+    elseif not are_all_new and redis.call('STRLEN', log) ~= tonumber(line.length) then
+      is_there[i] = is_last_line(log, line.length, line.text, line.short)
+      if not is_there[i] then changed[#changed + 1] = event end
+    end
+  end
+  if #changed > 1 then return changed end
+
+  local level
+  for i, log in ipairs(logs) do
+    local line = lines[i]
+    local text, more = line.text, #line.text - #line.short
+    if more > 0 and not is_there[i] then
+      level = level or answer_level_of(answers, kept_ms, now)
+      local must_be_short = not line.is_new and is_erased(log) or level + more > ${MAX_ANSWER_BYTES}
+      if must_be_short then text = line.short else level = level + more end
+    end
+    if not is_there[i] then append_line(log, line.is_new, text, kept_ms) end
+  end
+  if level then redis.call('SET', answers, string.format('%d %d', level, now), 'PX', kept_ms) end
+
+  local missing = {}
+  for i, event in ipairs(events) do
+    if not listed[i] then
+      missing[#missing + 1] = accepted[i]
+      missing[#missing + 1] = event
+    end
+  end
+  if #missing > 0 and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, unpack(missing)) end
+  leave_order(order, turn, ended)
+  local counted = {}
+  for i = 6, 5 + ARGV[5] do
+    counted[#counted + 1] = end_of_window()
+    counted[#counted + 1] = ARGV[i]
+  end
+  if #counted > 0 then redis.call('ZADD', recent, 'XX', unpack(counted)) end
+  return {1}`,
+  RECORD_LINE,
+);
 
 const replySchema = z.tuple([
   z.number(),
@@ -202,8 +322,7 @@ export class AttemptStore {
     ];
     const args = [
       logLength,
-      encodeFact(fact),
-      encodeFact(withoutAnswer(fact)),
+      ...linesOf(fact),
       this.retention.ageMs,
       eventId,
       acceptedAt,
@@ -227,9 +346,41 @@ export class AttemptStore {
       isRateWaitedFor: isWaitedFor === 1,
     };
   }
+
+  /**
+   * Record attempts by the request of another one, beside its record: all of them, or none. A guard.
+   *
+   * @returns the events whose logs have changed. `undefined`: all are recorded.
+   */
+  async recordAlong(
+    { endpointId, along, attemptKeys, mustBeListed, now }: RecordsAlong,
+    target: ScriptTarget = this.redis,
+  ): Promise<readonly EventId[] | undefined> {
+    const [, recent, order, turn] = keysOfLimits(endpointId) as [string, string, string, string];
+    const scriptKeys = [keys.deliveries(endpointId), recent, order, turn, keys.answerBytes(endpointId)];
+    const { ageMs } = this.retention;
+    const prefix = keys.deliveryPrefix(endpointId);
+    const args = [prefix, ageMs, now, mustBeListed ? 1 : 0, attemptKeys.length, ...attemptKeys];
+    for (const { fact, logLength, hasEnded, deliveries } of along) {
+      args.push(logLength, ...linesOf(fact), hasEnded ? 1 : 0, deliveries.length);
+      for (const { eventId, acceptedAt } of deliveries) args.push(eventId, acceptedAt);
+    }
+    const [isRecorded, ...changed] = alongReplySchema.parse(await RECORD_ALONG(target, scriptKeys, args));
+    return isRecorded === 0 ? (changed as EventId[]) : undefined;
+  }
 }
 
 throwStorageErrors(AttemptStore);
+
+const alongReplySchema = z.tuple([z.number()]).rest(z.string());
+
+/** The line of an attempt, and the same without the receiver's response. */
+function linesOf(fact: AttemptedFact): readonly [string, string] {
+  const line = encodeFact(fact);
+  const { responseBody, responseHeaders } = fact.attempt;
+  const hasAnswer = responseBody !== undefined || responseHeaders !== undefined;
+  return [line, hasAnswer ? encodeFact(withoutAnswer(fact)) : line];
+}
 
 const SAYS_NOTHING = 2;
 

@@ -19,8 +19,9 @@ import { TransformationStore } from '../../endpoints/redis-transformation-store'
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import { Turns } from '../../platform/batches';
 import { oneByOne, type Step } from '../../platform/redis-script';
+import type { TakenMate } from '../../queue/bullmq-delivery-mates';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
-import type { HeldJob, TakenJob } from '../../queue/bullmq-running-jobs';
+import type { HeldJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
@@ -220,6 +221,13 @@ function stepwiseContext(
         if (effect) await work.pause('what follows');
         return effect;
       },
+      async recordAlong(records) {
+        await work.pause('the records along');
+        const changed = await attemptStore.recordAlong(records);
+        isRecorded = changed === undefined;
+        if (isRecorded) await work.pause('what follows');
+        return changed;
+      },
     },
     inOrder: (steps) =>
       turns.take(async () => {
@@ -251,6 +259,7 @@ function eventsOf({ headers, body }: DeliveryRequest): readonly string[] {
 /** As the product's: apps/worker/src/consumers/bullmq-deliver.ts. Those that run elsewhere are not waited for. */
 class ModelMates implements DeliveryMates {
   #tied: readonly string[] = [];
+  #areNew = false;
 
   constructor(
     private readonly lane: ModelLane,
@@ -264,12 +273,14 @@ class ModelMates implements DeliveryMates {
     const first = parseDeliveryId(run.jobId)?.eventId;
     if (first === undefined) return [];
     const token = `${run.token}:mates`;
-    const { tied, busy, jobs } = await lane.mateJobs.take(lane.redis, address, first, token, wanted);
-    this.#tied = tied;
-    run.mates = jobs.map(({ jobId }) => ({ jobId, token, of: events.indexOf(jobId.split('.')[0] ?? '') }));
+    const all = { ...wanted, ties: true };
+    const { tied, busy, jobs } = await lane.mateJobs.take(lane.redis, address, first, token, all);
+    this.#areNew = tied.length === 0 && busy.length === 0;
+    this.#tied = this.#areNew ? [first, ...jobs.map(({ eventId }) => eventId)] : tied;
+    run.mates = jobs.map(({ id, eventId }) => ({ jobId: id, token, of: events.indexOf(eventId) }));
     await run.work.pause('its ties');
-    const own = new Set(jobs.map(({ jobId }) => jobId));
-    const isComplete = tied.length === 0 || busy.every((event) => own.has(`${event}.${address.endpointId}`));
+    const own = new Set<string>(jobs.map(({ eventId }) => eventId));
+    const isComplete = tied.length === 0 || busy.every((event) => own.has(event));
     return isComplete ? jobs.map((job) => this.#read(job)) : undefined;
   }
 
@@ -278,8 +289,18 @@ class ModelMates implements DeliveryMates {
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
+    const first = parseDeliveryId(this.run.jobId)?.eventId;
+    if (events.length === 0) {
+      return this.#areNew && first ? [this.lane.mateJobs.untie(endpointId, first)] : [];
+    }
     const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
     return isTied ? [] : [this.lane.mateJobs.tie(endpointId, events)];
+  }
+
+  // The run itself ends by its result.
+  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
+    const ended = new Set(events.map(this.events.indexOf));
+    return this.run.mates.filter(({ of }) => ended.has(of)).map((mate) => this.#end(mate, end));
   }
 
   async giveBack(): Promise<void> {
@@ -288,10 +309,9 @@ class ModelMates implements DeliveryMates {
     for (const step of steps) await oneByOne(this.lane.redis)([step]);
   }
 
-  #read({ jobId, json }: TakenJob): DeliveryRun {
+  #read({ id: jobId, data, attemptsStarted, stalledCounter }: TakenMate): DeliveryRun {
     const mate = this.run.mates.find((each) => each.jobId === jobId);
-    const { attemptsStarted, stalledCounter } = json;
-    const job = { jobId, data: JSON.parse(json.data) as unknown, attemptsStarted, stalledCounter };
+    const job = { jobId, data: JSON.parse(data) as unknown, attemptsStarted, stalledCounter };
     return readRun(this.run, job, { stepsToEnd: (end) => (mate ? [this.#end(mate, end)] : []) });
   }
 
@@ -299,7 +319,7 @@ class ModelMates implements DeliveryMates {
     return async (target) => {
       const isDelayed = end.kind === 'delayed';
       this.events.onPutOff(mate.of, isDelayed ? 'retry' : undefined);
-      await this.lane.runningJobs.end(target, mate, isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end);
+      await this.lane.runningJobs.end(target, [mate], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end);
       this.run.mates = this.run.mates.filter((other) => other !== mate);
     };
   }

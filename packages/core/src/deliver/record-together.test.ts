@@ -1,0 +1,183 @@
+import { CLOSED } from '../domain/breaker';
+import type { JobEnd } from '../domain/delivery';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { OverList } from '../events/redis-over-list';
+import { asOne, type InOrder, oneByOne } from '../platform/redis-script';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { createClosables } from '../testing/closables';
+import { openTestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import type { Decision } from './decide-next';
+import { AttemptStore } from './flow/redis-attempt-store';
+import type { RecordInput } from './record-attempt';
+import { recordTogether } from './record-together';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+const NOW = 1_700_000_000_000;
+const DELIVERED: Decision = { kind: 'delivered' };
+const RETRY: Decision = { kind: 'retry', delayMs: 5_000 };
+const LATE_LINE = '{"n":1,"t":1,"d":1}\n';
+
+/** Deliveries of one request. */
+async function arrange(count: number, order: typeof asOne) {
+  const { client } = willClose(await openTestRedis());
+  const deliveryStore = new DeliveryStore(client, testRetention);
+  const overList = new OverList(client);
+  const attemptStore = new AttemptStore(client, testRetention);
+  const endpoint = buildEndpoint();
+  const { accountId, id: endpointId } = endpoint;
+  const counted: EndedAttempt[] = [];
+  const ended: string[] = [];
+  const inOrder: InOrder = order(client);
+  const context = {
+    attemptStore,
+    deliveryStore,
+    inOrder,
+    overList,
+    deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
+    admissionStore: new AdmissionStore(client),
+    healthRecorder: { record: (_: unknown, attempt: EndedAttempt) => void counted.push(attempt) },
+    clock: () => NOW,
+  };
+  const attempt = buildAcceptedAttempt({ number: 1 });
+  const inputs: RecordInput[] = Array.from({ length: count }, () => {
+    const event = buildEvent({ accountId });
+    const run = {
+      accountId,
+      endpointId,
+      eventId: event.id,
+      hasWaited: false,
+      wasTakenOver: false,
+      ownedUntil: Number.POSITIVE_INFINITY,
+      // One by one, where it is recorded by itself.
+      stepsToEnd: (end: JobEnd) => stepsToEnd([event.id], end),
+    };
+    const ready = {
+      kind: 'ready',
+      run,
+      event,
+      endpoint,
+      breaker: CLOSED,
+      logLength: 0,
+      decidingAttempts: 0,
+      attemptNumber: 1,
+      trigger: 'schedule',
+      isTest: false,
+      scheduledAttempt: 1,
+      wasDelivered: false,
+      begunAt: NOW,
+    } as const;
+    return { ready, attempt, decision: DELIVERED, attemptKey: undefined };
+  });
+  const stepsToEnd = (events: readonly EventId[], { kind }: JobEnd) => [
+    async () => void ended.push(...events.map((event) => `${kind} ${event}`)),
+  ];
+  const events = inputs.map(({ ready }) => ready.event.id);
+  await deliveryStore.enlistAll(
+    endpointId,
+    events.map((eventId) => ({ eventId, createdAt: NOW })),
+  );
+  return {
+    events,
+    counted,
+    inputs,
+    /** Of jobs, in a Cluster: there the steps come one by one. */
+    ended,
+    logOf: (event: EventId | undefined) => keys.delivery(endpointId, event as EventId),
+    client,
+    attemptStore,
+    readBreaker: () => context.admissionStore.readBreaker(endpointId),
+    record: (of: readonly RecordInput[] = inputs) =>
+      recordTogether(context, { inputs: of, steps: [], stepsToEnd }),
+    statusOf: async (eventId: EventId) =>
+      (await deliveryStore.readWithLength(endpointId, eventId)).state.status,
+    readOver: async () =>
+      (await overList.claim(Number.POSITIVE_INFINITY, 100, NOW)).entries.map(({ eventId }) => eventId),
+  };
+}
+
+describe.each([
+  ['on one server', asOne],
+  ['in a Cluster', oneByOne],
+])('the attempts of one request, %s', (_name, order) => {
+  it('are recorded and over, and counted, each of them', async () => {
+    const { events, record, statusOf, readOver, counted } = await arrange(3, order);
+    const recorded = await record();
+    expect([...recorded.keys()].toSorted()).toEqual(events.toSorted());
+    for (const { effect, nextAttemptAt } of recorded.values()) {
+      expect([effect?.failures, nextAttemptAt]).toEqual([0, undefined]);
+    }
+    expect(await Promise.all(events.map(statusOf))).toEqual(['delivered', 'delivered', 'delivered']);
+    expect((await readOver()).toSorted()).toEqual(events.toSorted());
+    expect(counted).toHaveLength(3);
+  });
+
+  it('may differ, and a failure counts once for the receiver', async () => {
+    const { inputs, record, statusOf, readOver, readBreaker, ended } = await arrange(4, order);
+    const failed = { attempt: buildAttempt({ number: 1 }), decision: RETRY };
+    const all = inputs.map((input, i) => (i === 3 ? input : { ...input, ...failed }));
+    const recorded = await record(all);
+    const [first, second, third, fourth] = all.map(({ ready }) => ready.event.id);
+    expect(recorded.get(first as EventId)).toMatchObject({ effect: { failures: 1 } });
+    expect(recorded.get(second as EventId)?.nextAttemptAt).toBe(NOW + RETRY.delayMs);
+    expect(await Promise.all([third, fourth].map((event) => statusOf(event as EventId)))).toEqual([
+      'pending',
+      'delivered',
+    ]);
+    expect(await readBreaker()).toMatchObject({ failures: 1 });
+    expect(await readOver()).toEqual([fourth]);
+    expect(ended).toEqual([...[first, second, third].map((event) => `delayed ${event}`), `done ${fourth}`]);
+  });
+
+  it.each([0, 1, 2])('are recorded but for one that another worker has continued, which is late: the %i.', async (i) => {
+    const { events, record, client, logOf, statusOf, readOver, counted } = await arrange(3, order);
+    await client.set(logOf(events[i]), LATE_LINE);
+    const recorded = await record();
+    for (const [j, event] of events.entries()) {
+      expect([j, recorded.get(event)?.effect === undefined]).toEqual([j, j === i]);
+      expect(await statusOf(event)).toBe('delivered');
+    }
+    expect(await client.get(logOf(events[i]))).toMatch(/"l":1/);
+    expect((await readOver()).toSorted()).toEqual(events.filter((_, j) => j !== i).toSorted());
+    expect(counted).toHaveLength(3);
+  });
+
+  it('leave the same when all of it is repeated', async () => {
+    const { events, record, client, logOf } = await arrange(3, order);
+    await record();
+    const before = await client.mget(events.map(logOf));
+    const recorded = await record();
+    expect(await client.mget(events.map(logOf))).toEqual(before);
+    for (const { effect } of recorded.values()) expect(effect).toBeDefined();
+  });
+});
+
+it('let go of no job before all are recorded', async () => {
+  const { record, attemptStore, ended, events } = await arrange(3, oneByOne);
+  const recordAlong = attemptStore.recordAlong.bind(attemptStore);
+  const seen: number[] = [];
+  attemptStore.recordAlong = async (...args) => {
+    seen.push(ended.length);
+    return await recordAlong(...args);
+  };
+  await record();
+  expect(seen).toEqual([0]);
+  expect(ended).toEqual(events.map((event) => `done ${event}`));
+});
+
+it('rejects when a record can not be written, and counts nothing', async () => {
+  const { record, events, client, logOf, counted } = await arrange(3, asOne);
+  await client.rpush(logOf(events[1]), 'no log');
+  await expect(record()).rejects.toThrow('WRONGTYPE');
+  expect(counted).toEqual([]);
+});

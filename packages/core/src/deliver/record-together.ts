@@ -1,0 +1,201 @@
+import type { Attempt } from '../domain/attempt';
+import type { DeliveryMates, JobEnd } from '../domain/delivery';
+import type { AttemptedFact } from '../domain/delivery-log';
+import type { EventId } from '../domain/event';
+import type { LogLength } from '../events/redis-delivery-store';
+import type { Step } from '../platform/redis-script';
+import type { AttemptEffect, AttemptRecord, RecordAlong, RecordsAlong } from './flow/redis-attempt-store';
+import {
+  countAttempt,
+  endAfter,
+  factOf,
+  type RecordAttemptContext,
+  type RecordedAttempt,
+  type RecordInput,
+  recordOf,
+  recordOrAddLate,
+  stepsToHistory,
+} from './record-attempt';
+
+export interface RecordTogetherInput {
+  /**
+   * Those of one request: one at least. The first one's record says what the request says of the receiver. Those that
+   * have the same attempt, as an object, have the same decision.
+   */
+  readonly inputs: readonly RecordInput[];
+  readonly stepsToEnd: DeliveryMates['stepsToEnd'];
+  /** What is to happen along with the records. */
+  readonly steps: readonly Step[];
+}
+
+/** The same attempt of several deliveries whose logs are of the same length: one line says it for all of them. */
+interface Group {
+  readonly fact: AttemptedFact;
+  readonly logLength: LogLength;
+  readonly end: JobEnd;
+  readonly inputs: RecordInput[];
+}
+
+/**
+ * Record the attempts of a request for several deliveries, each as if it had gone alone. One script records all of them
+ * and lets go of their jobs. If the log of one has changed, that one is recorded by itself.
+ *
+ * @returns what became of each, by its event.
+ */
+export async function recordTogether(
+  context: RecordAttemptContext,
+  input: RecordTogetherInput,
+): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
+  const recorded = new Map<EventId, RecordedAttempt>();
+  await recordAll(context, input, recorded);
+  for (const each of input.inputs) countAttempt(context, each);
+  return recorded;
+}
+
+async function recordAll(
+  context: RecordAttemptContext,
+  input: RecordTogetherInput,
+  recorded: Map<EventId, RecordedAttempt>,
+): Promise<void> {
+  const { inputs } = input;
+  const [first, ...others] = inputs;
+  if (first === undefined) return;
+  const groups = groupsOf(context, inputs);
+  const { effect, changed } = await tryAll(context, input, first, groups);
+  // Sent again along with others, it has the effect of the first time.
+  const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
+  const unrecorded = new Set(effect ? changed : [first.ready.run.eventId]);
+  if (effect) for (const group of groups) note(group, first, firstEffect, unrecorded, recorded);
+  if (unrecorded.size === 0) return;
+  for (const each of inputs) {
+    const { ready } = each;
+    if (!unrecorded.has(ready.run.eventId)) continue;
+    const own = { ...each, isAlong: each !== first };
+    const late = await recordOrAddLate(context, own, factOf(context, own), ready.logLength);
+    recorded.set(ready.run.eventId, late);
+  }
+  const rest = effect ? inputs.filter(({ ready }) => !unrecorded.has(ready.run.eventId)) : others;
+  await recordAll(context, { ...input, inputs: rest }, recorded);
+}
+
+interface Tried {
+  /** Of the first one. Absent: its log has changed, and none is recorded. */
+  readonly effect: AttemptEffect | undefined;
+  /** Those of the others whose logs have changed. Then no other one is recorded, and no job has ended. */
+  readonly changed: readonly EventId[];
+}
+
+async function tryAll(
+  context: RecordAttemptContext,
+  { inputs, stepsToEnd, steps }: RecordTogetherInput,
+  first: RecordInput,
+  groups: readonly Group[],
+): Promise<Tried> {
+  // The first one is in the first group.
+  const fact = groups[0]?.fact ?? factOf(context, first);
+  const record = recordOf(context, first, fact, first.ready.logLength);
+  const along = alongOf(context, groups, first, record);
+  const ended = inputs.filter(({ decision }) => decision.kind !== 'retry').map(({ ready }) => ready.run);
+  let effect = undefined as AttemptEffect | undefined;
+  let changed: readonly EventId[] | undefined;
+  let areAllRecorded = false;
+  try {
+    await context.inOrder([
+      async (target) => {
+        effect = await context.attemptStore.record(record, target);
+      },
+      async (target) => {
+        if (along.along.length > 0) changed = await context.attemptStore.recordAlong(along, target);
+        areAllRecorded = changed === undefined;
+      },
+      ...stepsToHistory(context, ended, record.now),
+      ...steps,
+      ...stepsToEndAll(groups, stepsToEnd),
+    ]);
+  } catch (error) {
+    // What keeps the jobs from their end takes no record back: it shows again when the run is over.
+    if (effect === undefined || !areAllRecorded) throw error;
+  }
+  return { effect, changed: changed ?? [] };
+}
+
+function groupsOf(context: RecordAttemptContext, inputs: readonly RecordInput[]): readonly Group[] {
+  const groups = new Map<Attempt, Group[]>();
+  for (const input of inputs) {
+    const { attempt, decision, ready } = input;
+    const same = groups.get(attempt) ?? [];
+    if (same.length === 0) groups.set(attempt, same);
+    const group = same.find(({ logLength }) => logLength === ready.logLength);
+    if (group) group.inputs.push(input);
+    else {
+      const fact = same[0]?.fact ?? factOf(context, input);
+      same.push({ fact, logLength: ready.logLength, end: endAfter(decision, attempt), inputs: [input] });
+    }
+  }
+  return [...groups.values()].flat();
+}
+
+function alongOf(
+  context: RecordAttemptContext,
+  groups: readonly Group[],
+  first: RecordInput,
+  { mustBeListed = false, now }: AttemptRecord,
+): RecordsAlong {
+  const along: RecordAlong[] = [];
+  const attemptKeys: string[] = [];
+  for (const { fact, logLength, inputs } of groups) {
+    const others = inputs.filter((input) => input !== first);
+    const [one] = others;
+    if (one === undefined) continue;
+    const { fact: written, hasEnded } = recordOf(context, one, fact, logLength);
+    const deliveries = others.map(({ ready: { run, event } }) => ({
+      eventId: run.eventId,
+      acceptedAt: event.acceptedAt,
+    }));
+    along.push({ fact: written, logLength, hasEnded, deliveries });
+    for (const { attemptKey } of others) if (attemptKey !== undefined) attemptKeys.push(attemptKey);
+  }
+  return { endpointId: first.ready.run.endpointId, along, attemptKeys, mustBeListed, now };
+}
+
+function stepsToEndAll(
+  groups: readonly Group[],
+  stepsToEnd: RecordTogetherInput['stepsToEnd'],
+): readonly Step[] {
+  const ends = new Map<string, { readonly end: JobEnd; readonly events: EventId[] }>();
+  for (const { end, inputs } of groups) {
+    const name = JSON.stringify(end);
+    const known = ends.get(name) ?? { end, events: [] };
+    ends.set(name, known);
+    for (const { ready } of inputs) known.events.push(ready.run.eventId);
+  }
+  return [...ends.values()].flatMap(({ end, events }) => stepsToEnd(events, end));
+}
+
+function note(
+  { fact: { nextAttemptAt }, inputs }: Group,
+  first: RecordInput,
+  effect: AttemptEffect | undefined,
+  unrecorded: ReadonlySet<EventId>,
+  recorded: Map<EventId, RecordedAttempt>,
+): void {
+  for (const input of inputs) {
+    const { eventId } = input.ready.run;
+    if (unrecorded.has(eventId)) continue;
+    recorded.set(eventId, {
+      effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
+      letsOthersGo: false,
+      nextAttemptAt,
+    });
+  }
+}
+
+// The first one's record has it.
+const NO_EFFECT_OF_ITS_OWN: AttemptEffect = {
+  failures: 0,
+  openedUntil: undefined,
+  failingSince: undefined,
+  hasClosed: false,
+  recoveredFrom: undefined,
+  isRateWaitedFor: false,
+};
