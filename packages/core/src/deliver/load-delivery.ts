@@ -88,7 +88,8 @@ export async function loadDelivery(
   earlyMs = 0,
 ): Promise<LoadedDelivery> {
   const [read, endpoint, event] = await readAll(context, run);
-  const { state, length, breaker } = endpoint || event ? await withRequest(context, run, read) : read;
+  const isRequested = run.request !== undefined && (endpoint || event);
+  const { state, length, breaker } = isRequested ? await withRequest(context, run, read) : read;
   if (state.isOpen && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;

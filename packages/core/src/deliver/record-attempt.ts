@@ -79,13 +79,21 @@ export function factOf({ clock }: RecordAttemptContext, { attempt, decision }: R
   };
 }
 
-/** For the statistics of its endpoint, and its account's usage. */
-export function countAttempt(context: RecordAttemptContext, { ready, attempt, decision }: RecordInput): void {
+/**
+ * For the statistics of its endpoint, and its account's usage.
+ *
+ * @param times of how many deliveries it was the attempt.
+ */
+export function countAttempt(
+  context: RecordAttemptContext,
+  { ready, attempt, decision }: RecordInput,
+  times = 1,
+): void {
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
-  context.healthRecorder.record(ready.run.endpointId, ended);
+  context.healthRecorder.record(ready.run.endpointId, ended, times);
   // A delivery that is accepted at once was counted with its event.
-  if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
+  if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', times * bytesOf(attempt));
 }
 
 export function recordOf(

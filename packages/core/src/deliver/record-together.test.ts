@@ -36,7 +36,7 @@ async function arrange(count: number, order: typeof asOne) {
   const attemptStore = new AttemptStore(client, testRetention);
   const endpoint = buildEndpoint();
   const { accountId, id: endpointId } = endpoint;
-  const counted: EndedAttempt[] = [];
+  const counted: [boolean, number][] = [];
   const ended: string[] = [];
   const inOrder: InOrder = order(client);
   const context = {
@@ -46,7 +46,9 @@ async function arrange(count: number, order: typeof asOne) {
     overList,
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     admissionStore: new AdmissionStore(client),
-    healthRecorder: { record: (_: unknown, attempt: EndedAttempt) => void counted.push(attempt) },
+    healthRecorder: {
+      record: (_: unknown, { delivered }: EndedAttempt, times = 1) => void counted.push([delivered, times]),
+    },
     clock: () => NOW,
   };
   const attempt = buildAcceptedAttempt({ number: 1 });
@@ -119,7 +121,7 @@ describe.each([
     }
     expect(await Promise.all(events.map(statusOf))).toEqual(['delivered', 'delivered', 'delivered']);
     expect((await readOver()).toSorted()).toEqual(events.toSorted());
-    expect(counted).toHaveLength(3);
+    expect(counted).toEqual([[true, 3]]);
   });
 
   it('may differ, and a failure counts once for the receiver', async () => {
@@ -139,18 +141,21 @@ describe.each([
     expect(ended).toEqual([...[first, second, third].map((event) => `delayed ${event}`), `done ${fourth}`]);
   });
 
-  it.each([0, 1, 2])('are recorded but for one that another worker has continued, which is late: the %i.', async (i) => {
-    const { events, record, client, logOf, statusOf, readOver, counted } = await arrange(3, order);
-    await client.set(logOf(events[i]), LATE_LINE);
-    const recorded = await record();
-    for (const [j, event] of events.entries()) {
-      expect([j, recorded.get(event)?.effect === undefined]).toEqual([j, j === i]);
-      expect(await statusOf(event)).toBe('delivered');
-    }
-    expect(await client.get(logOf(events[i]))).toMatch(/"l":1/);
-    expect((await readOver()).toSorted()).toEqual(events.filter((_, j) => j !== i).toSorted());
-    expect(counted).toHaveLength(3);
-  });
+  it.each([0, 1, 2])(
+    'are recorded but for one that another worker has continued, which is late: the %i.',
+    async (i) => {
+      const { events, record, client, logOf, statusOf, readOver, counted } = await arrange(3, order);
+      await client.set(logOf(events[i]), LATE_LINE);
+      const recorded = await record();
+      for (const [j, event] of events.entries()) {
+        expect([j, recorded.get(event)?.effect === undefined]).toEqual([j, j === i]);
+        expect(await statusOf(event)).toBe('delivered');
+      }
+      expect(await client.get(logOf(events[i]))).toMatch(/"l":1/);
+      expect((await readOver()).toSorted()).toEqual(events.filter((_, j) => j !== i).toSorted());
+      expect(counted).toEqual([[true, 3]]);
+    },
+  );
 
   it('leave the same when all of it is repeated', async () => {
     const { events, record, client, logOf } = await arrange(3, order);

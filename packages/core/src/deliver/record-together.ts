@@ -48,7 +48,11 @@ export async function recordTogether(
 ): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
   const recorded = new Map<EventId, RecordedAttempt>();
   await recordAll(context, input, recorded);
-  for (const each of input.inputs) countAttempt(context, each);
+  const attempts = new Map(input.inputs.map((each) => [each.attempt, each]));
+  for (const [attempt, each] of attempts) {
+    const same = input.inputs.filter((other) => other.attempt === attempt);
+    countAttempt(context, each, same.length);
+  }
   return recorded;
 }
 

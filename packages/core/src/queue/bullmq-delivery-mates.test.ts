@@ -1,7 +1,7 @@
 import { DUE_WITHIN_MS, deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
-import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { keys } from '../domain/keys';
+import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { asOne, runStep, type ScriptTarget } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -158,7 +158,7 @@ describe('what they need is read along', () => {
       id: deliveryIdOf({ eventId: events[1] as EventId, endpointId: address.endpointId }),
       attemptsStarted: 1,
       stalledCounter: 0,
-      data: JSON.stringify({ account_id: address.accountId, v: 3 }),
+      data: JSON.stringify({ account_id: address.accountId }),
       texts: { ...common, log: `the log of ${events[1]}`, event: `the event ${events[1]}` },
     });
     expect(third).toMatchObject({ texts: { ...common, log: null, event: null } });

@@ -508,7 +508,11 @@ describe('attempts along with that of another delivery', () => {
     };
   }
 
-  const alongOf = (deliveries: RecordAlong['deliveries'], change: Partial<RecordAlong> = {}): RecordAlong => ({
+  const answered = { ...failure, attempt: { ...failure.attempt, responseBody: 'not now' } };
+  const alongOf = (
+    deliveries: RecordAlong['deliveries'],
+    change: Partial<RecordAlong> = {},
+  ): RecordAlong => ({
     fact: success,
     logLength: 0,
     hasEnded: true,
@@ -532,8 +536,7 @@ describe('attempts along with that of another delivery', () => {
     await recordAlong([alongOf(deliveries, { fact: failure, hasEnded: false })]);
     const logLength = await redis.client.strlen(logOf(0));
     expect(await recordAlong([alongOf(deliveries, { logLength })])).toBeUndefined();
-    for (const { attempts } of await statesOf())
-      expect(attempts).toEqual([failure.attempt, success.attempt]);
+    for (const { attempts } of await statesOf()) expect(attempts).toEqual([failure.attempt, success.attempt]);
   });
 
   it.each([
@@ -551,7 +554,7 @@ describe('attempts along with that of another delivery', () => {
 
   it('are recorded once when the script comes again', async () => {
     const { deliveries, recordAlong, dump, endpointId } = arrangeMany(3);
-    const withAnswers = [alongOf(deliveries, { fact: failure, hasEnded: false })];
+    const withAnswers = [alongOf(deliveries, { fact: answered, hasEnded: false })];
     await recordAlong(withAnswers);
     const before = await dump();
     expect(await recordAlong(withAnswers)).toBeUndefined();
@@ -574,8 +577,8 @@ describe('attempts along with that of another delivery', () => {
     const { deliveries, recordAlong, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
     const [first, second] = deliveries as [Mark, Mark];
     await deliveryStore.eraseAnswersOf({ endpointId, eventId: first.eventId }, NOW);
-    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: failure, hasEnded: false };
-    const full = { fact: failure, hasEnded: false };
+    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered, hasEnded: false };
+    const full = { fact: answered, hasEnded: false };
     await redis.client.set(keys.answerBytes(endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
     await recordAlong([alongOf([first], erased), alongOf([second], full)]);
     for (const { attempts } of await statesOf())

@@ -56,11 +56,12 @@ export function firstHourKept(now: number): number {
   return hourOf(now) - HOURS_KEPT + 1;
 }
 
-export function tallyOf({ delivered, at, durationMs }: EndedAttempt): AttemptTally {
-  const hour = { hour: hourOf(at), durations: countDuration(durationMs) };
+/** @param times of how many deliveries it was the attempt. */
+export function tallyOf({ delivered, at, durationMs }: EndedAttempt, times = 1): AttemptTally {
+  const hour = { hour: hourOf(at), durations: countDuration(durationMs, times) };
   return delivered
-    ? { hours: [{ ...hour, successes: 1, failures: 0 }], lastSuccessAt: at, lastFailureAt: undefined }
-    : { hours: [{ ...hour, successes: 0, failures: 1 }], lastSuccessAt: undefined, lastFailureAt: at };
+    ? { hours: [{ ...hour, successes: times, failures: 0 }], lastSuccessAt: at, lastFailureAt: undefined }
+    : { hours: [{ ...hour, successes: 0, failures: times }], lastSuccessAt: undefined, lastFailureAt: at };
 }
 
 export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
@@ -132,8 +133,8 @@ const BUCKETS_TO_A_DOUBLING = 3;
 
 export const NO_DURATIONS: DurationCounts = LETTERS.split('').map(() => 0);
 
-export function countDuration(durationMs: number): DurationCounts {
-  return NO_DURATIONS.with(bucketOf(durationMs), 1);
+export function countDuration(durationMs: number, times = 1): DurationCounts {
+  return NO_DURATIONS.with(bucketOf(durationMs), times);
 }
 
 export function addDurations(a: DurationCounts, b: DurationCounts): DurationCounts {

@@ -37,8 +37,9 @@ export class HealthRecorder {
 
   constructor(private readonly options: HealthRecorderOptions) {}
 
-  record(endpointId: EndpointId, attempt: EndedAttempt): void {
-    this.#add(endpointId, tallyOf(attempt));
+  /** @param times of how many deliveries it was the attempt. */
+  record(endpointId: EndpointId, attempt: EndedAttempt, times = 1): void {
+    this.#add(endpointId, tallyOf(attempt, times));
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
