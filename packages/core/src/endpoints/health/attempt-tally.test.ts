@@ -20,6 +20,15 @@ describe('attempt tally', () => {
   const quick = countDuration(40);
   const slow = countDuration(5_000);
 
+  it.each([true, false])(
+    'counts an attempt of several deliveries as that of each: delivered %s',
+    (delivered) => {
+      const attempt = { delivered, at: NOON, durationMs: 40 };
+      const each = [tallyOf(attempt), tallyOf(attempt), tallyOf(attempt)];
+      expect(tallyOf(attempt, 3)).toEqual(each.reduce(addTallies));
+    },
+  );
+
   describe('addTallies', () => {
     it('adds up hour by hour, and keeps the latest of each kind', () => {
       const tallies = [
@@ -78,7 +87,8 @@ describe('attempt tally', () => {
 });
 
 describe('duration counts', () => {
-  const countAll = (durations: readonly number[]) => durations.map(countDuration).reduce(addDurations);
+  const countAll = (durations: readonly number[]) =>
+    durations.map((each) => countDuration(each)).reduce(addDurations);
 
   describe('percentileOf', () => {
     it('is within an eighth of what it is, whatever the durations', () => {

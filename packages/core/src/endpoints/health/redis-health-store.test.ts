@@ -32,7 +32,8 @@ function durationsOf(successes: number, failures: number) {
   );
 }
 
-const tallyFor = (attempts: readonly EndedAttempt[]) => attempts.map(tallyOf).reduce(addTallies);
+const tallyFor = (attempts: readonly EndedAttempt[]) =>
+  attempts.map((each) => tallyOf(each)).reduce(addTallies);
 
 describe('the health store', () => {
   it('knows nothing of an endpoint that was never tried', async () => {
