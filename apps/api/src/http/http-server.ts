@@ -43,7 +43,7 @@ const TIMEOUTS: Timeouts = {
   // lost.
   keepAliveTimeout: 65_000,
   timeout: 60_000,
-  connectionsCheckingInterval: 1_000,
+  connectionsCheckingInterval: 2_000,
 };
 
 const MAX_HEADER_BYTES = 16 * 1024;

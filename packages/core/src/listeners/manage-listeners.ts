@@ -320,7 +320,7 @@ export interface WatchListenersContext extends WakeUpListenerContext {
   readonly emit: Emit;
 }
 
-const WAKE_UP_EVERY_MS = 5_000;
+const WAKE_UP_EVERY_S = 5;
 const WOKEN_UP_AT_ONCE = 100;
 
 /** Handles listeners that are due: their process has died, or they were gone for too long. */
@@ -333,7 +333,7 @@ export class WatchListeners {
   constructor(private readonly context: WatchListenersContext) {}
 
   start(): void {
-    this.#timer.wakeUpIn(WAKE_UP_EVERY_MS);
+    this.#timer.wakeUpInAbout(WAKE_UP_EVERY_S);
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { WakeUpTimer } from './timers';
 
-const SWEEP_EVERY_MS = 1_000;
+const SWEEP_EVERY_S = 1;
 // A sweep goes to Redis along with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 
@@ -33,7 +33,7 @@ export abstract class ClaimedWork<Claimed> {
   }
 
   start(): void {
-    this.#timer.wakeUpIn(SWEEP_EVERY_MS);
+    this.#timer.wakeUpInAbout(SWEEP_EVERY_S);
   }
 
   /** What is under way is broken off, and done again by another process. */

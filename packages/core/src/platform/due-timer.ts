@@ -1,3 +1,5 @@
+import { beats } from './timers';
+
 export interface DueTimerOptions {
   /**
    * Does what is due, and must not reject. Gives in how many milliseconds more is due, as far as it knows.
@@ -9,10 +11,10 @@ export interface DueTimerOptions {
   readonly flush: () => Promise<unknown>;
 }
 
-// A run that nobody has asked for goes to Redis along with the worker's other scripts, after this pause: every
-// second with the sweep of held deliveries.
-const PAUSE_MS = 250;
+// A run that nobody has asked for goes to Redis along with the worker's other scripts, within this time.
 const PATIENCE_MS = 1_000;
+// It begins within a second, and has its answer within the patience: what is due before that has a timer of its own.
+const SOON_MS = 1_000 + PATIENCE_MS;
 // What is due together comes within a moment: one run serves it all.
 const GATHERED_MS = 10;
 
@@ -22,6 +24,7 @@ export class DueTimer {
   #timerAt = Number.POSITIVE_INFINITY;
   #runs: Promise<unknown> = Promise.resolve();
   #isStopped = true;
+  readonly #onBeat = () => this.#run(PATIENCE_MS);
 
   constructor(private readonly options: DueTimerOptions) {}
 
@@ -34,16 +37,17 @@ export class DueTimer {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    beats.cancel(this.#onBeat);
     await this.options.flush();
     await this.#runs;
   }
 
   /** Expect something to be due. */
   expectIn(delayMs: number): void {
-    if (!this.#isStopped) this.#wakeUpIn(delayMs);
+    if (!this.#isStopped && delayMs < SOON_MS) this.#wakeUpIn(delayMs);
   }
 
-  #wakeUpIn(delayMs: number, patienceMs = 0): void {
+  #wakeUpIn(delayMs: number): void {
     const at = performance.now() + Math.max(delayMs, GATHERED_MS);
     if (this.#timer !== undefined && this.#timerAt <= at) return;
     clearTimeout(this.#timer);
@@ -51,16 +55,20 @@ export class DueTimer {
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        this.#runs = Promise.all([this.#runs, this.#runNow(patienceMs)]);
+        this.#run(0);
       },
       Math.max(delayMs, GATHERED_MS),
     );
   }
 
+  #run(patienceMs: number): void {
+    this.#runs = Promise.all([this.#runs, this.#runNow(patienceMs)]);
+  }
+
   async #runNow(patienceMs: number): Promise<void> {
     const nextMs = await this.options.run(patienceMs);
     if (this.#isStopped) return;
-    if (nextMs !== undefined && nextMs < PAUSE_MS + PATIENCE_MS) this.#wakeUpIn(nextMs);
-    else this.#wakeUpIn(PAUSE_MS, PATIENCE_MS);
+    if (nextMs !== undefined && nextMs < SOON_MS) this.#wakeUpIn(nextMs);
+    beats.callIn(1, this.#onBeat);
   }
 }

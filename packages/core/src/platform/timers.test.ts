@@ -212,4 +212,36 @@ describe('WakeUpTimer', () => {
     await jest.advanceTimersByTimeAsync(50);
     expect(runs).toEqual([0]);
   });
+
+  it('runs in about so many seconds, at the same moment as other timers of the process', async () => {
+    const [first, second] = [arrange(), arrange()];
+    first.timer.wakeUpInAbout(1);
+    await jest.advanceTimersByTimeAsync(400);
+    second.timer.wakeUpInAbout(2);
+    await jest.advanceTimersByTimeAsync(600);
+    first.end();
+    first.timer.wakeUpInAbout(1);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(first.runs).toEqual([1_000, 2_000]);
+    expect(second.runs).toEqual([2_000]);
+  });
+
+  it('runs sooner than in about a second when asked to, and then not again', async () => {
+    const { timer, runs, end } = arrange();
+    timer.wakeUpInAbout(1);
+    timer.wakeUpIn(50);
+    await jest.advanceTimersByTimeAsync(50);
+    end();
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(runs).toEqual([50]);
+  });
+
+  it('does not run once it was stopped', async () => {
+    const { timer, runs } = arrange();
+    timer.wakeUpInAbout(1);
+    await timer.stop();
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(runs).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
 });

@@ -27,6 +27,43 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
   return isSettled;
 }
 
+const BEAT_MS = 1_000;
+
+/**
+ * Calls that are made about every so many seconds, all parts of a process together. A wake-up costs a process that has
+ * nothing else to do more than most of that work, and scripts of the same moment go to Redis as one.
+ */
+class Beats {
+  readonly #calls = new Map<() => void, number>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Call once, `seconds` from now or up to one sooner, in place of what was asked for before. */
+  callIn(seconds: number, call: () => void): void {
+    this.#calls.set(call, this.#count + seconds);
+    this.#timer ??= setTimeout(() => this.#beat(), BEAT_MS);
+  }
+
+  cancel(call: () => void): void {
+    this.#calls.delete(call);
+    if (this.#calls.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #beat(): void {
+    this.#count += 1;
+    this.#timer = setTimeout(() => this.#beat(), BEAT_MS);
+    for (const [call, at] of this.#calls) {
+      if (at > this.#count) continue;
+      this.cancel(call);
+      call();
+    }
+  }
+}
+
+export const beats = new Beats();
+
 /**
  * Runs a piece of work at wake-ups: one timer, and never two runs at the same time. The work must not reject.
  * It asks for its next wake-up itself.
@@ -41,18 +78,29 @@ export class WakeUpTimer {
 
   constructor(private readonly work: () => Promise<unknown>) {}
 
+  readonly #onBeat = () => void this.runNow();
+
   /** Whether no run is active or due. */
   get isIdle(): boolean {
-    return this.#timer === undefined && this.#running === undefined;
+    return this.#dueAt === Number.POSITIVE_INFINITY && this.#running === undefined;
   }
 
   /** Run the work after a delay in milliseconds, or sooner if an earlier wake-up is set already. */
   wakeUpIn(delayMs: number): void {
     const dueAt = steadyClock() + delayMs;
     if (this.#isStopped || dueAt >= this.#dueAt) return;
-    clearTimeout(this.#timer);
+    this.#clear();
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => void this.runNow(), delayMs);
+  }
+
+  /** Run the work in about so many seconds, together with other parts, or sooner if an earlier wake-up is set already. */
+  wakeUpInAbout(seconds: number): void {
+    const dueAt = steadyClock() + seconds * BEAT_MS;
+    if (this.#isStopped || dueAt >= this.#dueAt) return;
+    this.#clear();
+    this.#dueAt = dueAt;
+    beats.callIn(seconds, this.#onBeat);
   }
 
   /**
@@ -84,6 +132,7 @@ export class WakeUpTimer {
 
   #clear(): void {
     clearTimeout(this.#timer);
+    beats.cancel(this.#onBeat);
     this.#timer = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
   }

@@ -26,7 +26,7 @@ export interface ShardsInForceOptions {
 export type OnShards = (shards: ShardsInForce) => readonly QueueShard[];
 
 // Several times before another layout is in force.
-const LOOK_EVERY_MS = 3_000;
+const LOOK_EVERY_S = 3;
 // It goes to Redis along with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 const RETRY_MS = 250;
@@ -130,7 +130,7 @@ export class ShardsInForce implements QueueShards {
       this.#failures = 0;
       if (changed) this.#take(changed);
       this.#hasToldWanted = true;
-      this.#timer.wakeUpIn(LOOK_EVERY_MS);
+      this.#timer.wakeUpInAbout(LOOK_EVERY_S);
     } catch (error) {
       this.#failures += 1;
       if (this.#failures % FAILURES_TOLD === 0) {

@@ -45,7 +45,7 @@ export const processGauges: readonly PromGauge<ProcessSources>[] = [
   }),
   gauge({
     name: 'webhooks_event_loop_lag_seconds',
-    help: 'Lag of the event loop: the 99th percentile since the last scrape, measured every 500 ms.',
+    help: 'Lag of the event loop: the 99th percentile since the last scrape, measured every second.',
     read: async ({ eventLoopLagMs }) => (await eventLoopLagMs()) / 1_000,
   }),
 ];
@@ -75,7 +75,7 @@ export function createPromRegistry(): Registry {
  * Each look wakes an idle process, which costs more than the look. At prom-client's default, 10 ms, they are
  * most of what it does.
  */
-export const EVENT_LOOP_LOOK_MS = 500;
+export const EVENT_LOOP_LOOK_MS = 1_000;
 
 const MS_PER_S = 1_000;
 

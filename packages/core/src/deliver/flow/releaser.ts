@@ -33,7 +33,7 @@ interface Watched {
 }
 
 /** The interval of the sweep, whatever timers any process has set. */
-const SWEEP_EVERY_MS = 1_000;
+const SWEEP_EVERY_S = 1;
 const SWEPT_AT_ONCE = 50;
 /** A wake-up without another reason releases this many; each success releases more. */
 const PERMITS = 2;
@@ -61,7 +61,7 @@ export class Releaser {
 
   start(): void {
     this.#isStopped = false;
-    this.#sweepTimer.wakeUpIn(SWEEP_EVERY_MS);
+    this.#sweepTimer.wakeUpInAbout(SWEEP_EVERY_S);
   }
 
   async stop(): Promise<void> {
@@ -172,7 +172,7 @@ export class Releaser {
     } catch (error) {
       this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
     }
-    this.#sweepTimer.wakeUpIn(SWEEP_EVERY_MS);
+    this.#sweepTimer.wakeUpInAbout(SWEEP_EVERY_S);
   }
 
   #track(work: Promise<void>): void {

@@ -21,7 +21,8 @@ export interface ReshardingOptions {
   readonly emit: Emit;
 }
 
-const TICK_MS = 2_000;
+const TICK_S = 2;
+const TICK_MS = TICK_S * 1_000;
 // Only the weights are to be copied: one worker does it this often.
 const AT_REST_MS = 10_000;
 const RELEASED_AT_ONCE = 1_000;
@@ -36,7 +37,7 @@ export class Resharding {
   constructor(private readonly options: ReshardingOptions) {}
 
   start(): void {
-    this.#timer.wakeUpIn(TICK_MS);
+    this.#timer.wakeUpInAbout(TICK_S);
   }
 
   async stop(): Promise<void> {
