@@ -81,7 +81,7 @@ function takeIn(measurements, argument) {
 
 /** @param {Row} row @returns {Figure} */
 function figureOf({ name, plain, service, value, aim: bound, met }) {
-  const unit = /, (µs|ms|MB)$/.exec(name)?.[1];
+  const unit = /, (µs|ms|MB|bytes)$/.exec(name)?.[1];
   // The share of a processor that others took is of neither, and nothing is a multiple of none.
   const isComparable = plain > 0 && !name.includes('taken by others');
   const ratio = isComparable ? Number((service / plain).toFixed(2)) : null;
@@ -92,7 +92,7 @@ function figureOf({ name, plain, service, value, aim: bound, met }) {
 /** @param {string} name of a row */
 function idOf(name) {
   return name
-    .replace(/, (µs|ms|MB)( a second)?$/, '')
+    .replace(/, (µs|ms|MB|bytes)( a second)?$/, '')
     .toLowerCase()
     .replace('100/s', 'at-100')
     .replace('20/s', 'at-20')

@@ -63,6 +63,7 @@ export default defineConfig({
           page('Filters', '/filters'),
           page('Transformations', '/transformations'),
           page('Several events in one request', '/batches'),
+          page('Order, groups, coalescing', '/ordering'),
           page('Sending again', '/replays'),
           page('Accounts and API keys', '/api-keys'),
           page('Glossary', '/glossary'),

@@ -2,6 +2,7 @@ import type { RequestTemplate } from './attacker';
 import {
   batches,
   burst,
+  busyTransformations,
   customSchemas,
   deepJson,
   deliveryExports,
@@ -197,6 +198,7 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['burst', burst],
   ['hanging', hangingEndpoints],
   ['fan-out', fanOut],
+  ['transformations', busyTransformations],
   ['half-requests', halfRequests],
   ['portal-sessions', portalSessions],
   ['revoked-streams', revokedStreams],

@@ -8,6 +8,7 @@ import {
   LARGEST_BATCH,
   publishBefore,
   registerMany,
+  transformAll,
   type World,
 } from './world';
 
@@ -163,6 +164,7 @@ const BURST_EVENTS = 20_000;
 // MAX_WEBHOOKS.
 const WEBHOOKS = 500;
 const HANGING = 100;
+const TRANSFORMED = 20;
 const REPLAYED_EVENTS = 5_000;
 
 /** Held for a webhook that is disabled, and let go of all at once: no limit of requests is in its way. */
@@ -197,6 +199,17 @@ export const fanOut: Attack = {
   async prepare(world) {
     await registerMany(world, WEBHOOKS, (i) => ({ url: `${world.receiver.urlOf('ok', 'attacked')}?${i}` }));
     return await publishing(world, DELIVERIES_AT_ONCE);
+  },
+};
+
+export const busyTransformations: Attack = {
+  name: `events for ${TRANSFORMED} endpoints whose code takes all of its time`,
+
+  async prepare(world) {
+    const url = world.receiver.urlOf('ok', 'attacked');
+    const ids = await registerMany(world, TRANSFORMED, (i) => ({ url: `${url}?${i}` }));
+    await transformAll(world, ids, 'export default () => { for (;;); }');
+    return await publishing(world, 1);
   },
 };
 

@@ -76,6 +76,16 @@ export async function registerMany(
   return ids;
 }
 
+/** Gives webhooks of the attacker code that makes what they are sent. */
+export async function transformAll(
+  { service }: World,
+  webhookIds: readonly string[],
+  code: string,
+): Promise<void> {
+  for (const id of webhookIds)
+    await service.ask(ATTACKER, 'PUT', `/v1/webhooks/${id}/transformation`, { code });
+}
+
 const REGISTERED_AT_ONCE = 8;
 
 /** Publishes events of the attacker before it attacks. @returns the ids of the last batch */
