@@ -27,8 +27,8 @@ const COMMAND = 'npm run figures';
 /**
  * @typedef {{ name: string, value: number, unit?: string, pair?: number, ratio?: number | null, aim?: string | null, met?: boolean | null }}
  *   Figure `name` is that of its row; `pair` is the same of what it is compared with
- * @typedef {{ command: string, date: string, machine: string, commit: string, paths: readonly string[], pair?: string,
- *   figures: Record<string, Figure> }} Measurement `paths` are what it measures; `pair` names what it is compared with
+ * @typedef {{ command: string, date: string, machine: string, commit: string, paths: readonly string[], pair?: string, own?: string,
+ *   figures: Record<string, Figure> }} Measurement `paths` are what it measures; `pair` names what it is compared with, `own` what is compared
  * @typedef {{ name: string, plain: number, service: number, value: number, aim: string | null, met: boolean | null }} Row of a
  *   benchmark's JSON
  */
@@ -182,7 +182,7 @@ function costsIn({ path, scale }) {
 }
 
 /** When, where and of which version it was measured, and the table. @param {Measurement} measurement */
-function describe({ command, date, machine, commit, pair, figures }) {
+function describe({ command, date, machine, commit, pair, own = 'Hookferry', figures }) {
   const rows = Object.values(figures).map(({ name, value, pair: other, ratio, aim, met }) => [
     name,
     textOf(other),
@@ -191,7 +191,7 @@ function describe({ command, date, machine, commit, pair, figures }) {
     aim ?? '',
     met === true ? 'yes' : met === false ? 'no' : '',
   ]);
-  const table = drawRight([['', pair ?? '', 'Hookferry', 'ratio', 'aim', 'met'], ...rows]);
+  const table = drawRight([['', pair ?? '', own, 'ratio', 'aim', 'met'], ...rows]);
   return `${date}, at commit \`${commit.slice(0, 8)}\`, by \`${command}\`, on ${machine}:\n\n${table}`;
 }
 
