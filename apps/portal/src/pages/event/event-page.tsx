@@ -15,6 +15,7 @@ import { ChangesIfAny } from '../audit-log/changes-section';
 import { memberText } from '../delivery/raw-body';
 import { Countdown, useReadWhenDue } from '../events/countdown';
 import { ScheduleActions } from '../events/schedule-actions';
+import { formatCount } from '../webhooks/health-figures';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
 
@@ -78,7 +79,7 @@ function EventFacts({ event }: { readonly event: Event }) {
         Type: <Link href={`/event-types/${type}`}>{type}</Link>,
         Published: <Time at={at} />,
         ...dueOf(event),
-        Deliveries: `${deliveries.total}${went.map(([name, count]) => `, ${count} ${name}`).join('')}`,
+        Deliveries: `${formatCount(deliveries.total)}${went.map(([name, count]) => `, ${formatCount(count)} ${name}`).join('')}`,
       }}
     />
   );

@@ -12,7 +12,7 @@ const columns: readonly Column<Queue>[] = [
   {
     id: 'active',
     header: 'Active',
-    width: '80px',
+    width: '96px',
     cell: ({ active }) => formatCount(active),
     from: 'medium',
   },
@@ -23,7 +23,7 @@ const columns: readonly Column<Queue>[] = [
     cell: ({ delayed }) => formatCount(delayed),
     from: 'medium',
   },
-  { id: 'failed', header: 'Failed', width: '88px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
+  { id: 'failed', header: 'Failed', width: '96px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
   {
     id: 'oldest',
     header: 'Oldest',

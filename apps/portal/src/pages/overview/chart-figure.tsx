@@ -1,4 +1,4 @@
-import { lazy, Suspense, useId, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../../components/button';
 import { type Columns, csvOf, type Series } from './columns';
@@ -8,7 +8,8 @@ import plotStyles from './plot.module.css';
 import { saveChart, saveText } from './save-file';
 
 // A browser that can't load it, or not draw by it, has the tables.
-const Plot = lazy(() => import('./plot').catch(() => ({ default: NoPlot })));
+const loadPlot = () => import('./plot').catch(() => ({ default: NoPlot }));
+const Plot = lazy(loadPlot);
 
 function NoPlot() {
   return <p className={styles['none']}>The chart can’t be drawn here. The table says the same.</p>;
@@ -35,6 +36,8 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
   const id = useId();
   const figure = useRef<HTMLElement>(null);
   const [isTable, setTable] = useState(false);
+  // It comes while the counts are read, not after them.
+  useEffect(() => void loadPlot(), []);
   const isEmpty =
     columns !== undefined && columns.series.every(({ values }) => values.every(isNothing[plot.kind]));
   const hrefOf = (start: number, series?: Series) =>

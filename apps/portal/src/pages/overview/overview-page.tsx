@@ -346,11 +346,11 @@ const worstColumns = (names: ReadonlyMap<string, string>): readonly Column<Metri
       </Link>
     ),
   },
-  { id: 'failed', header: 'Failed', width: '80px', cell: ({ failed }) => formatCount(failed) },
+  { id: 'failed', header: 'Failed', width: '96px', cell: ({ failed }) => formatCount(failed) },
   {
     id: 'attempts',
     header: 'Attempts',
-    width: '88px',
+    width: '96px',
     from: 'medium',
     cell: ({ attempts }) => formatCount(attempts),
   },

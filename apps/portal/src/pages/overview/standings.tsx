@@ -62,7 +62,7 @@ const HELD: readonly Column<WebhookWithHealth>[] = [
   {
     id: 'held',
     header: 'Held',
-    width: '72px',
+    width: '96px',
     cell: ({ id, health }) => (
       <Link href={`/deliveries?status=held&webhook=${id}`}>{formatCount(health.held)}</Link>
     ),

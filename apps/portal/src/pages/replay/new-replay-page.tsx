@@ -6,6 +6,7 @@ import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
+import { formatCount } from '../webhooks/health-figures';
 import { fromLocalInput, RANGES, toLocalInput } from './range';
 import styles from './replay.module.css';
 
@@ -50,7 +51,9 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
         <ReplayChoice draft={draft} onChange={change} />
         <output className={styles['count']}>
           {isCounting && 'Counting…'}
-          {count && isOver(count) && `It is about ${count.found} events${erasedNote(count.erased)}.`}
+          {count &&
+            isOver(count) &&
+            `It is about ${formatCount(count.found)} events${erasedNote(count.erased)}.`}
         </output>
         {(counting.error ?? start.error) && <Problem error={counting.error ?? start.error ?? new Error()} />}
         <div className={styles['actions']}>
@@ -58,7 +61,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
             Count first
           </Button>
           <Button type="submit" kind="primary" isBusy={start.isPending}>
-            {count && isOver(count) ? `Send ${count.found} again` : 'Start replay'}
+            {count && isOver(count) ? `Send ${formatCount(count.found)} again` : 'Start replay'}
           </Button>
         </div>
       </form>
@@ -83,7 +86,7 @@ function bodyOf({ since, until, mode, rate }: ReplayDraft): NewReplay {
 }
 
 function erasedNote(erased: number): string {
-  return erased === 0 ? '' : `; ${erased} more are left out, whose payload was erased`;
+  return erased === 0 ? '' : `; ${formatCount(erased)} more are left out, whose payload was erased`;
 }
 
 const MODES: readonly (readonly [mode: NewReplay['mode'], label: string, hint: string])[] = [

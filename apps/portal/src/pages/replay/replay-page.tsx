@@ -9,6 +9,7 @@ import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
+import { formatCount } from '../webhooks/health-figures';
 import styles from './replay.module.css';
 import { ReplayStatus } from './replay-status';
 
@@ -58,8 +59,8 @@ function HowFar({ replay }: { readonly replay: Replay }) {
       />
       <output className={styles['count']}>
         {status === 'counting'
-          ? `Counting: ${found} so far`
-          : `${enqueued} of ${found} events put onto the queue`}
+          ? `Counting: ${formatCount(found)} so far`
+          : `${formatCount(enqueued)} of ${formatCount(found)} events put onto the queue`}
       </output>
       {replay.error && <p>{replay.error}</p>}
       <Facts
@@ -71,8 +72,8 @@ function HowFar({ replay }: { readonly replay: Replay }) {
             </>
           ),
           Mode: mode,
-          Rate: `${rate} per second`,
-          'Left out': erased > 0 ? `${erased}, whose payload was erased` : undefined,
+          Rate: `${formatCount(rate)} per second`,
+          'Left out': erased > 0 ? `${formatCount(erased)}, whose payload was erased` : undefined,
           Finished: finishedAt ? <Time at={finishedAt} /> : undefined,
         }}
       />

@@ -3,6 +3,7 @@ import type { Replay } from '../../api/replay-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { ReplayStatus } from '../replay/replay-status';
+import { formatCount } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 /** The last ones of a webhook. */
@@ -15,7 +16,9 @@ export function WebhookReplays({ replays }: { readonly replays: readonly Replay[
             <ReplayStatus replay={replay} />
             <Link href={`/replays/${replay.id}`}>{replay.id}</Link>
             <span>
-              {replay.dry_run ? `counted ${replay.found}` : `${replay.enqueued} of ${replay.found} sent`}
+              {replay.dry_run
+                ? `counted ${formatCount(replay.found)}`
+                : `${formatCount(replay.enqueued)} of ${formatCount(replay.found)} sent`}
             </span>
             <Time at={replay.created_at} form="short" />
           </li>
