@@ -26,6 +26,7 @@ export interface DeliveryView {
     started_at: string;
     duration_ms: number;
     error?: string;
+    batch_id?: string | null;
   }[];
 }
 

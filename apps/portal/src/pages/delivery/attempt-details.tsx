@@ -39,6 +39,11 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
           {attempt.worker !== null && ` at ${attempt.worker}`}
         </p>
         {outcome !== 'delivered' && <Failure attempt={attempt} />}
+        {attempt.batch_id !== null && (
+          <p>
+            It went together with other events, in the request <code>{attempt.batch_id}</code>.
+          </p>
+        )}
         <Waterfall attempt={attempt} />
         <Headers title="Headers as sent" headers={attempt.request_headers} />
         <MadeBody attempt={attempt} />

@@ -43,7 +43,14 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'aborted':
       return <>The receiver asked for no further attempt, so none follows by itself.</>;
     case 'superseded':
-      return <>A newer event of its group is sent in place of it: no attempt follows.</>;
+      return (
+        <>
+          A newer event of its group is sent in place of it: no attempt follows.{' '}
+          {delivery.superseded_by && (
+            <Link href={`/events/${delivery.superseded_by}`}>Look at the newer event</Link>
+          )}
+        </>
+      );
     case 'cancelled':
       return <>It has nowhere to go or nothing to bring any more: no attempt follows.</>;
   }

@@ -66,7 +66,7 @@ const HINTS: Readonly<Record<Event['status'], string>> = {
 };
 
 function EventFacts({ event }: { readonly event: Event }) {
-  const { id, type, created_at: at, deliveries } = event;
+  const { id, type, created_at: at, group, deliveries } = event;
   const went = Object.entries(deliveries).filter(([name, count]) => name !== 'total' && count > 0);
   return (
     <Facts
@@ -77,6 +77,7 @@ function EventFacts({ event }: { readonly event: Event }) {
           </>
         ),
         Type: <Link href={`/event-types/${type}`}>{type}</Link>,
+        ...(group === null ? {} : { Group: group }),
         Published: <Time at={at} />,
         ...dueOf(event),
         Deliveries: `${formatCount(deliveries.total)}${went.map(([name, count]) => `, ${formatCount(count)} ${name}`).join('')}`,

@@ -38,7 +38,7 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
             key={part.name}
             setting={part.setting}
             value={draft[camelCase(part.name)]}
-            error={faultAt(validationErrors, `/${part.path.join('/')}`)}
+            error={faultOfPart(validationErrors, part.path)}
             onChange={(value) => onChange({ [camelCase(part.name)]: value })}
           />
         ))}
@@ -69,6 +69,15 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
   );
 }
 
+/** What is wrong with a setting, or with the group that it is a member of. */
+function faultOfPart(
+  validationErrors: readonly ValidationError[],
+  path: SettingPart['path'],
+): string | undefined {
+  const ofGroup = validationErrors.filter(({ pointer }) => pointer === `/${path[0]}`);
+  return faultAt(validationErrors, `/${path.join('/')}`) ?? faultAt(ofGroup, `/${path[0]}`);
+}
+
 interface SettingFieldProps {
   readonly setting: SettingPart['setting'];
   readonly value: string;
@@ -81,7 +90,7 @@ function SettingField({ setting: { kind, field }, value, error, onChange }: Sett
   const { options, ...labels } = field;
   if (options) {
     return (
-      <SelectField {...labels} value={value} onChange={(event) => onChange(event.target.value)}>
+      <SelectField {...labels} value={value} error={error} onChange={(event) => onChange(event.target.value)}>
         {value === '' && <option value="">As the account has it</option>}
         {Object.entries(options).map(([choice, label]) => (
           <option key={choice} value={choice}>
