@@ -24,7 +24,7 @@ it('what is pushed for an account that stores as much as it may becomes a dead l
     const found = await letters();
     return found.length > 0 ? found : undefined;
   });
-  expect(letter?.reason).toMatch(/^The account stores \d+ bytes and may store 2000/);
+  expect(letter?.reason).toMatch(/^The account stores \d+ bytes, and its quota is 2000/);
 });
 
 describe('portal sessions with the largest logos', () => {

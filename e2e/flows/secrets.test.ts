@@ -130,7 +130,7 @@ it.each(['api', 'worker'])('does not start the %s without a key, and says why', 
   });
   expect(status).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([
-    "The configuration can't be used:",
+    'The configuration is not valid:',
     expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: must be set; .*openssl rand -base64 32/),
   ]);
 });

@@ -30,10 +30,10 @@ it('makes a webhook by the keyboard alone, and says what is wrong with its URL w
   await page.getByText('by POST from 203.0.113.0/28.').waitFor();
   await tabTo(page, 'URL');
   await page.keyboard.type('http://127.0.0.1:22');
-  await page.getByText('must not have port 22, which is not one for HTTP').waitFor();
+  await page.getByText('must not use port 22, which belongs to another protocol').waitFor();
   await page.keyboard.press('ControlOrMeta+A');
   await page.keyboard.type(endpoint.receiver.url);
-  await page.getByText('must not have port 22').waitFor({ state: 'detached' });
+  await page.getByText('must not use port 22').waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
   await heading(page, 'Webhook created').waitFor();
   await checkAccessibility(page);

@@ -186,6 +186,6 @@ it('takes no such event from a client', async () => {
     { type: 'webhook.disabled', data: {} },
   );
   expect(body.errors).toEqual([
-    { pointer: '/type', detail: expect.stringContaining('is raised by this service itself') },
+    { pointer: '/type', detail: expect.stringContaining('is an operational event type') },
   ]);
 });

@@ -75,7 +75,7 @@ export function addListAccounts(accounts: Command, { output, withContext }: Cli)
 const LOOK_EVERY_MS = 500;
 
 const deleteFlagsSchema = z.object({
-  yes: z.literal(true, 'must be given: nothing brings the account back'),
+  yes: z.literal(true, 'must be given, because an erased account can not be restored'),
   wait: z.boolean(),
   json: jsonSchema,
 });

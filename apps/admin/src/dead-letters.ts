@@ -159,9 +159,9 @@ function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct): void
 }
 
 function requireOneOf(ids: readonly DeadLetterId[], { all, queue }: Flags): void {
-  if (all && ids.length > 0) throw new UsageError('Name some, or say --all; not both.');
-  if (!all && ids.length === 0) throw new UsageError('Say which: <id>…, or --all.');
-  if (!all && queue !== undefined) throw new UsageError('--queue: goes with --all only');
+  if (all && ids.length > 0) throw new UsageError('Give either ids or --all, not both.');
+  if (!all && ids.length === 0) throw new UsageError('Give the ids: <id>…, or --all.');
+  if (!all && queue !== undefined) throw new UsageError('--queue: needs --all');
 }
 
 async function doEach(
@@ -207,7 +207,7 @@ function countOf(count: number): string {
 function parseDeadLetterId(given: unknown): DeadLetterId {
   const id = deadLetterIdSchema.safeParse(given).data;
   if (id === undefined)
-    throw new UsageError('<id>: must be as it stands in: hookferry-admin dead-letters list');
+    throw new UsageError('<id>: must be an id that "hookferry-admin dead-letters list" shows');
   return id;
 }
 

@@ -34,7 +34,7 @@ export function addDoctor(program: Command, { output, config }: Cli): void {
     .action(async (given: unknown) => {
       const { echo, json } = parseFlags(flagsSchema, given);
       const { SOURCE_ADDRESSES: ranges, DELIVERY_PROXY_URL: proxy } = config();
-      if (ranges.length === 0) throw new UsageError('SOURCE_ADDRESSES has to be set, as it is for the API.');
+      if (ranges.length === 0) throw new UsageError('SOURCE_ADDRESSES must be set, as it is for the API.');
       const findings = await examine(echo, ranges, proxy);
       const isGood = findings.every(({ state }) => state !== 'bad');
       output.out(json ? formatJson({ is_good: isGood, findings }) : tableOf(findings));
@@ -92,7 +92,7 @@ async function look({ check, echo, ranges, route, family }: Look): Promise<Findi
     return { check, state: 'doubtful', detail: `the echo can't be asked: ${code ?? message}` };
   }
   const [address] = seen;
-  if (address === undefined) return { check, state: 'bad', detail: 'the echo names no address' };
+  if (address === undefined) return { check, state: 'bad', detail: 'the response names no address' };
   if (seen.length > 1) {
     return { check, state: 'bad', detail: `the echo names several addresses: ${seen.join(', ')}` };
   }

@@ -32,7 +32,7 @@ const createFlagsSchema = z.object({
     .transform((text) => text.split(',').map((scope) => scope.trim()))
     .pipe(scopeListSchema),
   expires: durationSchema
-    .refine((ms) => ms > 0, 'must be longer than nothing')
+    .refine((ms) => ms > 0, 'must be more than 0s')
     .refine((ms) => ms <= MAX_EXPIRES_MS, 'must be at most 3650d')
     .optional(),
   json: jsonSchema,

@@ -103,7 +103,7 @@ describe('keys create', () => {
     ['--scopes root', '--scopes: must be one of webhooks:read'],
     ['--scopes admin,admin', '--scopes: must not name a scope twice'],
     ['--scopes admin --expires soon', '--expires: "soon" is not a duration'],
-    ['--scopes admin --expires 0s', '--expires: must be longer than nothing'],
+    ['--scopes admin --expires 0s', '--expires: must be more than 0s'],
     ['--scopes admin --expires 3651d', '--expires: must be at most 3650d'],
     ['--scopes admin --account a/b', '--account: must be 1 to 64 of'],
     ['--scopes admin --nmae x', "unknown option '--nmae'"],
@@ -406,10 +406,10 @@ describe('dead-letters', () => {
   });
 
   it.each([
-    ['show 17', '<id>: must be as it stands in'],
+    ['show 17', '<id>: must be an id that'],
     ['redrive', '<id>…, or --all'],
     ['drop deliveries.none --all', 'not both'],
-    ['drop deliveries.none --queue deliveries', '--queue: goes with --all only'],
+    ['drop deliveries.none --queue deliveries', '--queue: needs --all'],
     ['drop --all --queue mail', '--queue: must be one of events, deliveries'],
     ['list --limit 0', '--limit: must be at least 1'],
   ])('refuses "%s"', async (command, message) => {
@@ -494,7 +494,7 @@ describe('doctor', () => {
 
   it.each([
     ['another address', (address: string) => address, '127.0.0.1 is in none of SOURCE_ADDRESSES'],
-    ['none', () => 'hello', 'the echo names no address'],
+    ['none', () => 'hello', 'the response names no address'],
     ['several', (address: string) => `${address}, 203.0.113.7`, 'names several addresses'],
   ])('fails when the echo sees %s', async (_what, answer, detail) => {
     const { exitCode, out, error } = await withEcho(answer, ask('203.0.113.0/28'));
@@ -537,7 +537,7 @@ describe('doctor', () => {
     const { exitCode, error } = await run('doctor --echo http://127.0.0.1/', {});
     expect({ exitCode, error }).toMatchObject({
       exitCode: 2,
-      error: expect.stringContaining('SOURCE_ADDRESSES has to be set'),
+      error: expect.stringContaining('SOURCE_ADDRESSES must be set'),
     });
   });
 });

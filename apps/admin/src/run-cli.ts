@@ -101,7 +101,7 @@ function createProgram(cli: Cli): Command {
 }
 
 function historyUrlOf({ HISTORY_DATABASE_URL: url }: CliConfig): string {
-  if (url === undefined) throw new UsageError('HISTORY_DATABASE_URL has to be set.');
+  if (url === undefined) throw new UsageError('HISTORY_DATABASE_URL must be set.');
   return url;
 }
 

@@ -49,7 +49,7 @@ const settings = z.object({
   WORKER_SHARDS: z
     .string()
     .regex(/^\d{1,2}(,\d{1,2})*$/, {
-      message: 'must be numbers of shards with commas between them, from 0',
+      message: 'must be numbers of shards, from 0, separated by commas',
       abort: true,
     })
     .transform((text) => text.split(',').map(Number))
@@ -101,7 +101,7 @@ export const workerSettings = settings
   .refine(isProtected, UNPROTECTED)
   .refine(({ WORKER_SHARDS = [], QUEUE_SHARDS }) => WORKER_SHARDS.every((shard) => shard < QUEUE_SHARDS), {
     path: ['WORKER_SHARDS'],
-    message: 'must be less than QUEUE_SHARDS, each: the first shard is 0',
+    message: 'must all be less than QUEUE_SHARDS: the first shard is 0',
   })
   .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
     path: ['RESPONSE_BYTES_KEPT'],
@@ -114,7 +114,7 @@ export const workerSettings = settings
   )
   .refine((config) => config.SMTP_URL === undefined || config.MAIL_FROM !== undefined, {
     path: ['MAIL_FROM'],
-    message: 'must be set for SMTP_URL: who mails are from',
+    message: 'must be set together with SMTP_URL: it is the sender of mails',
   })
   .refine((config) => !config.TRACEPARENT_TO_RECEIVERS || config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined, {
     path: ['TRACEPARENT_TO_RECEIVERS'],

@@ -37,7 +37,7 @@ EXEMPTIONS = [
     Exemption(r"/since", r'must be before "until", or before now', OF_TWO_MEMBERS),
     Exemption(r"/expires_at", r"must be in the future", OF_TWO_MEMBERS),
     Exemption(r"/type", r".*is not a known event type.*", OF_THE_STORE),
-    Exemption(r"/type", r".*is raised by this service itself.*", OF_THE_STORE),
+    Exemption(r"/type", r".*is an operational event type.*", OF_THE_STORE),
     Exemption(r"/events/\d+", r".*is not a known event type.*", OF_THE_STORE),
     Exemption(r"/webhook_ids/\d+", r"there is no webhook .*", OF_THE_STORE),
     Exemption(r"/secret", r"signs for this webhook already.*", OF_THE_STORE),
@@ -47,7 +47,7 @@ EXEMPTIONS = [
     Exemption(r"/url", r"must .*", OF_ANOTHER_SYNTAX),
     Exemption(r"/tls/(ca|client_certificate|client_key)", r"must .*|is .*|holds .*", OF_ANOTHER_SYNTAX),
     Exemption(r"/retry_schedule/\d+", r"must be at most 7d", OF_ANOTHER_SYNTAX),
-    Exemption(r"/headers/.*", r"is a header that deliveries set themselves", "Whatever the case of its letters."),
+    Exemption(r"/headers/.*", r"is a header that Hookferry sets itself", "Whatever the case of its letters."),
     Exemption(r"", r"must have at most \d+ bytes in all, as JSON.*", "JSON Schema counts no bytes."),
 ]
 

@@ -260,7 +260,7 @@ function refusalOf(code = ''): Refusal | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return {
       reason: 'too_slow',
-      error: new AppError('request_timeout', 'The request took too long to come.'),
+      error: new AppError('request_timeout', 'The request did not arrive in time.'),
     };
   }
   if (code === 'HPE_HEADER_OVERFLOW') {

@@ -97,7 +97,10 @@ export async function answerOnce(
     case 'answered':
       return replay(claim.answer, seal, response);
     case 'running':
-      throw new AppError('request_in_progress', 'The same request is being worked on; ask again shortly.');
+      throw new AppError(
+        'request_in_progress',
+        'The same request is being processed. Send it again in a moment.',
+      );
     case 'other':
       throw reused();
   }
@@ -161,7 +164,7 @@ function replay(sealed: string, seal: SealOptions, response: Response): RouteRep
   if (opened === undefined) {
     throw new AppError(
       'conflict',
-      'This Idempotency-Key was used with another API key, which alone can get the first answer again.',
+      'This Idempotency-Key was used with another API key, and only that key gets the first response again. Use a new Idempotency-Key.',
     );
   }
   // The seal vouches for it: nobody else has written this.
@@ -187,7 +190,7 @@ function encodeKept(kept: Kept): string {
 function notKept({ status, bytes, sha256 }: Extract<Kept, { long: unknown }>['long']): AppError {
   return new AppError(
     'answer_not_kept',
-    `The request was carried out and answered with ${status}. Its answer had ${bytes} bytes (SHA-256 ${sha256}), too many to be kept.`,
+    `The request was carried out, with the status ${status}. Its response of ${bytes} bytes (SHA-256 ${sha256}) was too large to be kept.`,
   );
 }
 
@@ -210,7 +213,7 @@ function digest(text: string): string {
 function reused(): AppError {
   return new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
     validationErrors: [
-      { pointer: 'Idempotency-Key', detail: 'was used with another body or path; take a new one' },
+      { pointer: 'Idempotency-Key', detail: 'was used with another body or path: use a new one' },
     ],
   });
 }

@@ -20,9 +20,10 @@ const BYTE_ORDER_MARK = '\uFEFF';
 /** body-parser's names for errors of a body, and the product's. */
 const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = {
   'entity.too.large': (maxBytes) =>
-    new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are taken here.`),
+    new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are accepted here.`),
   'request.aborted': cutShort,
-  'request.size.invalid': () => new AppError('malformed_json', 'The body has another length than announced.'),
+  'request.size.invalid': () =>
+    new AppError('malformed_json', 'The length of the body differs from its Content-Length.'),
 };
 
 // An event's data may have 100 levels, with a batch around it 3 more, and some to spare: so the error can
@@ -126,7 +127,7 @@ async function readAnnounced(request: Request, response: Response, length: numbe
 }
 
 function cutShort(): AppError {
-  return new AppError('malformed_json', 'The body ended before its announced length.');
+  return new AppError('malformed_json', 'The body is shorter than its Content-Length.');
 }
 
 // 35 bytes of brotli can block the processor for a second and more: no limit on the output bounds that time.
@@ -134,7 +135,7 @@ function requireIdentity(request: Request, response: Response): void {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return;
   // RFC 9110, 12.5.3: names the accepted coding.
   response.setHeader('accept-encoding', 'identity');
-  throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+  throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.');
 }
 
 /** The media type of a request's body, without parameters. */
@@ -174,7 +175,7 @@ function requireBounds({ passedBound }: JsonWalk, maxValues: number): void {
     case 'values':
       throw new AppError(
         'payload_too_large',
-        `The body holds too much: at most ${maxValues} values are taken here, at all depths together.`,
+        `The body has too many values: at most ${maxValues} are accepted here, at all levels together.`,
       );
     case undefined:
   }

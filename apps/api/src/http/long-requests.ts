@@ -45,9 +45,13 @@ export class LongAnswers {
 }
 
 function tooMany(most: number): AppError {
-  return new AppError('rate_limited', `No more than ${most} of these requests may run at the same time.`, {
-    retryAfterMs: RETRY_AFTER_MS,
-  });
+  return new AppError(
+    'rate_limited',
+    `At most ${most} of these requests may run at the same time. Wait until one has ended.`,
+    {
+      retryAfterMs: RETRY_AFTER_MS,
+    },
+  );
 }
 
 /** The credentials of a request, which may have become invalid. */
@@ -120,7 +124,7 @@ export class UnreadAnswers {
     if (this.of(accountId) + bytes <= MOST_BYTES) return;
     throw new AppError(
       'rate_limited',
-      `More than ${MOST_BYTES} bytes of answers to the account would wait to be read. Read those that were asked for.`,
+      `More than ${MOST_BYTES} bytes of responses to the account would wait to be read. Read the responses that you have requested first.`,
       { retryAfterMs: RETRY_UNREAD_AFTER_MS },
     );
   }

@@ -303,7 +303,7 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
     response.set('allow', methods.join(', '));
     throw new AppError(
       'method_not_allowed',
-      `${request.method} is not possible here. What is: ${methods.join(', ')}.`,
+      `${request.method} is not allowed here. Allowed: ${methods.join(', ')}.`,
     );
   };
 }
@@ -336,7 +336,7 @@ function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
 function parseParams(params: unknown, schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
-  throw new AppError('not_found', 'There is nothing with this id.');
+  throw new AppError('not_found', 'There is no object with this id.');
 }
 
 // After the check: a value of the declared shape is not deep.
@@ -375,7 +375,7 @@ export function originOf({ protocol, host = '' }: Named): string {
   if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
   throw new AppError(
     'malformed_request',
-    'The header "Host", or "X-Forwarded-Host", is not a host with or without a port, so no link can begin with it.',
+    'The header "Host" or "X-Forwarded-Host" must be a host, with or without a port: links begin with it.',
   );
 }
 

@@ -34,7 +34,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
     limit: limitSchema(MAX_LIMIT)
       .default(DEFAULT_LIMIT)
       .describe(`How many items the page has at most: 1 to ${MAX_LIMIT}. Default: ${DEFAULT_LIMIT}.`),
-    cursor: cursorSchema(cursor, 'must be the next_cursor of a page before')
+    cursor: cursorSchema(cursor, 'must be the next_cursor of the page before')
       .optional()
       .describe('The `next_cursor` of the page before. Default: the list starts at its first item.'),
   });

@@ -7,7 +7,7 @@ import { requestStateOf } from './request-state';
 
 /** The only place that knows which status an error has. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
-  malformed_request: { status: 400, title: 'Not HTTP' },
+  malformed_request: { status: 400, title: 'Malformed HTTP request' },
   malformed_json: { status: 400, title: 'The body is not JSON' },
   unauthenticated: { status: 401, title: 'No valid API key' },
   insufficient_scope: { status: 403, title: 'The API key lacks a scope' },
@@ -15,29 +15,29 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   not_found: { status: 404, title: 'Not found' },
   route_not_found: { status: 404, title: 'No such route' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
-  request_timeout: { status: 408, title: 'Too slow' },
+  request_timeout: { status: 408, title: 'The request took too long' },
   conflict: { status: 409, title: 'Conflict' },
   event_id_conflict: { status: 409, title: 'The id belongs to another event' },
   payload_erased: { status: 409, title: 'The payload was erased' },
-  already_due: { status: 409, title: 'It is due already' },
-  request_in_progress: { status: 409, title: 'The same request is being worked on' },
+  already_due: { status: 409, title: 'The event is due already' },
+  request_in_progress: { status: 409, title: 'The same request is being processed' },
   last_admin_key: { status: 409, title: 'The last key that can issue others' },
-  answer_not_kept: { status: 409, title: 'It was carried out; the answer is not kept' },
+  answer_not_kept: { status: 409, title: 'The request was carried out, but its response was not kept' },
   limit_reached: { status: 409, title: 'A limit is reached' },
-  replays_running: { status: 409, title: 'As many replays run as may' },
-  quota_exceeded: { status: 409, title: 'The account stores as much as it may' },
-  precondition_failed: { status: 412, title: 'It was changed meanwhile' },
-  payload_too_large: { status: 413, title: 'Too large' },
+  replays_running: { status: 409, title: 'Too many replays are running' },
+  quota_exceeded: { status: 409, title: 'The quota of the account is used up' },
+  precondition_failed: { status: 412, title: 'The object was changed since you read it' },
+  payload_too_large: { status: 413, title: 'The request is too large' },
   uri_too_long: { status: 414, title: 'URL too long' },
-  unsupported_media_type: { status: 415, title: 'Not JSON' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   invalid_request: { status: 422, title: 'The request is not valid' },
-  deliver_at_in_past: { status: 422, title: 'The time to deliver it is over' },
-  deliver_at_too_far: { status: 422, title: 'The time to deliver it is too far ahead' },
+  deliver_at_in_past: { status: 422, title: 'The time to deliver the event is in the past' },
+  deliver_at_too_far: { status: 422, title: 'The time to deliver the event is too far ahead' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'Headers too large' },
   secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
-  internal_error: { status: 500, title: 'A fault of ours' },
+  internal_error: { status: 500, title: 'Internal error' },
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
   history_unavailable: { status: 503, title: 'The history is not reachable' },
 };
@@ -135,9 +135,13 @@ function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   // Express' router throws a URIError with this status for a path such as /v1/webhooks/%ff.
   if ((error as { readonly status?: number }).status === 400) {
-    return new AppError('route_not_found', 'The path is not well encoded.', { cause: error });
+    return new AppError('route_not_found', 'The path is not percent-encoded correctly.', { cause: error });
   }
-  return new AppError('internal_error', 'Something went wrong here. The request id leads to it in our log.', {
-    cause: error,
-  });
+  return new AppError(
+    'internal_error',
+    'An internal error occurred. Search the log of the service for the request id.',
+    {
+      cause: error,
+    },
+  );
 }

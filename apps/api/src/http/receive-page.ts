@@ -53,7 +53,7 @@ export function mountReceivePage(app: Express, options: ReceivePageOptions): voi
     requestStateOf(response).route = PATH;
     if (request.path !== PATH) return response.redirect('../receive');
     page ??= readPage(options);
-    if (!page) throw new AppError('route_not_found', 'The documentation is not beside the API.');
+    if (!page) throw new AppError('route_not_found', 'The documentation is not part of this installation.');
     response.set({ 'cache-control': 'public, max-age=3600', etag: etagOf(page.version) });
     response.type('html').send(page.bytes);
   });

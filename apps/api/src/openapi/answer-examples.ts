@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'a0a4e69fe601f838',
+      saved_by: 'c102299b5765f986',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'b2f34d92b905f335',
+      saved_by: 'a456d06a27c0d5df',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 15.418 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 17.456 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: '8dee7c83bda3d52e',
+          saved_by: '79a4fa353d409554',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'd20c5f5368353fe2',
+      saved_by: '4a542316715ea741',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 2.981 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 1.968 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8e2a5hzea6g0sr9sc4p',
+      id: 'ct_01m8e3537034nnxbmm1dn3',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,7 +241,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8e2a5s5dsxjssfbe9wq',
+          id: 'ct_01m8e353ekat5pvgvjf6w3',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8e2a5xqdvpw9yknnk3x',
+      id: 'ct_01m8e353krdycw23ng0njc',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -269,7 +269,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   askContactAgain: {
     '202': {
-      id: 'ct_01m8e2a63p97vraej8gkhe',
+      id: 'ct_01m8e353sndfyn60vqnavm',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -284,8 +284,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ntf_01m8e2a6fa2az1zjht39ph',
-          contact_id: 'ct_01m8e2a6f2ajetjdn6z2hj',
+          id: 'ntf_01m8e35436fypfr1wvwyv9',
+          contact_id: 'ct_01m8e3543057n4jxqwne2e',
           kind: 'email',
           topic: 'failing',
           subjects: [
@@ -719,7 +719,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: null,
+          last_used_at: '2026-11-21T16:13:00.859Z',
         },
       ],
       next_cursor: null,
@@ -818,7 +818,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThlMmFmODk3cWRiZzRtYWgyMmoi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThlMzVmNzNiMjZtcDB6Ynk5eWsi',
       has_more: true,
     },
   },
@@ -893,7 +893,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         {
           at: '2026-11-21T16:13:00.859Z',
           shards: [{ waiting: 25, delayed: 0, held: 0 }],
-          oldest_waiting_seconds: 14.1,
+          oldest_waiting_seconds: 17.3,
           workers: 0,
           slots_in_use: 0,
           slots_allowed: 0,
@@ -937,7 +937,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThlMmFnamc4YnlybTlucGJxMzIiLCJmYWlsZWRBdCI6MTc5NTc2ODUzMzU4N30',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThlMzVoNTViMjU1NXlucXhhcHoiLCJmYWlsZWRBdCI6MTc5NTc2OTQxODkzNn0',
       has_more: true,
     },
   },

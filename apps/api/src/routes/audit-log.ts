@@ -188,7 +188,7 @@ export const exportAuditLog = defineRoute({
         limit: limitSchema(MAX_LIMIT)
           .optional()
           .describe('How many lines to export at most: 1 to 1,000,000. Default: all entries.'),
-        cursor: cursorSchema(auditIdSchema, 'must be the cursor of a line before')
+        cursor: cursorSchema(auditIdSchema, 'must be the cursor of an exported line')
           .optional()
           .describe(
             'The `cursor` of the last line that you have: the export continues after it. Default: it starts at the newest entry.',

@@ -159,7 +159,7 @@ describe('DELETE /v1/event-types/{name}', () => {
     ];
     const refused = await remove('invoice.paid');
     expect(readProblem(refused)).toEqual({ status: 409, code: 'conflict' });
-    expect(refused.body.detail).toMatch(/^3 webhooks ask for "invoice\.paid", of the accounts /);
+    expect(refused.body.detail).toMatch(/^3 webhooks get "invoice\.paid", of the accounts /);
     for (const each of [one, other]) expect(refused.body.detail).toContain(each.accountId);
     expect((await call('get', '/v1/event-types/invoice.paid')).status).toBe(200);
 
@@ -167,7 +167,7 @@ describe('DELETE /v1/event-types/{name}', () => {
     expect((await call('patch', String(first), { events: ['*'] }, one.key)).status).toBe(200);
     expect((await call('delete', String(third), undefined, other.key)).status).toBe(204);
     expect((await remove('invoice.paid')).body.detail).toMatch(
-      `1 webhook asks for "invoice.paid", of the account ${one.accountId}. `,
+      `1 webhook gets "invoice.paid", of the account ${one.accountId}. `,
     );
     // The prefix has another type now, and does not stand for this one alone.
     await put('invoice.lost');
@@ -183,7 +183,7 @@ describe('DELETE /v1/event-types/{name}', () => {
     await Promise.all(
       Array.from({ length: 260 }, () => call('post', '/v1/webhooks', webhook(['*']), first?.key)),
     );
-    expect((await remove('refund.paid')).body.detail).toMatch(/^1 webhook asks/);
+    expect((await remove('refund.paid')).body.detail).toMatch(/^1 webhook gets/);
     await call('delete', `/v1/webhooks/${asking.id}`, undefined, first?.key);
     expect((await remove('refund.paid')).status).toBe(204);
   });

@@ -33,7 +33,7 @@ const querySchema = z
     limit: limitSchema(MAX_LIMIT)
       .optional()
       .describe('How many lines to export at most: 1 to 1,000,000. Default: all attempts.'),
-    cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of a line before')
+    cursor: cursorSchema(cursorPartsSchema, 'must be the cursor of an exported line')
       .optional()
       .describe(
         'The `cursor` of the last line that you have: the export continues after it. Default: it starts at the first attempt.',

@@ -108,7 +108,7 @@ describe('a link to the portal', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     const late = await exchange(code);
     expect(readProblem(late)).toEqual(UNAUTHENTICATED);
-    expect(late.body.detail).toBe('The link was used already. Each is good for one time: ask for a new one.');
+    expect(late.body.detail).toBe('The link was used already. Each link works once: ask for a new one.');
     expect(late.headers['www-authenticate']).toBe('Bearer');
   });
 

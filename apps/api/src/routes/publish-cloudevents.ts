@@ -23,7 +23,7 @@ const NOT_KEPT = 'is an attribute that is not kept: leave it out, or move its va
 const idSchema = textSchema(1_024).min(1, 'must not be empty');
 const timeSchema = z.iso.datetime({
   offset: true,
-  error: 'must be a time as of RFC 3339, such as 2030-01-31T12:00:00Z',
+  error: 'must be an RFC 3339 time, such as 2030-01-31T12:00:00Z',
 });
 const contentTypeSchema = z
   .string()
@@ -46,7 +46,7 @@ const cloudEventSchema = z
     datacontenttype: contentTypeSchema.optional(),
     partitionkey: eventGroupSchema.optional(),
     data: z.unknown(),
-    data_base64: z.undefined('is not taken: send JSON in "data"').optional().meta({ not: {} }),
+    data_base64: z.undefined('is not accepted: send JSON in "data"').optional().meta({ not: {} }),
   })
   .catchall(z.custom<never>(() => false, NOT_KEPT));
 

@@ -150,7 +150,7 @@ async function takeScheduled(
 function lapsed(id: EventId): AppError {
   return new AppError(
     'not_found',
-    `The scheduled event "${id}" was not sent: nothing took it for longer than RETENTION after it was due.`,
+    `The scheduled event "${id}" was not sent: no worker processed it within RETENTION after it was due.`,
   );
 }
 

@@ -105,7 +105,7 @@ async function listDeadLetters(flags: QueueFlags & PagingFlags, cli: Cli): Promi
 
 async function actOnEach(ids: readonly string[], flags: ActFlags, act: Act, cli: Cli): Promise<void> {
   if (ids.length > 0 === (flags.all === true)) {
-    throw new UsageError('Name some, or say --all; not both.', 'See: hookferry dead-letters list');
+    throw new UsageError('Give either ids or --all, not both.', 'See: hookferry dead-letters list');
   }
   if (flags.queue !== undefined && !flags.all) {
     throw new UsageError('--queue goes with --all only.', 'Leave one of them out.');

@@ -110,7 +110,7 @@ export class AccountQuota {
     this.options.emit({ name: 'quota.exceeded', accountId, door });
     throw new AppError(
       'quota_exceeded',
-      `The account stores ${usage.usedBytes} bytes and may store ${usage.quotaBytes}: see GET /v1/account/usage.`,
+      `The account stores ${usage.usedBytes} bytes, and its quota is ${usage.quotaBytes}. Wait until stored data expires, or ask the operator for a larger quota: see GET /v1/account/usage.`,
     );
   }
 }

@@ -123,7 +123,7 @@ function keyNotFound(): AppError {
 function lastAdminKey(): AppError {
   return new AppError(
     'last_admin_key',
-    'It is the last key of the account that can issue others: without it, only the operator can.',
+    'This is the last key of the account with the scope "admin": without it, only the operator can issue keys. Issue another one first.',
   );
 }
 

@@ -111,9 +111,13 @@ export class AuthFailures {
   refuseBlocked(address: string | undefined, authorization?: string): void {
     const retryAfterMs = this.blockedForMs(address);
     if (retryAfterMs === 0 || this.#goodKeys.has(hashOf(authorization))) return;
-    throw new AppError('rate_limited', 'Too many requests from your address had no valid API key.', {
-      retryAfterMs,
-    });
+    throw new AppError(
+      'rate_limited',
+      'Too many requests from your address had no valid API key. Try again later.',
+      {
+        retryAfterMs,
+      },
+    );
   }
 
   /** Remember that a key is good. */

@@ -87,7 +87,7 @@ async function setUp(maker: Maker = {}) {
 }
 
 const refused = (message: string) => ({ code: 'unauthenticated', message });
-const USED = refused('The link was used already. Each is good for one time: ask for a new one.');
+const USED = refused('The link was used already. Each link works once: ask for a new one.');
 const LATE = refused('The link was not used in time; ask for a new one.');
 const INVALID = refused('The link is not valid, or its session has ended; ask for a new one.');
 const ENDED = refused('The portal session has ended; ask for a new link.');

@@ -100,8 +100,7 @@ function sessionOf(
   page: PortalPage,
 ): PortalSession {
   const id = idOfCode(code);
-  if (id === undefined)
-    throw new AppError('internal_error', 'The code of a new session has not the form of one.');
+  if (id === undefined) throw new AppError('internal_error', 'The code of the new session is malformed.');
   const expiresAt = createdAt + input.expires_in * 1_000;
   return {
     id,
@@ -124,7 +123,7 @@ function pageOf({ return_url: returnUrl, theme }: NewPortalSession): PortalPage 
 function tooMany(): AppError {
   return new AppError(
     'limit_reached',
-    `The account has ${MAX_LIVE_SESSIONS} live portal sessions. Revoke some, or let new ones end sooner ("expires_in").`,
+    `The account has ${MAX_LIVE_SESSIONS} portal sessions, as many as it may. End some, or let new ones end sooner ("expires_in").`,
   );
 }
 
@@ -145,7 +144,7 @@ export const portalThemeSchema = z
     logo: z
       .string()
       .max(MAX_LOGO_CHARACTERS, `must have at most ${MAX_LOGO_CHARACTERS} characters`)
-      .regex(LOGO, 'must be data:image/png, image/jpeg or image/webp, followed by ;base64, and the image')
+      .regex(LOGO, 'must be a data: URI with a PNG, JPEG or WebP image in base64')
       .optional()
       .describe('An image as a `data:` URI: PNG, JPEG or WebP, of at most 32,768 characters. Default: none.'),
     color: z
@@ -271,7 +270,7 @@ async function findByCode({ portalSessionStore }: ExchangeCodeContext, code: str
 }
 
 function usedUp(): AppError {
-  return unauthenticated('The link was used already. Each is good for one time: ask for a new one.');
+  return unauthenticated('The link was used already. Each link works once: ask for a new one.');
 }
 
 function unauthenticated(detail: string): AppError {

@@ -91,6 +91,6 @@ async function refuseOtherTables(client: PoolClient): Promise<void> {
   if (rowCount === 0) return;
   throw new AppError(
     'conflict',
-    'There is a table "webhook_attempts" that is not of a history. Rename it, or give the history a database of its own.',
+    'The database has a table "webhook_attempts" that Hookferry did not create. Rename it, or give the history a database of its own.',
   );
 }

@@ -73,7 +73,7 @@ async function runCode(
 ): Promise<TransformResult | Extract<SendOutcome, { kind: 'unsent' }>> {
   const saved = await context.transformationStore.find(endpoint.id, version);
   // It has changed so often since the endpoint was read that this version is not kept any more.
-  if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation is gone.` };
+  if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation no longer exists.` };
   try {
     return await runTransformation(context, saved.code, { event, endpoint, attempt });
   } catch (error) {

@@ -61,7 +61,7 @@ const NO_CONTROL_CHARACTERS = /^[^\x00-\x1f\x7f-\x9f]*$/;
 
 /** The name of an account or a key for people, without the white space around it. */
 export const displayNameSchema = textSchema(100)
-  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
+  .regex(NO_CONTROL_CHARACTERS, 'must not contain control characters')
   .regex(/\S/, 'must not be empty')
   .trim();
 

@@ -31,9 +31,9 @@ describe('targetUrlSchema', () => {
     ['file:///etc/passwd', 'must be an http(s) URL'],
     ['unix:/var/run/docker.sock', 'must be an http(s) URL'],
     ['http://example.com', 'must be an https URL (ALLOW_HTTP_URLS permits http)'],
-    ['https://ada@example.com', 'must not hold a user name or password'],
-    ['https://ada:secret@example.com', 'must not hold a user name or password'],
-    ['https://:secret@example.com', 'must not hold a user name or password'],
+    ['https://ada@example.com', 'must not contain a user name or password'],
+    ['https://ada:secret@example.com', 'must not contain a user name or password'],
+    ['https://:secret@example.com', 'must not contain a user name or password'],
     ['https://example.com/#part', 'must not have a fragment'],
     ['https://example.com/#', 'must not have a fragment'],
   ])('refuses %j: it %s', (text, message) => {
@@ -147,7 +147,7 @@ describe('a literal address', () => {
     'http://a:b@[::1]/',
     'http://example.com:80%40127.0.0.1@example.com/',
   ])('may not hide behind, or as, a user name: %s', (url) => {
-    expect(faultIn(url)).toBe('must not hold a user name or password');
+    expect(faultIn(url)).toBe('must not contain a user name or password');
   });
 
   it('is what comes after the last @, before anything else', () => {
@@ -228,9 +228,7 @@ describe('a name', () => {
     'is refused where it has an empty part: %s',
     (name) => {
       const schema = targetUrlSchema(buildTargetUrlRules({ allowInternalNames: true }));
-      expect(faultIn(`https://${name}/`, schema)).toBe(
-        `must not lead to ${name}, which is not a name of a host`,
-      );
+      expect(faultIn(`https://${name}/`, schema)).toBe(`must not lead to ${name}, which is not a host name`);
     },
   );
 });
@@ -240,7 +238,7 @@ describe('a port', () => {
     'is refused where something else than HTTP listens: %d',
     (port) => {
       expect(faultIn(`https://example.com:${port}/`)).toBe(
-        `must not have port ${port}, which is not one for HTTP`,
+        `must not use port ${port}, which belongs to another protocol`,
       );
       expect(faultIn(`https://example.com:000${port}/`)).toBeDefined();
     },

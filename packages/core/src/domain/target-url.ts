@@ -48,7 +48,7 @@ function faultOf(text: string, url: URL, rules: TargetUrlRules): string | undefi
 function faultOfForm(text: string, url: URL, { allowHttp }: TargetUrlRules): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an http(s) URL';
   if (url.protocol === 'http:' && !allowHttp) return 'must be an https URL (ALLOW_HTTP_URLS permits http)';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   // An empty fragment ("…#") leaves no trace in `hash`.
   if (url.hash !== '' || text.includes('#')) return 'must not have a fragment';
   if (url.href.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters once it is encoded`;
@@ -58,7 +58,7 @@ function faultOfForm(text: string, url: URL, { allowHttp }: TargetUrlRules): str
 function faultOfPort({ port }: URL): string | undefined {
   // Without a port it is 80 or 443.
   if (port === '' || !REFUSED_PORTS.has(Number(port))) return undefined;
-  return `must not have port ${port}, which is not one for HTTP`;
+  return `must not use port ${port}, which belongs to another protocol`;
 }
 
 // The URL parser has turned every spelling of an IPv4 address (octal, hex, short …) into the dotted one, and
@@ -84,7 +84,7 @@ function faultOfAddress(address: string, { addressPolicy }: TargetUrlRules): str
 const EMPTY_LABEL = /^\.|\.\./;
 
 function faultOfName(name: string, { allowInternalNames }: TargetUrlRules): string | undefined {
-  if (EMPTY_LABEL.test(name)) return `must not lead to ${name}, which is not a name of a host`;
+  if (EMPTY_LABEL.test(name)) return `must not lead to ${name}, which is not a host name`;
   if (!allowInternalNames && isInternalName(name))
     return `must not lead to ${name}, which is not a public name (DELIVERY_ALLOWED_CIDRS permits exceptions)`;
   return undefined;

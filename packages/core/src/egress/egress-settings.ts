@@ -48,7 +48,7 @@ export const trustProxySchema = z.union(
     z.string().regex(HOPS).transform(Number),
     cidrListSchema.refine((ranges) => !ranges.some((range) => EVERYBODY.test(range))),
   ],
-  'must be off, the number of proxies before the API (1 to 99), or their ranges such as 10.1.0.0/16, none of them /0',
+  'must be off, the number of proxies in front of the API (1 to 99), or their address ranges, such as 10.1.0.0/16, but not /0',
 );
 
 /** Where deliveries may go: the same for registering an endpoint (API) and for connecting to it (worker). */

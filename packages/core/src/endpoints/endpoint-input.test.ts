@@ -6,7 +6,7 @@ import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import {
   endpointPatchSchema,
-  GIVE_ANEW,
+  GIVE_AGAIN,
   mergePatch,
   movedSecrets,
   newEndpointSchema,
@@ -241,9 +241,9 @@ describe('moved secrets', () => {
     ['another query', 'https://example.com/hook?account=2'],
   ])('finds each secret that would go along to %s', (_, url) => {
     expect(movedSecrets(before, { ...before, url }, {})).toEqual([
-      { pointer: '/headers/authorization', detail: GIVE_ANEW },
-      { pointer: '/headers/x~0team', detail: GIVE_ANEW },
-      { pointer: '/tls/client_key', detail: GIVE_ANEW },
+      { pointer: '/headers/authorization', detail: GIVE_AGAIN },
+      { pointer: '/headers/x~0team', detail: GIVE_AGAIN },
+      { pointer: '/tls/client_key', detail: GIVE_AGAIN },
     ]);
   });
 

@@ -193,14 +193,13 @@ function isEmpty(group: object | undefined): boolean {
 function requireListFormat({ batch, format }: Endpoint): void {
   if (isEmpty(batch) || format === 'native' || format === 'cloudevents-batch') return;
   const detail =
-    'must be native or cloudevents-batch where batch is given: no other format has several events';
+    'must be native or cloudevents-batch if batch is given: no other format carries several events';
   throw invalidRequest([{ pointer: '/format', detail }]);
 }
 
 function requireGroups({ ordering, coalesce, batch }: Endpoint): void {
   if (ordering === 'group' && !isEmpty(batch)) {
-    const detail =
-      'must not be group where batch is given: events of several groups do not wait for each other';
+    const detail = 'must not be group if batch is given: a request may carry events of several groups';
     throw invalidRequest([{ pointer: '/ordering', detail }]);
   }
   if (ordering === 'group' || isEmpty(coalesce)) return;
@@ -251,8 +250,8 @@ function isObject(value: unknown): value is object {
 type Sent = Pick<Endpoint, 'url' | 'headers' | 'tls' | 'auth'>;
 
 /** What is said of a secret that a change would take along. */
-export const GIVE_ANEW =
-  'must be given anew or removed, as where requests go changes (url, tls.ca, auth.token_url) and a portal session without the capability "secrets" must not take its value along';
+export const GIVE_AGAIN =
+  'must be given again or removed: this change sends requests elsewhere (url, tls.ca, auth.token_url), and a portal session without the capability "secrets" must not take stored secrets there';
 
 /**
  * The secrets of an endpoint that a change would take to another place than they were given for: values of its headers,
@@ -267,7 +266,7 @@ export function movedSecrets(
   const pointers = movedAuthSecrets(before, after, patch.auth);
   if (before.url !== after.url || before.tls?.ca !== after.tls?.ca)
     pointers.unshift(...keptSecrets(before, patch));
-  return pointers.map((pointer) => ({ pointer, detail: GIVE_ANEW }));
+  return pointers.map((pointer) => ({ pointer, detail: GIVE_AGAIN }));
 }
 
 function keptSecrets(before: Sent, patch: Pick<EndpointPatch, 'headers' | 'tls'>): string[] {

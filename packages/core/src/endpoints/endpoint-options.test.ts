@@ -23,8 +23,8 @@ describe('check endpoint draft', () => {
 
   it.each([
     [{ url: 'example.com' }, '/url', 'must be an absolute URL such as https://example.com/webhooks'],
-    [{ url: 'https://me:secret@example.com' }, '/url', 'must not hold a user name or password'],
-    [{ url: 'https://example.com:22' }, '/url', 'must not have port 22, which is not one for HTTP'],
+    [{ url: 'https://me:secret@example.com' }, '/url', 'must not contain a user name or password'],
+    [{ url: 'https://example.com:22' }, '/url', 'must not use port 22, which belongs to another protocol'],
     [{ events: [] }, '/events', 'must name at least one event type'],
     [{ max_concurrency: 1_001 }, '/max_concurrency', 'must be at most 1000'],
     [{ timeout_ms: 2.5 }, '/timeout_ms', 'must be a whole number'],

@@ -66,13 +66,13 @@ const FORBIDDEN_PREFIXES = ['proxy-', 'webhook-', 'x-service-'];
 const nameSchema = z
   .string()
   .regex(NAME, 'must be the name of an HTTP header')
-  .refine((name) => !isForbidden(name.toLowerCase()), 'is a header that deliveries set themselves');
+  .refine((name) => !isForbidden(name.toLowerCase()), 'is a header that Hookferry sets itself');
 
 const valueSchema = z
   .string()
   .max(MAX_VALUE_LENGTH, `must have at most ${MAX_VALUE_LENGTH} characters`)
   .regex(VALUE, 'must be visible ASCII characters, with no white space around them')
-  .refine((value) => value !== MASKED_VALUE, 'is the mask that values are read back with, not a value');
+  .refine((value) => value !== MASKED_VALUE, 'is the mask that responses show, not a value');
 
 /** Headers of an endpoint's own; the names inside are in lower case. */
 export const customHeadersSchema = z

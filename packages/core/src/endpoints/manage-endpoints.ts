@@ -396,7 +396,7 @@ async function changeEndpoint(
 function nobodyListens(): AppError {
   return new AppError(
     'conflict',
-    'Nobody is connected to this listener. It is enabled as soon as somebody is.',
+    'No client is connected to this listener. It is enabled as soon as one connects.',
   );
 }
 

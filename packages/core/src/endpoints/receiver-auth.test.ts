@@ -49,12 +49,15 @@ describe('the auth of a new webhook', () => {
     [{ ...oauth2, token_url: 'http://auth.example.com/token' }, '/auth/token_url must be an https URL'],
     [{ ...oauth2, token_url: 'https://10.0.0.1/token' }, '/auth/token_url must not lead to 10.0.0.1'],
     [{ ...oauth2, token_url: 'https://[::ffff:7f00:1]/token' }, '/auth/token_url must not lead to'],
-    [{ ...oauth2, token_url: 'https://u:p@auth.example.com/' }, '/auth/token_url must not hold a user name'],
+    [
+      { ...oauth2, token_url: 'https://u:p@auth.example.com/' },
+      '/auth/token_url must not contain a user name',
+    ],
     [{ ...oauth2, scope: 'a  b' }, '/auth/scope must be scopes'],
     [{ ...oauth2, private_key: 'not a key' }, '/auth/private_key must be a private key'],
     [
       { ...oauth2, private_key: costlyRsaKey() },
-      '/auth/private_key must be a key whose numbers belong together',
+      '/auth/private_key must be a key whose numbers fit together',
     ],
   ])('is refused: %j', (auth, fault) => {
     const [first = '', ...others] = faultsOf(auth);

@@ -313,9 +313,10 @@ function requireMembers(type: ReceiverAuth['type'], merged: ReadonlyMap<string, 
   }
   if (type === 'oauth2') {
     const given = [merged.has('clientSecret'), merged.has('privateKey')].filter(Boolean).length;
-    if (given === 0) faults.push({ pointer: '/auth/client_secret', detail: 'is required, or private_key' });
+    if (given === 0)
+      faults.push({ pointer: '/auth/client_secret', detail: 'is required, unless private_key is given' });
     if (given === 2)
-      faults.push({ pointer: '/auth/private_key', detail: 'must not be given beside client_secret' });
+      faults.push({ pointer: '/auth/private_key', detail: 'must not be given together with client_secret' });
   }
   if (faults.length > 0) throw invalidRequest(faults);
 }
@@ -328,7 +329,7 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
 /** Both would say what is in the same header. */
 export function requireOneAuthorization({ auth, headers }: Pick<Endpoint, 'auth' | 'headers'>): void {
   if (auth === undefined || headers?.authorization === undefined) return;
-  const detail = 'must be removed where auth is given, which says what is in this header';
+  const detail = 'must be removed if auth is given, which sets this header';
   throw invalidRequest([{ pointer: '/headers/authorization', detail }]);
 }
 

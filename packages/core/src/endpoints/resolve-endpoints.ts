@@ -42,7 +42,7 @@ function notThere(named: readonly { readonly ref: EndpointRef; readonly id: Endp
   const validationErrors = named.flatMap(({ ref, id }, index) =>
     id === undefined ? [{ pointer: `/webhook_ids/${index}`, detail: `there is no webhook ${ref}` }] : [],
   );
-  return new AppError('invalid_request', 'The event is aimed at webhooks that are not there: see "errors".', {
+  return new AppError('invalid_request', 'The event names webhooks that do not exist: see "errors".', {
     validationErrors,
   });
 }

@@ -85,7 +85,7 @@ export function rotateSecret(
 
 function signsAlready(): AppError {
   return invalidRequest([
-    { pointer: '/secret', detail: 'signs for this webhook already; bring another one' },
+    { pointer: '/secret', detail: 'signs for this webhook already: give another secret' },
   ]);
 }
 

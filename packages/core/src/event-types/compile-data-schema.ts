@@ -37,14 +37,19 @@ export function compileDataSchema(schema: AnySchema): CheckData {
     } catch (error) {
       if (error instanceof TooMuchWork) return [TOO_MUCH_WORK];
       if (!(error instanceof RangeError)) throw error;
-      return [{ pointer: '/data', detail: 'can not be checked: its schema refers to itself without end' }];
+      return [
+        {
+          pointer: '/data',
+          detail: 'can not be checked: the schema of its type refers to itself without end',
+        },
+      ];
     }
   };
 }
 
 const TOO_MUCH_WORK: ValidationError = {
   pointer: '/data',
-  detail: 'can not be checked: with the schema of its type that is too much work',
+  detail: 'can not be checked: the schema of its type needs too much work',
 };
 
 function compile(ajv: Ajv2020, schema: AnySchema) {
@@ -60,7 +65,7 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
 function toFault({
   instancePath,
   keyword,
-  message = 'is not as its schema asks',
+  message = 'does not match the schema of its type',
   params,
 }: ErrorObject): ValidationError {
   return {
@@ -141,7 +146,7 @@ function createUniqueItems({ spend }: Pick<WorkMeter, 'spend'>): FuncKeywordDefi
       spend(1 + JSON.stringify(items).length / ITEM_CHARACTERS_A_UNIT);
       return areUnique(items);
     },
-    error: { message: 'must not have items that are the same' },
+    error: { message: 'must not have equal items' },
   };
 }
 

@@ -94,7 +94,7 @@ function requireName(name: string): void {
   const { error } = eventTypeNameSchema.safeParse(name);
   if (!error) return;
   const validationErrors = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
-  throw new AppError('invalid_request', 'This is no name of an event type: see "errors".', {
+  throw new AppError('invalid_request', 'The name of the event type is not valid: see "errors".', {
     validationErrors,
   });
 }
@@ -102,7 +102,7 @@ function requireName(name: string): void {
 function requireFittingExample({ schema, example }: EventTypeInput): void {
   const validationErrors = compileDataSchema(schema)(example);
   if (validationErrors.length === 0) return;
-  throw new AppError('invalid_request', 'The example is not as the schema asks: see "errors".', {
+  throw new AppError('invalid_request', 'The example does not match the schema: see "errors".', {
     validationErrors: validationErrors.map(({ pointer, detail }) => ({
       pointer: pointer.replace(/^\/data/, '/example'),
       detail,

@@ -100,7 +100,10 @@ function inputOf({ description, schema, example, deprecated }: CustomEventType) 
 }
 
 function tooMany(): AppError {
-  return new AppError('limit_reached', `There may be ${MAX_TYPES} event types. Remove one that is not used.`);
+  return new AppError(
+    'limit_reached',
+    `There are ${MAX_TYPES} event types, as many as there may be. Delete one that is not used.`,
+  );
 }
 
 function parse(raw: string): CustomEventType {

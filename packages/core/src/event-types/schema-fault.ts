@@ -30,7 +30,7 @@ const WORDINGS: readonly Wording[] = [
   {
     said: /can't resolve reference (.+) from id/,
     isAt: ({ $ref }, name) => ($ref === name ? '$ref' : undefined),
-    detail: () => 'leads to nothing in this schema, and nothing is fetched',
+    detail: () => 'names nothing in this schema, and schemas elsewhere are not fetched',
   },
   {
     said: /no schema with key or ref "(.+)"/,
@@ -84,7 +84,7 @@ function faultByMeta(ajv: Ajv2020, schema: AnySchema): ValidationError {
   return { pointer: jsonPointer(['schema', ...partsOf(first.instancePath)]), detail: wordsFor(first) };
 }
 
-function wordsFor({ message = 'is not as a schema asks', params }: ErrorObject): string {
+function wordsFor({ message = 'is not valid in a JSON Schema', params }: ErrorObject): string {
   const { allowedValues } = params as { readonly allowedValues?: readonly string[] };
   return allowedValues ? `must be one of ${allowedValues.join(', ')}` : message;
 }

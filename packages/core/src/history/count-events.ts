@@ -89,7 +89,7 @@ export class EventCounter {
     const range = wholeIntervals(interval, query.since ?? until - GRAIN_MS['1d'], until);
     const starts = startsOf(range, GRAIN_MS[interval]);
     if (starts.length > MOST_POINTS) {
-      const detail = `must be longer: by ${interval} these are more than ${MOST_POINTS} times`;
+      const detail = `must be longer: with ${interval} there are more than ${MOST_POINTS} intervals`;
       throw invalidRequest([{ pointer: '?/interval', detail }]);
     }
     const name = [accountId, interval, range.since, range.until].join(' ');

@@ -138,7 +138,8 @@ async function readRecent(
   query: MetricsQuery,
 ): Promise<Metrics> {
   if (query.interval === '1d') {
-    const detail = 'must be shorter: this service keeps only what is recent; days need HISTORY_DATABASE_URL';
+    const detail =
+      'must be shorter: days need HISTORY_DATABASE_URL, without which only recent attempts are kept';
     throw invalidRequest([{ pointer: '?/interval', detail }]);
   }
   const { range, ...counted } = countedOf(query, clock(), clock() - RECENT_MS);

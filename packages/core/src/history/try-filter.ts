@@ -94,7 +94,7 @@ export async function findEvent(
 ): Promise<StoredEvent> {
   const event = await history.findEvent(accountId, id);
   if (event) return event;
-  throw invalidRequest([{ pointer: '/event_id', detail: 'is no event of the account' }]);
+  throw invalidRequest([{ pointer: '/event_id', detail: 'is not the id of an event of the account' }]);
 }
 
 // One after the other, so that only one is in memory at a time, and other work runs in between.

@@ -215,5 +215,5 @@ export class ListenerStreams {
 }
 
 function notConnected(): AppError {
-  return new AppError('conflict', 'The listener is not connected by this stream any more. Connect again.');
+  return new AppError('conflict', 'This stream of the listener has ended. Connect again.');
 }

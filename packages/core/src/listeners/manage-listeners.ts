@@ -302,16 +302,13 @@ function uidOf(name: string): EndpointUid {
 }
 
 function notAListener(): AppError {
-  return new AppError(
-    'conflict',
-    'A webhook of this account that is no listener has this name. Take another one.',
-  );
+  return new AppError('conflict', 'A webhook of this account has this name already. Choose another one.');
 }
 
 function listenerNotFound(): AppError {
   return new AppError(
     'not_found',
-    'There is no listener with this id, or it was gone for too long: make it anew.',
+    'There is no listener with this id. It may have expired: create it again.',
   );
 }
 

@@ -215,7 +215,9 @@ export async function askAgain(
 function requireUnconfirmed({ status }: Contact): void {
   if (status === 'unconfirmed') return;
   const why =
-    status === 'confirmed' ? 'It has confirmed already.' : 'It has unsubscribed, which is for good.';
+    status === 'confirmed'
+      ? 'It has confirmed already.'
+      : 'It has unsubscribed: create a new contact instead.';
   throw new AppError('conflict', `The contact can't be asked again. ${why}`);
 }
 
@@ -284,8 +286,8 @@ function targetOf(context: ManageContactsContext, { kind, address, url }: NewCon
   const [wanted, other] = isMail ? (['address', 'url'] as const) : (['url', 'address'] as const);
   const text = isMail ? address : url;
   if ((isMail ? url : address) !== undefined)
-    throw fault(`/${other}`, `must not be there for kind "${kind}"`);
-  if (text === undefined) throw fault(`/${wanted}`, `must be there for kind "${kind}"`);
+    throw fault(`/${other}`, `must be left out for the kind "${kind}"`);
+  if (text === undefined) throw fault(`/${wanted}`, `is required for the kind "${kind}"`);
   if (!context.hasPublicUrl) throw fault('/kind', 'needs PUBLIC_URL, which the operator has not set');
   if (isMail) {
     if (!context.sendsMail) throw fault('/kind', 'needs MAIL_FROM, which the operator has not set');
@@ -306,7 +308,7 @@ function checkedUrl({ urlRules }: ManageContactsContext, kind: ContactKind, text
   if (!parsed.success) throw fault('/url', parsed.error.issues[0]?.message ?? 'must be a URL');
   const host = HOSTS[kind];
   if (host && !host.test(new URL(parsed.data).hostname)) {
-    throw fault('/url', `must be an incoming webhook of ${kind}; use kind "webhook" for any other`);
+    throw fault('/url', `must be an incoming webhook of ${kind}; use the kind "webhook" for any other URL`);
   }
   return parsed.data;
 }

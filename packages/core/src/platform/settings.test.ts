@@ -49,7 +49,7 @@ describe('environment', () => {
 
     it('checks what is in a file like any other value', () => {
       expect(errorLines({ TOKEN_FILE: writeSecret('short') })).toEqual([
-        "The configuration can't be used:",
+        'The configuration is not valid:',
         '  TOKEN: must have at least 8 characters',
       ]);
     });
@@ -62,7 +62,7 @@ describe('environment', () => {
         HOST_FILE: writeSecret('localhost'),
       });
       expect(lines).toEqual([
-        "The configuration can't be used:",
+        'The configuration is not valid:',
         '  HOST: is set, and HOST_FILE too: remove one of them',
         '  PORT: must be at most 65535',
         '  TOKEN: must have at least 8 characters',
@@ -72,7 +72,7 @@ describe('environment', () => {
     it('says which file can not be read', () => {
       const path = join(directory, 'missing');
       expect(errorLines({ TOKEN_FILE: path })).toEqual([
-        "The configuration can't be used:",
+        'The configuration is not valid:',
         `  TOKEN: TOKEN_FILE names ${path}, which can't be read (ENOENT)`,
       ]);
     });

@@ -30,7 +30,7 @@ export function readConfig<T extends z.ZodObject>(schema: T, environment: Enviro
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   ];
   if (parsed.success && validationErrors.length === 0) return parsed.data;
-  throw new ConfigError(["The configuration can't be used:", ...validationErrors].join('\n  '));
+  throw new ConfigError(['The configuration is not valid:', ...validationErrors].join('\n  '));
 }
 
 interface Lookup {
@@ -229,7 +229,7 @@ const samplers = [
 ] as const;
 export type SamplerName = (typeof samplers)[number];
 
-const PAIRS_FORM = 'must be name=value,name=value, with what is special in them percent-encoded';
+const PAIRS_FORM = 'must be name=value,name=value, with special characters percent-encoded';
 
 /** OpenTelemetry's form for headers and attributes: pairs separated by commas, percent-encoded. */
 const pairsSchema = z.string().transform((text, context) => {

@@ -464,7 +464,7 @@ describe('validate event', () => {
           validationErrors: [
             {
               pointer: '/type',
-              detail: `"${type}" is not a known event type; known are ${publishableTypeNames.join(', ')}`,
+              detail: `"${type}" is not a known event type; you can publish ${publishableTypeNames.join(', ')}`,
             },
           ],
         });
@@ -477,7 +477,7 @@ describe('validate event', () => {
         expect(await rejectionOf(validateEvent({ type, data }))).toMatchObject({
           code: 'invalid_request',
           validationErrors: [
-            { pointer: '/type', detail: expect.stringContaining('is raised by this service itself') },
+            { pointer: '/type', detail: expect.stringContaining('is an operational event type') },
           ],
         });
       },
@@ -525,7 +525,7 @@ describe('validate event', () => {
       expect(await limitedTo(bytes)).toHaveLength(bytes - 3);
       expect(await rejectionOf(limitedTo(bytes - 1))).toMatchObject({
         code: 'payload_too_large',
-        message: `The event has ${bytes} bytes; at most ${bytes - 1} are taken.`,
+        message: `The event has ${bytes} bytes; at most ${bytes - 1} are accepted.`,
       });
     });
 
@@ -572,7 +572,7 @@ describe('validate event', () => {
       it('is named among the known ones when another one is published', async () => {
         const validation = validateEvent({ type: 'invoice.lost', data: {} }, withInvoices);
         expect(await rejectionOf(validation)).toMatchObject({
-          validationErrors: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
+          validationErrors: [{ detail: expect.stringMatching(/you can publish .*, invoice\.paid$/) }],
         });
       });
     });

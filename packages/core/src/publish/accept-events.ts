@@ -352,7 +352,7 @@ function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
 function idConflict(id: EventId): AppError {
   return new AppError(
     'event_id_conflict',
-    `The id "${id}" belongs to an event with other content, or to one whose payload was erased.`,
+    `The id "${id}" belongs to an event with other content, or to one whose payload was erased. Use another id.`,
   );
 }
 
@@ -406,8 +406,8 @@ async function wrongType(
 ): Promise<ValidationError> {
   const custom = (await eventTypeStore.names()).toSorted();
   const problem = isOperational(type)
-    ? 'is raised by this service itself and can not be published; what can be are'
-    : 'is not a known event type; known are';
+    ? 'is an operational event type, which Hookferry alone publishes; you can publish'
+    : 'is not a known event type; you can publish';
   return {
     pointer: '/type',
     detail: `"${shorten(type)}" ${problem} ${listNames([...publishableTypeNames, ...custom])}`,
@@ -430,7 +430,7 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   const body = bodyOf(type, dataText);
   const bytes = Buffer.byteLength(body);
   if (bytes <= maxBytes) return body;
-  throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
+  throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are accepted.`);
 }
 
 /** The error of an invalid event, from the API or the queue. */

@@ -63,7 +63,7 @@ export function isPast(deliverAt: number, now: number): boolean {
 function requireWithin(deliverAt: number, now: number, maxMs: number): void {
   const refuse = (code: 'deliver_at_in_past' | 'deliver_at_too_far', detail: string) => {
     const validationErrors = [{ pointer: '/deliver_at', detail }];
-    return new AppError(code, `The time to deliver it ${detail}.`, { validationErrors });
+    return new AppError(code, `The time to deliver the event ${detail}.`, { validationErrors });
   };
   if (isPast(deliverAt, now)) throw refuse('deliver_at_in_past', 'must not be more than a minute ago');
   if (deliverAt > now + maxMs) {
@@ -223,11 +223,14 @@ function requireWaiting({ state }: SeenScheduled): void {
 }
 
 export function alreadyCancelled(): AppError {
-  return new AppError('conflict', 'The event was cancelled: it can not be moved.');
+  return new AppError('conflict', 'The event was cancelled: it can not be rescheduled.');
 }
 
 export function alreadyDue(): AppError {
-  return new AppError('already_due', 'The event is due: it is sent, or was sent already.');
+  return new AppError(
+    'already_due',
+    'The event is due already: it can no longer be rescheduled or cancelled.',
+  );
 }
 
 export interface CancelContext extends ScheduleContext {

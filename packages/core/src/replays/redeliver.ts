@@ -64,7 +64,7 @@ export async function redeliver(
 async function sendWhenPossible(context: RedeliverContext, input: ResendInput): Promise<void> {
   for (let tries = 1; (await sendNow(context, input)) === 'ending'; tries += 1) {
     if (tries === TRIES) {
-      throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
+      throw new AppError('conflict', 'An attempt of the delivery has just ended. Try again in a moment.');
     }
     await wait(EVERY_MS);
   }
@@ -77,7 +77,7 @@ async function sendNow(context: RedeliverContext, input: ResendInput): Promise<'
   if (sent === 'full') {
     throw new AppError(
       'limit_reached',
-      'The delivery was sent so often that the record of it is full (1 MiB): publish a new event.',
+      'The delivery was sent so often that its record is full (1 MiB). Publish a new event.',
     );
   }
   return sent;

@@ -213,7 +213,8 @@ class SandboxThread {
     if (message?.kind === 'ended') return { ...endOf(message.reply, run), ...takenBy(message.reply) };
     await this.end();
     if (message === undefined && !watch.hasEnded) throw new Error('The thread of the sandbox has ended.');
-    const fault = message === undefined ? tookTooLong(run) : 'It goes deeper than the sandbox can.';
+    const fault =
+      message === undefined ? tookTooLong(run) : 'The code nests calls or values too deeply for the sandbox.';
     return { kind: 'failed', message: fault, logs: [], tookMs: watch.usedMs };
   }
 
@@ -299,7 +300,8 @@ function tookTooLong({ timeoutMs }: SandboxRun): string {
 // The code can have changed what makes this text: nothing of it is taken on trust.
 function readOutput(output: string): RunEnd {
   const read = outputSchema.safeParse(parsedOrUndefined(output));
-  if (!read.success) return { kind: 'failed', message: 'What the function returned can not be read.' };
+  if (!read.success)
+    return { kind: 'failed', message: 'The value that the function returned can not be read.' };
   if ('cancel' in read.data) return { kind: 'cancelled' };
   const { text, headers } = read.data;
   return { kind: 'returned', text, headers };

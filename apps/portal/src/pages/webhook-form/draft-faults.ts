@@ -21,13 +21,13 @@ export function faultsOfDraft(
   ];
 }
 
-const GIVE_ANEW = 'must be given anew or removed, as the URL changes and your link may not see its value';
+const GIVE_AGAIN = 'must be given anew or removed, as the URL changes and your link may not see its value';
 
 /** The service refuses to take secrets along to another URL for who may not see them. */
 function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly ValidationError[] {
   if (sameUrl(url, keptFor)) return [];
   const kept = headers.filter(({ name, value }) => value === MASK && name.trim() !== '');
-  return kept.map(({ name }) => ({ pointer: `/headers/${name.trim()}`, detail: GIVE_ANEW }));
+  return kept.map(({ name }) => ({ pointer: `/headers/${name.trim()}`, detail: GIVE_AGAIN }));
 }
 
 function sameUrl(one: string, other: string): boolean {

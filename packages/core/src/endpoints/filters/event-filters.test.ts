@@ -58,7 +58,7 @@ describe('require known filters', () => {
 
   it('points to each filter that matches no type, and lists the known types', async () => {
     const detailOf = (filter: string) =>
-      `"${filter}" is not a known event type; known are ` +
+      `"${filter}" is not a known event type; the known ones are ` +
       `${[...eventTypeNames, 'invoice.paid', 'order.paid'].join(', ')}, ` +
       'a prefix of them such as keyword.*, or * for all';
     await expect(requireKnownFilters(context, ['keyword.lost', '*', 'brief'])).rejects.toMatchObject({

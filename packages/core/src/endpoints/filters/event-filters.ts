@@ -108,7 +108,7 @@ function stillAskedFor(name: string, subscribers: readonly AccountSubscribers[])
   const more = subscribers.length > named.length ? ` and ${subscribers.length - named.length} more` : '';
   return new AppError(
     'conflict',
-    `${count === 1 ? '1 webhook asks' : `${count} webhooks ask`} for "${name}", of ` +
+    `${count === 1 ? '1 webhook gets' : `${count} webhooks get`} "${name}", of ` +
       `${subscribers.length === 1 ? 'the account' : 'the accounts'} ${named.join(', ')}${more}. ` +
       'Change or delete these first, or set `deprecated` instead.',
   );
@@ -139,7 +139,7 @@ export async function requireKnownFilters(
 
 function describeUnknown(filter: string, names: readonly string[]): string {
   return (
-    `"${shorten(filter)}" is not a known event type; known are ${listNames(names)}, ` +
+    `"${shorten(filter)}" is not a known event type; the known ones are ${listNames(names)}, ` +
     'a prefix of them such as keyword.*, or * for all'
   );
 }

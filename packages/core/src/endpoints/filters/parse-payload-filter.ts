@@ -56,7 +56,7 @@ export function parsePayloadFilter(value: unknown): ParsedFilter {
 
 function boundFaults({ searches }: FilterReader, value: unknown): readonly FilterError[] {
   if (searches > FILTER_BOUNDS.searches) {
-    return [{ path: [], detail: `must have at most ${FILTER_BOUNDS.searches} conditions by "contains"` }];
+    return [{ path: [], detail: `must have at most ${FILTER_BOUNDS.searches} conditions with "contains"` }];
   }
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length;
   if (bytes <= FILTER_BOUNDS.bytes) return [];

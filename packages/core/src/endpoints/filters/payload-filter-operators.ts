@@ -81,7 +81,7 @@ export function scalarErrors(operand: unknown): readonly OperandError[] {
 function numberErrors(operand: number): readonly OperandError[] {
   if (Math.abs(operand) <= Number.MAX_SAFE_INTEGER) return [];
   const most = Number.MAX_SAFE_INTEGER;
-  return [{ detail: `must be a number from -${most} to ${most}: larger ones can't be told apart` }];
+  return [{ detail: `must be a number from -${most} to ${most}: larger numbers are not exact` }];
 }
 
 function orderFaults(operand: unknown): readonly OperandError[] {

@@ -125,8 +125,8 @@ function tooMany(published: readonly PublishedKey[]): AppError {
   const ends = published.map(({ publishedUntil }) => publishedUntil ?? Number.POSITIVE_INFINITY);
   return new AppError(
     'conflict',
-    `${MAX_KEYS} keys are published. The first of them leaves at ${formatTime(Math.min(...ends))}: rotate after ` +
-      'that, or with "immediate": true, which takes all of them away now.',
+    `${MAX_KEYS} keys are published. The first of them is withdrawn at ${formatTime(Math.min(...ends))}: rotate after ` +
+      'that, or with "immediate": true, which withdraws all of them now.',
   );
 }
 

@@ -76,33 +76,33 @@ describe('readClientKey', () => {
 
   // The time limit of a test is a fifth of what OpenSSL would take.
   it('refuses what would keep OpenSSL busy for half a minute, at once', () => {
-    expect(faultOf(costlyRsaKey())).toBe('must be a key whose numbers belong together');
+    expect(faultOf(costlyRsaKey())).toBe('must be a key whose numbers fit together');
     expect(faultOf(costlyDsaKey())).toMatch(/must be a private key/);
   });
 
   const large = Buffer.alloc(256, 0xff).toString('base64url');
   const small = Buffer.of(15).toString('base64url');
   it.each<[string, JsonWebKey, string]>([
-    ['p that is no factor', { p: small }, 'belong together'],
-    ['q that is no factor', { q: small }, 'belong together'],
-    ['dp of the size of n', { dp: large }, 'belong together'],
-    ['dq of the size of n', { dq: large }, 'belong together'],
-    ['qi of the size of n', { qi: large }, 'belong together'],
-    ['an invalid dp', { dp: small }, 'belong together'],
-    ['an invalid d', { d: small }, 'belong together'],
-    ['d that is not below n', { d: Buffer.alloc(257, 0xff).toString('base64url') }, 'belong together'],
+    ['p that is no factor', { p: small }, 'fit together'],
+    ['q that is no factor', { q: small }, 'fit together'],
+    ['dp of the size of n', { dp: large }, 'fit together'],
+    ['dq of the size of n', { dq: large }, 'fit together'],
+    ['qi of the size of n', { qi: large }, 'fit together'],
+    ['an invalid dp', { dp: small }, 'fit together'],
+    ['an invalid d', { d: small }, 'fit together'],
+    ['d that is not below n', { d: Buffer.alloc(257, 0xff).toString('base64url') }, 'fit together'],
     ['an exponent of 33 bits', { e: Buffer.alloc(5, 1).toString('base64url') }, 'at most 32 bits'],
     ['n with more than 4096 bits', { n: Buffer.alloc(513, 0xff).toString('base64url') }, 'at most 4096 bits'],
   ])('refuses RSA with %s', (_what, numbers, fault) => {
     expect(faultOf(rsaKeyWith(numbers))).toContain(fault);
   });
 
-  it('refuses RSA with factors that belong together and differ much in size', () => {
+  it('refuses RSA with factors that fit together and differ much in size', () => {
     const p = 2n ** 1_900n - 1n;
     const q = 2n ** 200n - 1n;
     const text = (number: bigint) =>
       Buffer.from(number.toString(16).padStart(600, '0'), 'hex').toString('base64url');
-    expect(faultOf(rsaKeyWith({ n: text(p * q), p: text(p), q: text(q) }))).toContain('belong together');
+    expect(faultOf(rsaKeyWith({ n: text(p * q), p: text(p), q: text(q) }))).toContain('fit together');
   });
 
   // Node itself comes to an abrupt end when it is to export a key of which `scalar` is too long.

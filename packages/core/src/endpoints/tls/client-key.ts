@@ -188,7 +188,7 @@ function faultOfRsa(numbers: RsaNumbers): string | undefined {
   if (bitsOf(numbers.e) > MAX_EXPONENT_BITS) {
     return `must have a public exponent of at most ${MAX_EXPONENT_BITS} bits`;
   }
-  return isOneKey(numbers, bits) ? undefined : 'must be a key whose numbers belong together';
+  return isOneKey(numbers, bits) ? undefined : 'must be a key whose numbers fit together';
 }
 
 function isOneKey({ n, e, d, p, q, dp, dq, qi }: RsaNumbers, bits: number): boolean {

@@ -59,7 +59,7 @@ export function faultOfPublicKey({ asymmetricKeyType, asymmetricKeyDetails }: Ke
     return faultOfRsaSize(modulusLength, publicExponent.toString(2).length);
   }
   if (asymmetricKeyType === 'ec') {
-    return CURVES.has(namedCurve) ? undefined : 'must have keys on P-256, P-384 or P-521, if on any curve';
+    return CURVES.has(namedCurve) ? undefined : 'must have EC keys on P-256, P-384 or P-521 only';
   }
   return asymmetricKeyType === 'ed25519' ? undefined : 'must have keys of RSA, EC or Ed25519';
 }

@@ -55,7 +55,7 @@ async function takeFromHost(
   if (retryAfterMs === 0) return;
   throw new AppError(
     'rate_limited',
-    `Webhooks at one host are verified at most ${ASKED_AN_HOUR} times an hour on request, those of all accounts together.`,
+    `Webhooks at one host are verified at most ${ASKED_AN_HOUR} times an hour on request, for all accounts together. Try again later.`,
     { retryAfterMs },
   );
 }
