@@ -11,7 +11,7 @@ import { until } from '../support/until';
 
 const projectFolder = resolve(__dirname, '../..');
 const EVENT = { keyword: 'red shoes', position: 3, volume: 10 };
-const READY = 'The webhook service is ready.';
+const READY = 'Hookferry is ready.';
 
 if (!hasPostgres) console.warn(`SKIPPED: npm start with an installed PostgreSQL, because ${NO_POSTGRES}.`);
 const describeWhereInstalled = hasPostgres ? describe : describe.skip;

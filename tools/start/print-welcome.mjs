@@ -16,7 +16,7 @@ export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl, historyUrl }
   const endpoint = { url: `http://127.0.0.1:${RECEIVER_PORT}/hook`, events: ['*'], secret };
   const event = { type: 'keyword.quick_win', data: { keyword: 'running shoes', position: 11, volume: 2400 } };
   process.stdout.write(`
-The webhook service is ready.
+Hookferry is ready.
 
   API       ${apiUrl}
   metrics   ${apiUrl}/metrics and ${workerUrl}/metrics

@@ -28,8 +28,8 @@ export function addCreateAccount(accounts: Command, { output, withContext }: Cli
   accounts
     .command('create')
     .description('Create an account.')
-    .option('--id <id>', 'the id that producers and you will name it by (default: one is made)')
-    .option('--name <name>', 'what people call it')
+    .option('--id <id>', 'its id, for producers and requests (default: a generated one)')
+    .option('--name <name>', 'a name for people')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json, ...input } = parseFlags(createFlagsSchema, given);
@@ -83,9 +83,9 @@ const deleteFlagsSchema = z.object({
 export function addDeleteAccount(accounts: Command, { output, withContext }: Cli): void {
   accounts
     .command('delete')
-    .description('Erase an account with all that it owns. The workers do it; this waits for them.')
+    .description('Erase an account and everything that it owns. The workers do it, and the command waits for them.')
     .argument('<id>', "the account's id")
-    .option('--yes', 'this is really meant')
+    .option('--yes', 'confirm the erasure')
     .option('--no-wait', 'do not wait until it is done')
     .addOption(jsonOption())
     .action(async (givenId: unknown, given: unknown) => {

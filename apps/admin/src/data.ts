@@ -17,9 +17,9 @@ export function addCopyData(data: Command, { output, withContext }: Cli): void {
   data
     .command('copy')
     .description(
-      'Copy all data to another Redis, such as a Cluster. API, workers and producers have to be stopped.',
+      'Copy all data to another Redis, such as a Cluster. Stop the API, the workers and the producers first.',
     )
-    .option('--to <url>', 'an empty Redis: as REDIS_URL would name it')
+    .option('--to <url>', 'an empty Redis, in the form of REDIS_URL')
     .action(async (given: unknown) => {
       const { to } = parseFlags(flagsSchema, given);
       await withContext(async ({ redis, config }) => {

@@ -74,7 +74,7 @@ export function addShowDeadLetter(deadLetters: Command, { output, withContext }:
   deadLetters
     .command('show')
     .description('Print a dead letter with its data, as JSON.')
-    .argument('<id>', 'as it stands in the list')
+    .argument('<id>', 'its id, from the list')
     .action(async (givenId: unknown) => {
       const id = parseDeadLetterId(givenId);
       await withContext(async (context) => {
@@ -142,8 +142,8 @@ function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct): void
   parent
     .command(what.name)
     .description(what.description)
-    .argument('[ids...]', 'as they stand in the list')
-    .option('--all', 'every one that there is now')
+    .argument('[ids...]', 'their ids, from the list')
+    .option('--all', 'all that exist now')
     .addOption(queueOption())
     .addOption(jsonOption())
     .action(async (givenIds: readonly unknown[], given: unknown) => {

@@ -27,9 +27,9 @@ export function addDoctor(program: Command, { output, config }: Cli): void {
   program
     .command('doctor')
     .description(
-      'Compare SOURCE_ADDRESSES with the addresses that requests really come from. Run it where a worker runs.',
+      'Compare SOURCE_ADDRESSES with the real source addresses of requests. Run it where a worker runs.',
     )
-    .requiredOption('--echo <url>', 'a page of yours that answers with the address of whoever asks it')
+    .requiredOption('--echo <url>', 'a page of yours that responds with the address of its client')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { echo, json } = parseFlags(flagsSchema, given);

@@ -13,7 +13,7 @@ import { readPages } from './read-all-pages';
 export function addMigrateHistory(history: Command, { output, historyUrl }: Cli): void {
   history
     .command('migrate')
-    .description('Make the tables of the history, or bring them up to date, as HISTORY_DATABASE_URL says')
+    .description('Create or update the tables of the history in HISTORY_DATABASE_URL.')
     .action(async () => {
       const database = new PgDatabase({
         url: historyUrl(),
@@ -43,7 +43,7 @@ const listFlagsSchema = z.object({
 export function addListRefused(history: Command, { output, withContext }: Cli): void {
   history
     .command('refused')
-    .description('List what PostgreSQL does not take, and why. It stays in Redis, and is shown from there.')
+    .description('List the events that PostgreSQL refuses, with the reason. They stay in Redis, and are shown from there.')
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (given: unknown) => {
@@ -91,7 +91,7 @@ export function addRetryRefused(history: Command, { output, withContext }: Cli):
   history
     .command('retry-refused')
     .description(
-      'Have workers try again what PostgreSQL did not take, such as after you have mended a constraint.',
+      'Let workers move refused events again, such as after you have repaired a constraint.',
     )
     .addOption(jsonOption())
     .action(async (given: unknown) => {

@@ -20,7 +20,7 @@ import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError, withAdvice } 
 import { formatJson, formatTable } from './format';
 import { readAllPages } from './read-all-pages';
 
-const accountOption = () => new Option('--account <id>', 'whose keys').default(DEFAULT_ACCOUNT);
+const accountOption = () => new Option('--account <id>', 'the account of the keys').default(DEFAULT_ACCOUNT);
 
 const MAX_EXPIRES_MS = 3_650 * 86_400_000;
 
@@ -41,10 +41,10 @@ const createFlagsSchema = z.object({
 export function addCreateKey(keys: Command, { output, withContext }: Cli): void {
   keys
     .command('create')
-    .description('Issue a key. It is shown this once: only a hash of it is stored.')
-    .requiredOption('--name <name>', 'what it is for')
+    .description('Issue a key, and print it. It is never shown again: only a hash of it is stored.')
+    .requiredOption('--name <name>', 'a name for people')
     .requiredOption('--scopes <list>', `what it may do, separated by commas: ${scopes.join(', ')}`)
-    .option('--expires <duration>', 'how long it is good for, such as 90d (default: for ever)')
+    .option('--expires <duration>', 'how long it is valid, such as 90d (default: forever)')
     .addOption(accountOption())
     .addOption(jsonOption())
     .action(async (given: unknown) => {
@@ -113,7 +113,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
     .description('Revoke a key. It is refused from the next request on, in every process.')
     .argument('<id>', 'the 16 characters after whk_')
     .addOption(accountOption())
-    .option('--last', 'also if no other key of the account could issue one then')
+    .option('--last', 'even if no other key of the account can issue keys')
     .addOption(jsonOption())
     .action(async (givenId: unknown, given: unknown) => {
       const id = parseId(givenId);

@@ -20,7 +20,7 @@ function parseName(given: unknown): PausableQueue {
 export function addListQueues(queues: Command, { output, withContext }: Cli): void {
   queues
     .command('list')
-    .description('Say which queues are paused.')
+    .description('Show which queues are paused.')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(z.object({ json: jsonSchema }), given);
@@ -49,7 +49,7 @@ async function describe(pausedQueues: PausedQueues, name: PausableQueue) {
 export function addPauseQueue(queues: Command, { output, withContext }: Cli): void {
   queues
     .command('pause')
-    .description('Let workers take no more jobs of a queue. Events are accepted, and wait.')
+    .description('Pause a queue: workers take no more of its jobs. Events are still accepted, and wait.')
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
@@ -65,7 +65,7 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
 export function addResumeQueue(queues: Command, { output, withContext }: Cli): void {
   queues
     .command('resume')
-    .description('Let workers take the jobs of a queue again.')
+    .description('Resume a queue: workers take its jobs again.')
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);

@@ -68,7 +68,7 @@ function createProgram(cli: Cli): Command {
 
   const accounts = program
     .command('accounts')
-    .description('accounts, each of which sees its own things only');
+    .description('accounts, whose data is separate from each other');
   addCreateAccount(accounts, cli);
   addListAccounts(accounts, cli);
   addDeleteAccount(accounts, cli);
@@ -77,7 +77,7 @@ function createProgram(cli: Cli): Command {
 
   const deadLetters = program
     .command('dead-letters')
-    .description('jobs that no worker will take any more: invalid events, and what failed for good');
+    .description('jobs that are invalid or failed for good');
   addListDeadLetters(deadLetters, cli);
   addShowDeadLetter(deadLetters, cli);
   addRedriveDeadLetters(deadLetters, cli);
@@ -88,10 +88,10 @@ function createProgram(cli: Cli): Command {
   addPauseQueue(queues, cli);
   addResumeQueue(queues, cli);
 
-  const data = program.command('data').description('all that is in Redis');
+  const data = program.command('data').description('the data in Redis');
   addCopyData(data, cli);
 
-  const history = program.command('history').description('what is over, in PostgreSQL');
+  const history = program.command('history').description('the history in PostgreSQL');
   addMigrateHistory(history, cli);
   addListRefused(history, cli);
   addRetryRefused(history, cli);

@@ -41,7 +41,9 @@ const COLUMNS: readonly Column<Account>[] = [
 ];
 
 export function addAccounts(program: Command, cli: Cli): void {
-  const accounts = program.command('accounts').description("Accounts of the service. For operators' keys.");
+  const accounts = program
+    .command('accounts')
+    .description("Accounts of the service. Only with an operator's key.");
   const list = accounts
     .command('list')
     .description('List accounts, the newest first.')
@@ -63,13 +65,13 @@ function addChanges(accounts: Command, cli: Cli): void {
   const create = accounts
     .command('create')
     .description('Create an account.')
-    .argument('[id]', 'the id that it will have (default: one is made)', parseId)
+    .argument('[id]', 'its id (default: a generated one)', parseId)
     .option('--name <name>', 'its name, for people')
     .action((id: string | undefined, flags: AccountFlags) => createAccount(id, flags, cli));
   addExample(addLimits(create), 'hookferry accounts create acme --name "Acme Ltd"');
   const update = accounts
     .command('update')
-    .description("Change an account's share, quota and retention.")
+    .description('Change an account.')
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: AccountFlags) => updateAccount(id, flags, cli));
   addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
@@ -83,7 +85,7 @@ function addChanges(accounts: Command, cli: Cli): void {
 
 function addLimits(command: Command): Command {
   return command
-    .option('--weight <n>', 'its share where accounts take turns, 1 to 100', parsePositive)
+    .option('--weight <n>', 'its share of the workers, 1 to 100', parsePositive)
     .option(
       '--quota-bytes <n>',
       'how many bytes it may store; 0: no limit; none: as the service has it',
@@ -150,7 +152,7 @@ async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise
   const said = [...limits, defaultSigning, cloudeventsSource, endpointVerification];
   if (said.every((value) => value === undefined)) {
     throw new UsageError(
-      'It is not said what to change.',
+      'There is nothing to change.',
       'Pass --weight, --quota-bytes, --history-retention, --default-signing, --cloudevents-source or --endpoint-verification.',
     );
   }

@@ -9,7 +9,7 @@ export function addCompletion(program: Command, { output }: Cli): void {
   const completion = program
     .command('completion')
     .description('Print the script by which a shell completes commands and flags.')
-    .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action((shell: Shell) => output.write(completionScripts[shell](wordsOf(program))));
   addExample(
     completion,

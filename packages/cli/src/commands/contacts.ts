@@ -77,11 +77,11 @@ function addAdd(contacts: Command, cli: Cli): void {
   const add = contacts
     .command('add')
     .description('Add a contact. It gets one message, and further ones after it has confirmed.')
-    .option('--email <address>', 'by mail')
-    .option('--slack <url>', "by Slack: its incoming webhook's URL")
-    .option('--teams <url>', "by Teams: its incoming webhook's URL")
-    .option('--discord <url>', "by Discord: its webhook's URL")
-    .option('--url <url>', 'by a POST of JSON to this URL')
+    .option('--email <address>', 'a mail address')
+    .option('--slack <url>', 'the URL of an incoming webhook of Slack')
+    .option('--teams <url>', 'the URL of an incoming webhook of Teams')
+    .option('--discord <url>', 'the URL of a webhook of Discord')
+    .option('--url <url>', 'a URL that gets a POST with JSON')
     .action((flags: AddFlags) => addContact(flags, cli));
   addSettings(add, 'default: ');
   addExample(
@@ -93,8 +93,8 @@ function addAdd(contacts: Command, cli: Cli): void {
 
 function addSettings(command: Command, all: string): void {
   command
-    .option('--webhook <id>', `of this webhook only: its id or uid (${all}all)`, parseId)
-    .option('--occasions <list>', `of these only, comma between (${all}all)`, parseList)
+    .option('--webhook <id>', `only about this webhook: its id or uid (${all}all)`, parseId)
+    .option('--occasions <list>', `only on these occasions, separated by commas (${all}all)`, parseList)
     .option(
       '--digest <how>',
       `together: hourly or daily (${all === 'default: ' ? all : "'none' for "}at once)`,
@@ -124,7 +124,7 @@ function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'>
   const [flag, ...others] = TARGET_FLAGS.filter((name) => flags[name] !== undefined);
   if (flag === undefined || others.length > 0) {
     throw new UsageError(
-      'It is not clear who is to be told.',
+      'The address of the contact is missing.',
       'Pass one of --email, --slack, --teams, --discord and --url.',
     );
   }

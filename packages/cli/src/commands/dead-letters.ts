@@ -40,14 +40,14 @@ export function addDeadLetters(program: Command, cli: Cli): void {
     .description("Dead letters: jobs that no worker can work on. For operators' keys.");
   const list = deadLetters
     .command('list')
-    .description('List them, the newest first.')
+    .description('List dead letters, newest first.')
     .addOption(queueOption())
     .action((flags: QueueFlags & PagingFlags) => listDeadLetters(flags, cli));
   addExample(addPaging(list), 'hookferry dead-letters list --queue events');
   const show = deadLetters
     .command('show')
-    .description('Show one with its data.')
-    .argument('<id>', 'as it stands in the list')
+    .description('Show a dead letter with its data.')
+    .argument('<id>', 'its id, from the list')
     .action(async (id: string) => {
       const client = await connect(cli);
       const letter = await client.GET('/v1/dead-letters/{id}', { params: { path: { id } } });
@@ -86,7 +86,7 @@ function addAct(parent: Command, act: Act, cli: Cli): void {
   const command = parent
     .command(act.name)
     .description(act.description)
-    .argument('[ids...]', 'as they stand in the list')
+    .argument('[ids...]', 'their ids, from the list')
     .option('--all', 'all that there are now')
     .addOption(queueOption())
     .action((ids: readonly string[], flags: ActFlags) => actOnEach(ids, flags, act, cli));
@@ -108,7 +108,7 @@ async function actOnEach(ids: readonly string[], flags: ActFlags, act: Act, cli:
     throw new UsageError('Give either ids or --all, not both.', 'See: hookferry dead-letters list');
   }
   if (flags.queue !== undefined && !flags.all) {
-    throw new UsageError('--queue goes with --all only.', 'Leave one of them out.');
+    throw new UsageError('--queue needs --all.', 'Leave one of them out.');
   }
   // One that is named and put back can do no harm: it is what was asked for.
   if (flags.all || act === DROP) await requireYes(cli, flags, act.question);

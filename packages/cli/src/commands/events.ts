@@ -41,7 +41,9 @@ export function addEvents(program: Command, cli: Cli): void {
     .command('move')
     .description('Move a scheduled event to another time, before it is due.')
     .argument('<id>', "the event's id", parseId)
-    .requiredOption('--at <time>', 'a time, or in how long (2h)', (text: string) => parseTimeAhead(text))
+    .requiredOption('--at <time>', 'the new time, or how long from now (2h)', (text: string) =>
+      parseTimeAhead(text),
+    )
     .action((id: string, { at }: { readonly at: string }) => moveEvent(id, at, cli));
   addExample(move, 'hookferry events move quick-win-4711 --at 2h');
   const cancel = events
@@ -71,11 +73,11 @@ function addPublish(events: Command, cli: Cli): void {
     .description('Publish an event. Its data are sent byte for byte.')
     .argument('<type>', 'the event type', parseId)
     .option('--data <json>', "its data: JSON, @FILE, or '-' for stdin")
-    .option('--example', "the data of the type's example")
+    .option('--example', 'use the example of the event type')
     .option('--id <id>', 'an id of your own; publishing again with it makes no second event')
     .option('--to <webhooks>', 'only these webhooks get it: ids or uids, separated by commas', parseList)
     .option('--at <time>', 'send it later: a time, or a delay (2h)', (text: string) => parseTimeAhead(text))
-    .option('--group <text>', 'what it belongs to, for webhooks with the order within groups')
+    .option('--group <text>', 'its group, for webhooks with --ordering group')
     .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
       await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);
     });
@@ -89,7 +91,7 @@ function addPublish(events: Command, cli: Cli): void {
 
 async function dataOf(type: string, data: string | undefined, example = false, cli: Cli): Promise<Data> {
   if (data !== undefined && example)
-    throw new UsageError('--data and --example: only one.', 'Leave one of them out.');
+    throw new UsageError('--data and --example can not be combined.', 'Leave one of them out.');
   if (data !== undefined) return await readData(data, cli.prompt);
   if (example) return await readExample(type, await connect(cli));
   throw new UsageError('The event has no data.', `Pass --data '{…}', --data @FILE, --data -, or --example.`);
@@ -98,7 +100,7 @@ async function dataOf(type: string, data: string | undefined, example = false, c
 function addList(events: Command, cli: Cli): void {
   const list = events
     .command('list')
-    .description('List events, without their data, the newest first.')
+    .description('List events without their data, newest first.')
     .option('--scheduled', 'only scheduled events, the next one first')
     .option('--type <type>', 'only those of this type')
     .option(

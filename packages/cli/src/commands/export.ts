@@ -100,6 +100,9 @@ async function openNew(path: string) {
   try {
     return await open(path, 'wx', 0o600);
   } catch (error) {
-    throw new UsageError(`${path} can't be made: ${(error as Error).message}`, 'Name a new file: -o FILE');
+    throw new UsageError(
+      `${path} can not be created: ${(error as Error).message}`,
+      'Name a new file: -o FILE',
+    );
   }
 }

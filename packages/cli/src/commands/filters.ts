@@ -24,11 +24,11 @@ export function addFilters(program: Command, cli: Cli): void {
     .command('try')
     .description('Try a filter, by default on the last events. Nothing is sent.')
     .requiredOption('--filter <json>', "the filter: JSON, @FILE, or '-' for stdin")
-    .option('--data <json>', "on these data: JSON, @FILE, or '-' for stdin")
-    .option('--type <type>', 'on the example of this event type', parseId)
-    .option('--event <id>', 'on this event', parseId)
-    .option('--events <types>', 'of the last events only these types; comma between', parseList)
-    .option('--last <n>', 'on so many of the last events: 100 at most', parsePositive)
+    .option('--data <json>', "try it on these data: JSON, @FILE, or '-' for stdin")
+    .option('--type <type>', 'try it on the example of this event type', parseId)
+    .option('--event <id>', 'try it on this event', parseId)
+    .option('--events <types>', 'try it on events of these types only, separated by commas', parseList)
+    .option('--last <n>', 'try it on so many of the latest events: at most 100', parsePositive)
     .action((flags: TryFlags) => tryFilter(flags, cli));
   addExample(
     tryOut,

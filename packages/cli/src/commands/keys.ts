@@ -33,7 +33,7 @@ export function addKeys(program: Command, cli: Cli): void {
     .command('revoke')
     .description('Revoke a key, at once.')
     .argument('<id>', 'the 16 characters after whk_', parseId)
-    .option('--last', 'also if no other key can issue keys')
+    .option('--last', 'even if no other key of the account can issue keys')
     .action((id: string, flags: RevokeFlags) => revokeKey(id, flags, cli));
   addExample(addYes(revoke), 'hookferry keys revoke 51wne3srxh2b4xcn --yes');
 }
@@ -42,8 +42,8 @@ function addCreate(keys: Command, cli: Cli): void {
   const create = keys
     .command('create')
     .description('Issue a key. It is printed on stdout, this once.')
-    .requiredOption('--name <name>', 'what it is for')
-    .requiredOption('--scopes <list>', `what it may do, comma between: ${SCOPES}`, parseList)
+    .requiredOption('--name <name>', 'a name for people')
+    .requiredOption('--scopes <list>', `what it may do, separated by commas: ${SCOPES}`, parseList)
     .option('--expires <duration>', 'how long it is valid, such as 90d (default: for ever)', parseDuration)
     .action((flags: CreateFlags) => createKey(flags, cli));
   addExample(create, 'hookferry keys create --name ci --scopes events:write --expires 90d > key.txt');

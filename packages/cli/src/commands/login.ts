@@ -35,7 +35,7 @@ async function logIn({ url: given, keyStdin }: LoginFlags, cli: Cli): Promise<vo
   const profiles = await profileFile.read();
   const name = chosenName({ flag: cli.flags().profile, environment, profiles });
   if (!isProfileName(name)) {
-    throw new UsageError(`"${name}" can't be a profile's name.`, 'Take 1 to 64 of: A-Z a-z 0-9 _ -');
+    throw new UsageError(`"${name}" is not a valid name of a profile.`, 'Take 1 to 64 of: A-Z a-z 0-9 _ -');
   }
   if (isOpenToOthers(url)) output.note('Warning: over http: the key can be read on its way. Better: https:');
   const profile = { url, key: await readKey(keyStdin === true, cli) };
@@ -52,10 +52,7 @@ async function readKey(isPiped: boolean, { prompt }: Cli): Promise<string> {
     ? (await prompt.readInput('--key-stdin')).trim()
     : await prompt.askHidden('API key (not shown):', 'Pass the key by stdin: --key-stdin < FILE');
   if (isKey(key)) return key;
-  throw new UsageError(
-    'What was given is no key.',
-    'A key is one word, such as whk_…; issue one with keys create.',
-  );
+  throw new UsageError('This is not a key.', 'A key is one word, such as whk_…; issue one with keys create.');
 }
 
 // Any key may ask for this.

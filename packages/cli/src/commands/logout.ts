@@ -8,7 +8,7 @@ import { addExample } from './example';
 export function addLogout(program: Command, cli: Cli): void {
   const logout = program
     .command('logout')
-    .description('Forget a profile and its key. The key stays valid: keys revoke ends it.')
+    .description('Delete a profile with its key. The key stays valid: revoke it with keys revoke.')
     .action(() => logOut(cli));
   addExample(logout, 'hookferry logout --profile ci');
 }

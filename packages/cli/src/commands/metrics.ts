@@ -20,9 +20,11 @@ export function addMetrics(program: Command, cli: Cli): void {
   const metrics = program.command('metrics').description('Counts over time.');
   const deliveries = metrics
     .command('deliveries')
-    .description('Count attempts over time, with how long they took.')
-    .addOption(new Option('--interval <interval>', 'how long each time is (default: 1h)').choices(INTERVALS))
-    .addOption(new Option('--by <group>', 'a line for each of these').choices(Object.keys(GROUPS)))
+    .description('Count attempts over time, with their durations.')
+    .addOption(
+      new Option('--interval <interval>', 'the length of each interval (default: 1h)').choices(INTERVALS),
+    )
+    .addOption(new Option('--by <group>', 'count each of these by itself').choices(Object.keys(GROUPS)))
     .option('--since <time>', 'from then on: a time, or how long ago (7d)', (text) => parseTime(text))
     .option('--until <time>', 'before then', (text) => parseTime(text))
     .action((flags: MetricsFlags) => countDeliveries(flags, cli));

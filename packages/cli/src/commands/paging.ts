@@ -14,7 +14,7 @@ export interface PagingFlags {
 /** How many items of a list to show. */
 export function addPaging(command: Command): Command {
   return command
-    .option('--limit <n>', 'how many, the newest first', parsePositive, DEFAULT_LIMIT)
+    .option('--limit <n>', 'how many to list, newest first', parsePositive, DEFAULT_LIMIT)
     .option('--all', 'all of them');
 }
 

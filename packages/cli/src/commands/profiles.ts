@@ -4,10 +4,10 @@ import { chosenName } from '../profiles/choose-connection';
 import { addExample } from './example';
 
 export function addProfiles(program: Command, cli: Cli): void {
-  const profiles = program.command('profiles').description('The APIs that you have logged in to.');
+  const profiles = program.command('profiles').description('Profiles: the APIs that you have logged in to.');
   const list = profiles
     .command('list')
-    .description('List them, without their keys.')
+    .description('List profiles, without their keys.')
     .action(() => listProfiles(cli));
   addExample(list, 'hookferry profiles list');
 }

@@ -23,19 +23,19 @@ interface ReplayFlags extends ConfirmFlags {
 export function addReplay(program: Command, cli: Cli): void {
   const replay = program
     .command('replay')
-    .description('Send the events of a time range to a webhook again. Counts them first, and asks.')
+    .description('Send the events of a time range to a webhook again. It counts them first, and asks.')
     .argument('<webhook>', 'its id or uid', parseId)
     .requiredOption('--since <time>', 'accepted from then on: a time, or how long ago (2h)', (text) =>
       parseTime(text),
     )
     .option('--until <time>', 'accepted up to then (default: now)', (text) => parseTime(text))
     .addOption(
-      new Option('--mode <mode>', 'which: what failed, what it never got, or everything')
+      new Option('--mode <mode>', 'which events: those that failed, those that it never got, or all')
         .choices(['failed', 'missing', 'all'])
         .default('failed'),
     )
-    .option('--rate <n>', 'how many a second, 1 to 1000 (default: 50)', parsePositive)
-    .option('--dry-run', 'only count')
+    .option('--rate <n>', 'how many events a second, 1 to 1000 (default: 50)', parsePositive)
+    .option('--dry-run', 'only count the events')
     .option('--no-wait', 'do not wait until it is done')
     .action((webhook: string, flags: ReplayFlags) => replayEvents(webhook, flags, cli));
   addExample(

@@ -7,10 +7,12 @@ import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
 import { REPLAY_COLUMNS } from './replay-columns';
 
 export function addReplays(program: Command, cli: Cli): void {
-  const replays = program.command('replays').description('Replays that were started, here or elsewhere.');
+  const replays = program
+    .command('replays')
+    .description('Replays: events of a time range that are sent again.');
   const list = replays
     .command('list')
-    .description("List a webhook's replays, the newest first.")
+    .description("List a webhook's replays, newest first.")
     .argument('<webhook>', 'its id or uid', parseId)
     .action((id: string, flags: PagingFlags) => listReplays(id, flags, cli));
   addExample(addPaging(list), 'hookferry replays list crm');

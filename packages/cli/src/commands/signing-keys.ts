@@ -23,12 +23,12 @@ export function addSigningKeys(program: Command, cli: Cli): void {
     .description('Keys for Ed25519 signatures (webhooks with --signing ed25519 or both).');
   const list = keys
     .command('list')
-    .description('List the public keys, the newest first.')
+    .description('List the public keys, newest first.')
     .action(() => listSigningKeys(cli));
   addExample(list, 'hookferry signing-keys list');
   const rotate = keys
     .command('rotate')
-    .description('Make a new key. It is published first, and signs later.')
+    .description('Create a new key. It is published a day before it signs.')
     .option('--immediate', 'after a leak: the new key signs at once, and all others are removed')
     .action((flags: RotateFlags) => rotateSigningKey(flags, cli));
   addExample(addYes(rotate), 'hookferry signing-keys rotate --yes');

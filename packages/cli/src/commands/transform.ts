@@ -32,7 +32,7 @@ export function addTransform(program: Command, cli: Cli): void {
     .command('put')
     .description('Set the code of a webhook. Each change makes a new version.')
     .argument('<webhook>', 'its id or uid', parseId)
-    .requiredOption('--code <file>', "the JavaScript: a file, or '-' for stdin")
+    .requiredOption('--code <file>', "the code, in JavaScript: a file, or '-' for stdin")
     .option('--disabled', 'keep the code, and send events without it')
     .action((webhook: string, flags: PutFlags) => putCode(webhook, flags, cli));
   addExample(put, 'hookferry transform put crm --code crm.js');
@@ -46,7 +46,7 @@ export function addTransform(program: Command, cli: Cli): void {
     .command('restore')
     .description('Go back to an earlier version. It becomes a new version.')
     .argument('<webhook>', 'its id or uid', parseId)
-    .argument('<version>', 'as the history has it', parsePositive)
+    .argument('<version>', 'the number of the version, from the list', parsePositive)
     .action((webhook: string, version: number) => restoreVersion(webhook, version, cli));
   addExample(restore, 'hookferry transform restore crm 3');
 }
@@ -55,15 +55,15 @@ function addTry(transform: Command, cli: Cli): void {
   const tryOut = transform
     .command('try')
     .description("Try code on an event; by default the webhook's own code. Nothing is sent.")
-    .option('--webhook <id>', 'for this webhook: its id or uid', parseId)
-    .option('--code <file>', "this JavaScript: a file, or '-' for stdin")
+    .option('--webhook <id>', 'use the code of this webhook: its id or uid', parseId)
+    .option('--code <file>', "use this code instead: a file, or '-' for stdin")
     .option(
       '--type <type>',
       'on the example of this event type, or on an event of this type with --data',
       parseId,
     )
-    .option('--data <json>', "with these data: JSON, @FILE, or '-' for stdin")
-    .option('--event <id>', 'on this event of the account', parseId)
+    .option('--data <json>', "the data of the event: JSON, @FILE, or '-' for stdin")
+    .option('--event <id>', 'try it on this event of the account', parseId)
     .action((flags: TryFlags) => tryCode(flags, cli));
   addExample(
     tryOut,
@@ -94,10 +94,7 @@ async function tryCode({ webhook, code, ...on }: TryFlags, cli: Cli): Promise<vo
 async function sourceOf({ type, data, event }: TryFlags, prompt: Prompt) {
   if (event !== undefined && type === undefined && data === undefined) return { event_id: event };
   if (event !== undefined || type === undefined) {
-    throw new UsageError(
-      'It is not clear on what to try it.',
-      'Pass --type, --type with --data, or --event.',
-    );
+    throw new UsageError('There is no event to try it on.', 'Pass --type, --type with --data, or --event.');
   }
   if (data === undefined) return { type };
   return { event: { type, data: (await readData(data, prompt)).value } };

@@ -25,10 +25,10 @@ export function addVerify(program: Command, cli: Cli): void {
   const verify = program
     .command('verify')
     .description('Verify the signature of a saved request: header lines, an empty line, the raw body.')
-    .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
+    .requiredOption('--delivery <file>', 'the request: FILE or @FILE; stdin is for the secret')
     .option('--secret-stdin', "read the webhook's secret from stdin instead of asking for it")
-    .option('--public-key <whpk>', 'verify by this public key of the webhook, and not by its secret')
-    .option('--jwks <url>', 'verify by the keys that are published there (https:)')
+    .option('--public-key <whpk>', 'verify with this public key of the webhook instead of its secret')
+    .option('--jwks <url>', 'verify with the keys that are published at this URL (https:)')
     .option('--tolerance <seconds>', 'how old the request may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
     .option('--any-age', 'accept a request of any age')
     .action((flags: VerifyFlags) => verifyDelivery(flags, cli));
@@ -61,7 +61,7 @@ function keysOf({ publicKey, jwks: url, secretStdin }: VerifyFlags) {
   const given = [publicKey, url, secretStdin].filter((one) => one !== undefined);
   if (given.length > 1)
     throw new UsageError(
-      'Several things to verify by.',
+      'There is more than one key to verify with.',
       'Pass one of --secret-stdin, --public-key and --jwks.',
     );
   try {
@@ -69,7 +69,7 @@ function keysOf({ publicKey, jwks: url, secretStdin }: VerifyFlags) {
     return url === undefined ? undefined : { keys: jwks(url) };
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error;
-    throw new UsageError('That is nothing to verify by.', error.message);
+    throw new UsageError('The key to verify with is not valid.', error.message);
   }
 }
 
@@ -83,7 +83,7 @@ const WAYS = 'Name the saved request: --delivery FILE, or --delivery @FILE';
 async function read(given: string): Promise<Buffer> {
   // Whoever is asked for the secret answers by stdin as well.
   if (given === '-')
-    throw new UsageError('The request can not come by stdin, which is for the secret.', WAYS);
+    throw new UsageError('The request can not be read from stdin, which is for the secret.', WAYS);
   const path = given.replace(/^@/, '');
   try {
     return await readFile(path);

@@ -58,7 +58,7 @@ export class Prompt {
   }
 
   #requirePerson(question: string, instead: string): void {
-    if (!this.canAsk) throw new UsageError(`Nobody can be asked: ${question}`, instead);
+    if (!this.canAsk) throw new UsageError(`This question needs a terminal: ${question}`, instead);
   }
 }
 

@@ -16,7 +16,7 @@ export async function readData(given: string, prompt: Prompt, flag = '--data'): 
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
-    throw new UsageError(`What ${flag} gives is no JSON: ${(error as Error).message}`, waysOf(flag));
+    throw new UsageError(`${flag} is not valid JSON: ${(error as Error).message}`, waysOf(flag));
   }
 }
 

@@ -7,7 +7,7 @@ export async function readSearched(given: string, prompt: Prompt): Promise<strin
   const { text, value } = await readData(given, prompt);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text.trim();
   throw new UsageError(
-    'What --data looks for is no JSON object.',
-    `Give one: --data '{"order":{"id":4711}}'. Data that contain it are found, whatever else they have.`,
+    '--data must be a JSON object.',
+    `Such as: --data '{"order":{"id":4711}}'. It finds events whose data contain this object.`,
   );
 }

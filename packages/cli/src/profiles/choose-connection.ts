@@ -17,7 +17,7 @@ export function chooseConnection(sources: ConnectionSources): Profile {
   const { HOOKFERRY_URL: url = '', HOOKFERRY_API_KEY: key = '' } = sources.environment;
   if (key !== '' && !isKey(key)) {
     throw new UsageError(
-      'HOOKFERRY_API_KEY is no key.',
+      'HOOKFERRY_API_KEY is not a key.',
       'It must be one word, without spaces or line breaks.',
     );
   }

@@ -3,16 +3,16 @@ import { UsageError } from '../failures/usage-error';
 /** The address of an API, without a slash at its end. @throws UsageError. */
 export function parseUrl(given: string): string {
   const advice = 'Give the address of the API, such as https://webhooks.example.com';
-  if (!URL.canParse(given)) throw new UsageError(`"${given}" is no URL.`, advice);
+  if (!URL.canParse(given)) throw new UsageError(`"${given}" is not a URL.`, advice);
   const url = new URL(given);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new UsageError(`"${given}" is neither https: nor http:.`, advice);
+    throw new UsageError(`"${given}" must begin with https: or http:.`, advice);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new UsageError('The URL holds a user name or a password.', advice);
+    throw new UsageError('The URL must not contain a user name or a password.', advice);
   }
   if (url.search !== '' || url.hash !== '') {
-    throw new UsageError('The URL holds a query or a fragment.', advice);
+    throw new UsageError('The URL must not contain a query or a fragment.', advice);
   }
   return url.href.replace(/\/+$/, '');
 }

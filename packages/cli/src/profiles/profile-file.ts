@@ -19,7 +19,7 @@ export class ProfileFile {
     if (text === undefined) return NO_PROFILES;
     const profiles = parseProfiles(text);
     if (profiles !== undefined) return profiles;
-    throw new UsageError(`${this.path} holds no profiles.`, 'Move it away, then: hookferry login');
+    throw new UsageError(`${this.path} is not a file of profiles.`, 'Move it away, then: hookferry login');
   }
 
   // Written beside and renamed: whoever reads meanwhile finds the old file or the new one, whole.

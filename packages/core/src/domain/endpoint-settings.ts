@@ -22,7 +22,7 @@ export const endpointSettings = {
       hint: 'At most so many requests reach it within any second. Empty: no limit.',
     },
     fact: { label: 'Rate limit', unit: 'per second' },
-    flag: { argument: '<n>', help: 'at most so many requests within a second' },
+    flag: { argument: '<n>', help: 'the most requests within a second' },
   },
   max_concurrency: {
     kind: 'number',
@@ -35,7 +35,7 @@ export const endpointSettings = {
       hint: 'At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit.',
     },
     fact: { label: 'Most at once', unit: 'in each worker' },
-    flag: { argument: '<n>', help: 'at most so many attempts under way at once, in each worker' },
+    flag: { argument: '<n>', help: 'the most attempts at once, in each worker' },
   },
   ordering: {
     kind: 'choice',
@@ -55,7 +55,7 @@ export const endpointSettings = {
     fact: { label: 'Order' },
     flag: {
       argument: '<kind>',
-      help: 'strict: one at a time, in order; group: so within each group of events',
+      help: 'strict: one at a time, in order; group: the same within each group',
     },
   },
   uid: {
@@ -63,7 +63,7 @@ export const endpointSettings = {
     description:
       'An id of your own, which works wherever its id does: 1 to 128 letters, digits, `_`, `.` and `-`. It must not begin with `wh_`.',
     field: { label: 'Name of your own (uid)', hint: 'Works wherever its id does.' },
-    flag: { argument: '<name>', help: 'a name of your own, good in place of the id' },
+    flag: { argument: '<name>', help: 'an id of your own, which works wherever its id does' },
   },
   timeout_ms: {
     kind: 'number',
@@ -76,7 +76,7 @@ export const endpointSettings = {
       hint: 'For a whole attempt: 1000 to 60000. Empty: as the service has it.',
     },
     fact: { label: 'Time-out', unit: 'ms' },
-    flag: { argument: '<n>', help: 'for a whole attempt, in milliseconds' },
+    flag: { argument: '<n>', help: 'how many milliseconds an attempt may take' },
   },
   retry_schedule: {
     kind: 'delays',
@@ -87,7 +87,7 @@ export const endpointSettings = {
       hint: 'Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it.',
     },
     fact: { label: 'Retries' },
-    flag: { argument: '<delays>', help: 'such as 5s,1m,1h' },
+    flag: { argument: '<delays>', help: 'the delays between attempts, such as 5s,1m,1h' },
   },
   signing: {
     kind: 'choice',
@@ -159,7 +159,7 @@ export const endpointSettings = {
           hint: 'Stands before each event type, such as com.example. with its dot. Empty: the type as it is.',
         },
         fact: { label: 'CloudEvents type prefix' },
-        flag: { argument: '<text>', help: 'stands before the types of its CloudEvents: com.example.' },
+        flag: { argument: '<text>', help: 'a prefix for the type of its CloudEvents, such as com.example.' },
       },
       subject_pointer: {
         kind: 'text',
@@ -176,7 +176,7 @@ export const endpointSettings = {
           hint: 'Where in the data it stands: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
         },
         fact: { label: 'CloudEvents subject' },
-        flag: { argument: '<pointer>', help: 'where in the data their subject stands: /order/id' },
+        flag: { argument: '<pointer>', help: 'where their subject is in the data, such as /order/id' },
       },
     },
   },
@@ -195,7 +195,7 @@ export const endpointSettings = {
           hint: 'Up to so many events go in one request, as a list: 1 to 100. Empty, with the two below: each has its own.',
         },
         fact: { label: 'Events in one request' },
-        flag: { argument: '<n>', help: 'send up to so many events in one request' },
+        flag: { argument: '<n>', help: 'the most events in one request' },
       },
       max_wait_ms: {
         kind: 'number',
@@ -208,7 +208,7 @@ export const endpointSettings = {
           hint: 'How long an event waits for others to go with: 0 to 60000. Empty: it does not wait.',
         },
         fact: { label: 'Waits for others', unit: 'ms' },
-        flag: { argument: '<n>', help: 'how long an event waits for others, in milliseconds' },
+        flag: { argument: '<n>', help: 'how many milliseconds an event waits for others' },
       },
       max_bytes: {
         kind: 'number',
@@ -221,7 +221,7 @@ export const endpointSettings = {
           hint: 'The most of a request with several events: 1024 to 1048576. Empty: 1048576.',
         },
         fact: { label: 'Bytes in one request' },
-        flag: { argument: '<n>', help: 'the most bytes of a request with several events' },
+        flag: { argument: '<n>', help: 'the most bytes in a request with several events' },
       },
     },
   },
@@ -254,7 +254,7 @@ export const endpointSettings = {
           hint: 'Of the events of a group that come within this time only the newest is sent. Needs the order within groups. Empty: all are sent.',
         },
         fact: { label: 'Coalesces within', unit: 'ms' },
-        flag: { argument: '<n>', help: 'of a group’s events of so many milliseconds, only the newest' },
+        flag: { argument: '<n>', help: 'send only the newest event of a group within so many milliseconds' },
       },
     },
   },

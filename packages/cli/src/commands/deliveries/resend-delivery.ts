@@ -6,7 +6,7 @@ import { addExample } from '../example';
 export function addResendDelivery(deliveries: Command, cli: Cli): void {
   const resend = deliveries
     .command('resend')
-    .description('Send a delivery once more, now.')
+    .description('Send a delivery again, now.')
     .argument('<id>', 'its id: EVENT.ENDPOINT', parseId)
     .action((id: string) => resendDelivery(id, cli));
   addExample(resend, 'hookferry deliveries resend quick-win-4711.wh_01m7ze3thwae6532vdxr7r');

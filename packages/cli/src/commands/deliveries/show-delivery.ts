@@ -7,7 +7,7 @@ import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './delivery-columns';
 export function addShowDelivery(deliveries: Command, cli: Cli): void {
   const show = deliveries
     .command('show')
-    .description('Show a delivery with each of its attempts.')
+    .description('Show a delivery with its attempts.')
     .argument('<id>', 'its id: EVENT.ENDPOINT', parseId)
     .action((id: string) => showDelivery(id, cli));
   addExample(show, 'hookferry deliveries show quick-win-4711.wh_01m7ze3thwae6532vdxr7r');

@@ -13,8 +13,8 @@ interface CreateFlags extends EndpointFlags {
 export function addCreateEndpoint(webhooks: Command, cli: Cli): void {
   const create = webhooks
     .command('create')
-    .description('Register a webhook. Its secret is printed with it.')
-    .argument('<url>', 'where to deliver to')
+    .description('Register a webhook, and print it with its secret.')
+    .argument('<url>', 'the URL to deliver to')
     .option('--disabled', 'hold its deliveries until it is enabled')
     .option('--secret-stdin', 'read a secret of your own from stdin; otherwise one is made')
     .action((url: string, flags: CreateFlags) => createEndpoint(url, flags, cli));
@@ -29,10 +29,7 @@ async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promis
   const { output, prompt } = cli;
   const { events, ...members } = await membersOf(flags, prompt);
   if (!isListOfTexts(events)) {
-    throw new UsageError(
-      'It is not said which events it gets.',
-      'Pass --events TYPES, or --events "*" for all.',
-    );
+    throw new UsageError('The event types are missing.', 'Pass --events TYPES, or --events "*" for all.');
   }
   const secret = flags.secretStdin ? { secret: (await prompt.readInput('--secret-stdin')).trim() } : {};
   const status = flags.disabled ? { status: 'disabled' as const } : {};

@@ -46,10 +46,10 @@ export function addEndpointFlags(command: Command): Command {
       'which it gets: types, prefixes such as "order.*", or "*"; comma between',
       parseList,
     )
-    .option('--filter <json>', "which of these it gets, by their data: JSON, @FILE or '-'; null removes");
+    .option('--filter <json>', "a filter on the data of events: JSON, @FILE or '-'; null removes it");
   for (const part of partsOf(FIRST)) command.addOption(flagOf(part));
   command
-    .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
+    .option('--header <"name: value">', 'a header for each delivery; may be repeated', parseHeader)
     .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
     .option(
       '--auth <json>',
@@ -57,7 +57,7 @@ export function addEndpointFlags(command: Command): Command {
     );
   for (const part of partsOf(REST)) command.addOption(flagOf(part));
   command.addOption(
-    new Option('--verification <kind>', 'how its receiver proves that it wants what is sent').choices(
+    new Option('--verification <kind>', 'how its receiver proves that it wants the requests').choices(
       METHODS,
     ),
   );
@@ -118,7 +118,7 @@ async function membersOfData(given: string | undefined, prompt: Prompt): Promise
   const { value } = await readData(given, prompt);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new UsageError(
-    '--data is no JSON object.',
+    '--data must be a JSON object.',
     'Give members of a webhook, such as \'{"rate_limit":20}\'.',
   );
 }

@@ -19,9 +19,9 @@ export function addEndpointSecrets(webhooks: Command, cli: Cli): void {
   addExample(secret, 'hookferry webhooks secret crm > secret.txt');
   const rotate = webhooks
     .command('rotate-secret')
-    .description('Make a new secret. The old one goes on signing for a while.')
+    .description('Create a new secret. The old one also signs for a while.')
     .argument('<id>', 'its id or uid', parseId)
-    .option('--overlap <duration>', 'for how long the old one signs, 0s to 7d (default: 1d)', parseDuration)
+    .option('--overlap <duration>', 'how long the old one also signs, 0s to 7d (default: 1d)', parseDuration)
     .action((id: string, flags: RotateFlags) => rotateSecret(id, flags, cli));
   addExample(addYes(rotate), 'hookferry webhooks rotate-secret crm --overlap 2h');
 }

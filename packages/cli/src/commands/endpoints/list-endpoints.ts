@@ -14,9 +14,9 @@ interface ListFlags extends PagingFlags {
 export function addListEndpoints(webhooks: Command, cli: Cli): void {
   const list = webhooks
     .command('list')
-    .description('List webhooks, the newest first.')
+    .description('List webhooks, newest first.')
     .addOption(new Option('--status <status>', 'only these').choices(['enabled', 'disabled']))
-    .option('--type <type>', 'only those that asked for events of this type')
+    .option('--type <type>', 'only those that get events of this type')
     .action((flags: ListFlags) => listEndpoints(flags, cli));
   addExample(addPaging(list), 'hookferry webhooks list --status disabled');
 }

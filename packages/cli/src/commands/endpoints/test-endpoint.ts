@@ -12,7 +12,7 @@ export function addTestEndpoint(webhooks: Command, cli: Cli): void {
     .command('test')
     .description('Send an example event to this webhook alone.')
     .argument('<id>', 'its id or uid', parseId)
-    .option('--type <type>', 'the event type (default: the first that it asked for)')
+    .option('--type <type>', 'the event type (default: the first one that it gets)')
     .action((id: string, flags: TestFlags) => testEndpoint(id, flags, cli));
   addExample(test, 'hookferry webhooks test crm --type keyword.quick_win');
 }

@@ -28,7 +28,7 @@ async function updateEndpoint(id: string, flags: UpdateFlags, cli: Cli): Promise
   const members = await membersOf(flags, cli.prompt);
   const body = flags.url === undefined ? members : { ...members, url: flags.url };
   if (Object.keys(body).length === 0) {
-    throw new UsageError('It is not said what to change.', 'Pass a flag such as --events, or --data.');
+    throw new UsageError('There is nothing to change.', 'Pass a flag such as --events, or --data.');
   }
   const client = await connect(cli);
   const updated = await client.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body });

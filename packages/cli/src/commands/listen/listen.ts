@@ -38,8 +38,12 @@ export function addListen(program: Command, cli: Cli): void {
       'the URL on this machine, such as http://localhost:4000/hook',
       parseForward,
     )
-    .option('--events <types>', 'only these, such as keyword.*,brief.created (default: all)', parseList)
-    .option('--since <time>', 'also what was published since then: a time, or how long ago (10m)', (text) =>
+    .option(
+      '--events <types>',
+      'only these event types, such as keyword.*,brief.created (default: all)',
+      parseList,
+    )
+    .option('--since <time>', 'also events published since then: a time, or how long ago (10m)', (text) =>
       parseTime(text),
     )
     .addOption(
@@ -49,11 +53,11 @@ export function addListen(program: Command, cli: Cli): void {
         'group',
       ]),
     )
-    .option('--parallel <n>', 'how many may be under way at the same time (default: 10)', parsePositive)
-    .option('--timeout-ms <n>', 'how long an answer may take, in milliseconds', parsePositive)
-    .option('--retry-schedule <delays>', 'when a failed one is sent again, such as 1s,10s,1m', parseList)
-    .option('--name <name>', 'to have several for one URL, or the same one on another machine', parseName)
-    .option('--print-secret', 'print the secret that signs them, and end')
+    .option('--parallel <n>', 'how many deliveries to forward at once (default: 10)', parsePositive)
+    .option('--timeout-ms <n>', 'how long a response may take, in milliseconds', parsePositive)
+    .option('--retry-schedule <delays>', 'the delays between attempts, such as 1s,10s,1m', parseList)
+    .option('--name <name>', 'the name of the listener (default: one for each URL and machine)', parseName)
+    .option('--print-secret', 'print the secret that signs the deliveries, and end')
     .action((flags: ListenFlags) => runListen(flags, cli));
   for (const part of partsOf(SHAPE)) listen.addOption(flagOf(part));
   addExample(

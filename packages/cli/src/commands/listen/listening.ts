@@ -124,7 +124,7 @@ export class Listening {
     if (reason === 'removed') throw new CheckFailed('Somebody has deleted the listener.');
     if (reason !== 'replaced') return;
     throw new CheckFailed(
-      `Another "hookferry listen" has taken over the listener "${this.settings.listener.name}". To have both: --name NAME`,
+      `Another "hookferry listen" has taken over the listener "${this.settings.listener.name}". To run both, give one of them --name NAME`,
     );
   }
 
