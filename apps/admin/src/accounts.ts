@@ -83,7 +83,9 @@ const deleteFlagsSchema = z.object({
 export function addDeleteAccount(accounts: Command, { output, withContext }: Cli): void {
   accounts
     .command('delete')
-    .description('Erase an account and everything that it owns. The workers do it, and the command waits for them.')
+    .description(
+      'Erase an account and everything that it owns. The workers do it, and the command waits for them.',
+    )
     .argument('<id>', "the account's id")
     .option('--yes', 'confirm the erasure')
     .option('--no-wait', 'do not wait until it is done')

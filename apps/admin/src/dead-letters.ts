@@ -88,7 +88,7 @@ function indented(json: string): string {
   try {
     return formatJson(JSON.parse(json));
   } catch (error) {
-    // Nested too deeply to be written anew.
+    // Nested too deeply to be written again.
     if (error instanceof RangeError) return `${json}\n`;
     throw error;
   }

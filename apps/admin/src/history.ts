@@ -43,7 +43,9 @@ const listFlagsSchema = z.object({
 export function addListRefused(history: Command, { output, withContext }: Cli): void {
   history
     .command('refused')
-    .description('List the events that PostgreSQL refuses, with the reason. They stay in Redis, and are shown from there.')
+    .description(
+      'List the events that PostgreSQL refuses, with the reason. They stay in Redis, and are shown from there.',
+    )
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (given: unknown) => {
@@ -90,9 +92,7 @@ const TOLD_EVERY = 5_000;
 export function addRetryRefused(history: Command, { output, withContext }: Cli): void {
   history
     .command('retry-refused')
-    .description(
-      'Let workers move refused events again, such as after you have repaired a constraint.',
-    )
+    .description('Let workers move refused events again, such as after you have repaired a constraint.')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(retryFlagsSchema, given);

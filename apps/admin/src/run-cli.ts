@@ -75,9 +75,7 @@ function createProgram(cli: Cli): Command {
   addPauseAccount(accounts, cli);
   addResumeAccount(accounts, cli);
 
-  const deadLetters = program
-    .command('dead-letters')
-    .description('jobs that are invalid or failed for good');
+  const deadLetters = program.command('dead-letters').description('jobs that are invalid or failed for good');
   addListDeadLetters(deadLetters, cli);
   addShowDeadLetter(deadLetters, cli);
   addRedriveDeadLetters(deadLetters, cli);

@@ -30,7 +30,7 @@ export interface Client {
     path: P,
     ...init: InitArguments<Init<P, 'get'> & PaginateOptions>
   ): AsyncGenerator<Item<P>, void, undefined>;
-  /** Every attempt on record, whole lines only. Where the connection breaks, it goes on after the last line. */
+  /** Every recorded attempt, whole lines only. Where the connection breaks, it goes on after the last line. */
   exportDeliveries(
     query?: ExportQuery,
     options?: Pick<CallOptions, 'signal'>,

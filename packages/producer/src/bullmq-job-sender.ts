@@ -19,7 +19,7 @@ const TRY_AGAIN_AFTER_MS = 100;
  * same event.
  *
  * BullMQ's queue waits without end for a Redis that is away when it is made, and stays unusable when its first command
- * fails. So it is made once there is a connection, and anew after a failure.
+ * fails. So it is made once there is a connection, and again after a failure.
  */
 export class JobSender {
   #queue: Queue | undefined;
@@ -74,7 +74,7 @@ export class JobSender {
   }
 }
 
-// Most of the time it is one, for which BullMQ's way for many is the dearer one.
+// Most of the time it is one, for which BullMQ's way for many is the more expensive one.
 async function add(queue: Queue, jobs: readonly EventJob[]): Promise<unknown> {
   const [first, ...others] = jobs;
   if (first && others.length === 0) return await queue.add(first.name, first.data, first.opts);

@@ -8,7 +8,7 @@ import { type ConnectionOptions, openRedis } from './redis-connection';
 export type PublisherOptions = ConnectionOptions & {
   /** How long publishing waits for Redis at most, in milliseconds: 1 to a day, 5,000 by default. */
   readonly patienceMs?: number;
-  /** Told of each error of the connection, which is made anew by itself. */
+  /** Told of each error of the connection, which is made again by itself. */
   readonly onConnectionError?: (error: Error) => void;
   /**
    * Gives the `traceparent` (W3C Trace Context) of whatever is under way when something is published: the service traces

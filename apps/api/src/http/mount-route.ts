@@ -85,7 +85,7 @@ class RouteServer {
 
   /**
    * No answer goes out, and nothing is stored, before Redis has confirmed what the request was let in by. If
-   * that has changed, the request is decided anew.
+   * that has changed, the request is decided again.
    */
   async #replyAsAssumed(
     request: Request,
@@ -207,7 +207,7 @@ function headersWith({ headers }: Request, prefix: string): Readonly<Record<stri
 }
 
 /**
- * Gives a request that is decided anew the ids that it had: its first decision was stored if Redis' reply was
+ * Gives a request that is decided again the ids that it had: its first decision was stored if Redis' reply was
  * lost and it was asked again.
  */
 class SameIds {

@@ -49,7 +49,7 @@ async function unlessLost(move: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Count the starts of a job with several steps anew after one of them. BullMQ counts each step as a start: a
+ * Count the starts of a job with several steps again after one of them. BullMQ counts each step as a start: a
  * job of many steps would look like one that kills each worker that takes it.
  */
 export async function countStartsAnew(

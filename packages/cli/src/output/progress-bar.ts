@@ -26,7 +26,7 @@ export class ProgressBar {
     this.#bar?.update(done);
   }
 
-  /** May be called at any time, and more than once; `show` begins anew. */
+  /** May be called at any time, and more than once; `show` begins again. */
   stop(): void {
     if (this.#isStarted) this.#bar?.stop();
     this.#isStarted = false;

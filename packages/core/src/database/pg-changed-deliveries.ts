@@ -3,7 +3,7 @@ import { mergeLogs } from '../history/merge-logs';
 import { type AttemptRow, type DeliveryRow, type DeliveryRows, toDeliveryRows, toLog } from './history-rows';
 import { queryOf, SELECT_ATTEMPT, SELECT_DELIVERY } from './pg-rows';
 
-/** A delivery as it was on record, and as it is now. */
+/** A delivery as it was recorded, and as it is now. */
 export interface ChangedDelivery {
   readonly before: DeliveryRows;
   readonly after: DeliveryRows;
@@ -33,8 +33,8 @@ const UPDATE_DELIVERIES = `
       = (given.account_id, given.accepted_at, given.delivery_key, given.keep_days)`;
 
 /**
- * Bring deliveries up to date that are on record, as those that were sent again since. Their attempts are
- * removed, and are to be inserted anew.
+ * Bring deliveries up to date that are recorded, as those that were sent again since. Their attempts are
+ * removed, and are to be inserted again.
  */
 export async function changeDeliveries(
   client: PoolClient,

@@ -32,7 +32,7 @@ const WRITE_TIMEOUT_MS = 15_000;
 // The database's own timeout is shorter: a statement that nobody waits for any more must not go on there.
 const SILENCE_MS = 2_000;
 const LOCK_TIMEOUT_MS = 10_000;
-/** A new connection plans each statement anew, for the tables of all days: that takes longer than a page. */
+/** A new connection plans each statement again, for the tables of all days: that takes longer than a page. */
 const READER_IDLE_MS = 10 * 60_000;
 /** A process that stops in the middle of a transaction can't commit it later than this. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
@@ -41,7 +41,7 @@ const AWAY_FOR_MS = 1_000;
 const RETRY_AFTER_MS = 5_000;
 const CLOSE_PATIENCE_MS = 1_000;
 
-// A table has a partition for each day, so a plan made anew for each page takes longer than the page, and so
+// A table has a partition for each day, so a plan made again for each page takes longer than the page, and so
 // does compiling it: the plan without values leaves out partitions when it begins. Such a plan knows nothing of how
 // many rows there will be. It must not be one that reads or sorts all of them for a page: each list has an index in
 // its order.

@@ -95,7 +95,7 @@ export class HistoryWriter {
     }
   }
 
-  /** What is on record already stays in its day of its retention, and is not there twice. */
+  /** What is recorded already stays in its day of its retention, and is not there twice. */
   async #rowsOf(
     events: readonly MovedEvent[],
     { isUnsearchable }: WriteOptions,
@@ -189,7 +189,7 @@ const READ_KEPT = `
     LIMIT 1
   ) AS e`;
 
-/** For how many days the events are kept that are on record for another time than they would be kept for now. */
+/** For how many days the events are kept that are recorded for another time than they would be kept for now. */
 async function readKept(
   client: PoolClient,
   given: ReadonlySet<number>,
@@ -221,7 +221,7 @@ async function requireKeptOnce(client: PoolClient, batch: readonly EventRows[]):
   if (kept.size > 0) throw new KeptElsewhere();
 }
 
-/** Somebody has put an event on record for another time, just now. */
+/** Somebody has recorded an event for another time, just now. */
 class KeptElsewhere extends Error {
   override readonly name = 'KeptElsewhere';
 }

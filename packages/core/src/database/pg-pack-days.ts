@@ -16,7 +16,7 @@ const LEFT_OVER = `
   WHERE indrelid = $1::regclass AND NOT indisvalid AND relname ~ '_cc(new|old)[0-9]*$'`;
 
 /**
- * Make the indexes of each day that is over anew, once: those that grow in the middle are half empty. Nobody waits for
+ * Make the indexes of each day that is over again, once: those that grow in the middle are half empty. Nobody waits for
  * it. It may break off anywhere, and is then begun again.
  *
  * @param now milliseconds since the Unix epoch.

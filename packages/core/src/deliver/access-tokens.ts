@@ -48,7 +48,7 @@ const REMEMBERED_ENDPOINTS = 10_000;
 const LOOK_EVERY_MS = 50;
 /** Beyond the time of a token request: for the work around it. */
 const LOCK_MARGIN_MS = 5_000;
-/** A token is fetched anew when a tenth to a fifth of its life is left, five minutes at most. */
+/** A token is fetched again when a tenth to a fifth of its life is left, five minutes at most. */
 const REFRESH_SHARE = 0.1;
 const MAX_REFRESH_MS = 300_000;
 

@@ -84,7 +84,7 @@ async function transformOrRelease(
     transformed = await transformEvent(context, ready);
     return transformed;
   } finally {
-    // Who begins anew releases it as well.
+    // Who begins again releases it as well.
     const isKept = transformed?.kind === 'ready' || transformed?.kind === 'changed';
     if (!isKept) context.concurrency.releasePermit(permit, undefined);
   }

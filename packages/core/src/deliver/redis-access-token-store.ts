@@ -6,7 +6,7 @@ import { isUnreadableSecret, type Sealer } from '../endpoints/seal';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** A token that the receiver refuses is fetched anew at most so often. The first fetch does not count. */
+/** A token that the receiver refuses is fetched again at most so often. The first fetch does not count. */
 export const REFETCH_MS = 60_000;
 /** After a failure, and twice as long after each further one in a row. */
 export const FIRST_PAUSE_MS = 1_000;
@@ -52,7 +52,7 @@ export interface Lock {
   readonly ms: number;
 }
 
-// All that belongs to a former state of the endpoint's auth is worth nothing, except when a token was last fetched anew
+// All that belongs to a former state of the endpoint's auth is worth nothing, except when a token was last fetched again
 // for a receiver's sake. An attempt that has read the endpoint before it changed waits until it has read it again.
 //
 // KEYS: access-token. ARGV: state of the auth, now, owner of the lock, its time.
@@ -94,7 +94,7 @@ const KEEP = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[7])
   return 1`);
 
-// What was not fetched anew may be, once its time comes again. ARGV: state of the auth, owner of the lock, now, the
+// What was not fetched again may be, once its time comes again. ARGV: state of the auth, owner of the lock, now, the
 // least pause.
 const FAIL = defineScript(`
   local known = redis.call('HMGET', KEYS[1], 'state', 'lock')

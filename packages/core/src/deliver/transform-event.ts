@@ -29,7 +29,7 @@ export interface TransformContext extends EndUnsentContext, RunTransformationCon
 }
 
 export type TransformedDelivery =
-  /** What it sends is on record: a crash from now on leads to the same bytes. */
+  /** What it sends is recorded: a crash from now on leads to the same bytes. */
   | ReadyDelivery
   /** The code has failed: an attempt without a request. */
   | SentAttempt

@@ -13,7 +13,7 @@ export interface MovedEvent {
   readonly dataText: string | undefined;
   /** How many days after its acceptance it leaves the history. */
   readonly keepDays: number;
-  /** It is older than that: what is on record of it, for longer, is brought up to date, and nothing is added. */
+  /** It is older than that: what is recorded of it, for longer, is brought up to date, and nothing is added. */
   readonly isOver?: boolean;
   /** Those that are over. The event may have others. */
   readonly deliveries: readonly MovedDelivery[];

@@ -22,7 +22,7 @@ import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
 import type { VerificationError, VerificationMethod } from './verification';
 
-/** Why the API hung up on a client without taking its request. */
+/** Why the API closed the connection of a client without taking its request. */
 export const connectionRefusals = [
   'malformed',
   'headers_too_large',

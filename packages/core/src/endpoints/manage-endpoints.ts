@@ -46,7 +46,7 @@ interface EndpointRecords {
   readonly emit: Emit;
 }
 
-/** What a change needs after which the endpoint may have to be verified anew. */
+/** What a change needs after which the endpoint may have to be verified again. */
 interface DemandContext {
   readonly verificationPolicy: Pick<VerificationPolicy, 'demandOf'>;
   readonly verificationStore: Pick<VerificationStore, 'ask'>;

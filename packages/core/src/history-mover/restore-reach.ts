@@ -11,7 +11,7 @@ export interface RestoreReachContext {
   readonly historyDatabase: PgDatabase;
   readonly movedStore: Pick<MovedStore, 'raiseReach'>;
   readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** What has connected anew may be a Redis that does not know what has moved last. */
+  /** What has connected again may be a Redis that does not know what has moved last. */
   readonly redis: Pick<RedisClient, 'on' | 'off'>;
   readonly emit: Emit;
 }

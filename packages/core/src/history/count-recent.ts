@@ -7,7 +7,7 @@ import type { ListMark, WalkedDelivery } from './history-source';
 import { type ReadEntriesContext, readEntries, walkedOf } from './list-entries';
 import { countedLogOf, type Rollup, type RollupQuery, RollupTally } from './rollups';
 
-/** The attempts on record in Redis. */
+/** The attempts recorded in Redis. */
 export interface RecentRollups {
   readonly rollups: readonly Rollup[];
   /** There were too many deliveries: of events that were accepted before this time nothing is counted. */
@@ -45,7 +45,7 @@ interface Walk {
   readonly countedFrom: Promise<number | undefined>;
 }
 
-/** The attempts of an account that Redis has on record. */
+/** The attempts of an account that Redis has recorded. */
 export class RecentAttempts {
   readonly #counts: SharedResults<RecentRollups>;
   /** The next walk of an account: it has not begun yet. */
@@ -70,7 +70,7 @@ export class RecentAttempts {
     });
   }
 
-  /** Read the deliveries that have been tried: each time anew, those of the newest events first. */
+  /** Read the deliveries that have been tried: each time again, those of the newest events first. */
   async read(accountId: AccountId): Promise<readonly RecentDelivery[]> {
     const deliveries: RecentDelivery[] = [];
     await this.#readAll(accountId, ({ createdAt, eventId, endpointId, type }, log) =>

@@ -1,8 +1,8 @@
 import { ERASED_LOG_START, eraseAnswers, isAttempt, type LogStep, stepsOf } from '../domain/delivery-log';
 
 /**
- * The log of a delivery of which two are known: that on record, and the one that goes on. Mostly the other one
- * has all lines of the first one. It has not when it began anew, since a worker that had stopped recorded late.
+ * The log of a delivery of which two are known: the recorded one, and the one that goes on. Mostly the other one
+ * has all lines of the first one. It has not when it began again, since a worker that had stopped recorded late.
  */
 export function mergeLogs(onRecord: string, given: string): string {
   const inOrder = new Map(stepsOf(onRecord).map((step) => [nameOf(step), step.text]));

@@ -55,7 +55,7 @@ export interface MovedHistory {
 type ReadFrom<Row> = (source: HistorySource, span: ListSpan) => Promise<SourceBatch<Row>>;
 
 /**
- * All that is on record: in Redis, and in the history if there is one. Readers see each record once, in one
+ * Everything that is recorded: in Redis, and in the history if there is one. Readers see each record once, in one
  * order. What moves is in the history before it leaves Redis, so Redis is read first.
  *
  * While the history is away, a list ends where it would be needed. Everything else that needs it throws

@@ -117,7 +117,7 @@ export class Assumption {
   }
 
   /**
-   * Whether a failure stands that came of it; `false` if the request has to be decided anew.
+   * Whether a failure stands that came of it; `false` if the request has to be decided again.
    *
    * @throws AppError `storage_unavailable` when Redis can't tell.
    */

@@ -241,7 +241,7 @@ export interface CancelContext extends ScheduleContext {
 }
 
 /**
- * Cancel an event that waits: it is sent to nobody, and stays on record. Repeating it is harmless, and does what
+ * Cancel an event that waits: it is sent to nobody, and stays recorded. Repeating it is harmless, and does what
  * an interrupted call has not.
  *
  * @throws AppError `not_found`; `already_due` when it is sent, or was.

@@ -23,9 +23,9 @@ import { COUNT_HELD } from './redis-held-counts';
 const PAGE = 50;
 
 /*
- * The deliveries that go together are on record in their jobs: each has the event of the first one, and the job of that
+ * The deliveries that go together are recorded in their jobs: each has the event of the first one, and the job of that
  * has all of them. So they go when their jobs do. A set whose first one has ended is none any more, and what has
- * been tied anew is of that set alone.
+ * been tied again is of that set alone.
  */
 // Gives the set of an event, and the first one's event.
 const TIED = `

@@ -32,7 +32,7 @@ export async function readDeadLetter(
   return deadLetter;
 }
 
-/** Each is on record before its first step: nothing else could put it there if the process died in between. */
+/** Each is recorded before its first step: nothing else could put it there if the process died in between. */
 interface RecordContext {
   readonly auditLog?: Pick<AuditLog, 'record'>;
 }

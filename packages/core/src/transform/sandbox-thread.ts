@@ -185,7 +185,7 @@ function readTimeMs(): number {
   }
 }
 
-/** Reads the dear clock only once the cheap one says that the time may be over. */
+/** Reads the expensive clock only once the cheap one says that the time may be over. */
 class Deadline {
   readonly #startedAt = readTimeMs();
   #nextLookAt: number;

@@ -9,7 +9,7 @@ const SINCE = '2030-01-01T00:00:01.000Z';
 const LATER = '2030-01-01T00:00:02.000Z';
 const LAST = '2030-01-01T00:00:03.000Z';
 
-/** What the service has on record: when each attempt of a delivery began. */
+/** What the service has recorded: when each attempt of a delivery began. */
 const record: Record<string, readonly string[]> = {
   seen: [BEFORE, SINCE],
   failed: [BEFORE, LAST],

@@ -73,7 +73,7 @@ export class Listening {
     return error instanceof WebhooksApiError && (error.status >= 500 || PASSING.has(error.code));
   }
 
-  // Each time: one that was away for too long is made anew by it, and gets what it missed.
+  // Each time: one that was away for too long is made again by it, and gets what it missed.
   async #make(): Promise<string> {
     const since = this.#since === undefined ? {} : { since: this.#since };
     const { id, secret } = await this.#client.POST('/v1/listeners', {

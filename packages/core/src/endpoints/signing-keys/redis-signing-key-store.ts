@@ -42,7 +42,7 @@ export class SigningKeyStore {
   /**
    * Replace the account's keys by the result of `change`, in one step. A concurrent change is never
    * overwritten: `change` is called again with the newer keys. If it gives the same ones, nothing is written,
-   * and nothing is on record.
+   * and nothing is recorded.
    */
   async update(
     accountId: AccountId,
