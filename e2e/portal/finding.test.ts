@@ -46,6 +46,33 @@ it('finds events by a member of their data, from any page, by keys alone, and ag
   await page.waitForURL(/\/portal\/events\?data=/);
 });
 
+it.each(['order.id=4711', '{"order":{"id":4711}}'])(
+  'finds events whose data contain %s, a number within an object',
+  async (typed) => {
+    const { client } = portal();
+    const type = { description: 'An order.', schema: { type: 'object' }, example: { order: { id: 1 } } };
+    await client.expect(200, 'PUT', '/v1/event-types/order.placed', type);
+    const wanted = await client.publish('order.placed', { order: { id: 4711, lines: [1] } });
+    await client.publish('order.placed', { order: { id: 4712 } });
+    const page = await portal().signIn();
+    await page.keyboard.press('/');
+    await page.keyboard.type(typed);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/portal\/events\?data=/);
+    await page.getByText(wanted).waitFor();
+    expect(new URL(page.url()).searchParams.get('data')).toBe('{"order":{"id":4711}}');
+  },
+);
+
+it('is a link to share: who opens it and signs in sees what was found', async () => {
+  const data = encodeURIComponent('{"brief_id":"of-4711"}');
+  const page = await portal().open(`/portal/events?data=${data}`);
+  await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText(eventId).waitFor();
+  expect(await page.getByLabel('Data contain').inputValue()).toBe('{"brief_id":"of-4711"}');
+});
+
 it('leads from an address, a name or a type to it, and offers several where there are', async () => {
   const page = await portal().signIn();
   portal()

@@ -36,6 +36,41 @@ it('is a time line of what happened, with what is to come', async () => {
   expect(await steps.nth(4).innerText()).toMatch(/\+ \d+ min[\s\S]*Attempt 4 is due/);
 });
 
+it('draws the gaps to scale', async () => {
+  const { attempts, next_attempt_at: due } = await portal().client.readDelivery(deliveryId);
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
+  const marks = page.locator('[class*=track] > [class*=mark]');
+  await until(async () => ((await marks.count()) === 5 ? true : undefined));
+  const lefts = await marks.evaluateAll((all) =>
+    all.map(
+      (one) => (one as unknown as { getBoundingClientRect(): { x: number } }).getBoundingClientRect().x,
+    ),
+  );
+  const [first = 0, , , third = 0, last = 0] = lefts;
+  const [, , thirdAt = 0] = attempts.map(({ started_at: at }) => Date.parse(at));
+  const { created_at: created } = (await portal().client.readDelivery(deliveryId)) as unknown as {
+    created_at: string;
+  };
+  const share = (thirdAt - Date.parse(created)) / (Date.parse(due ?? '') - Date.parse(created));
+  expect((third - first) / (last - first)).toBeCloseTo(share, 2);
+});
+
+it('has request and answer side by side, and below each other on a phone', async () => {
+  const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
+  const request = page.getByRole('region', { name: 'Request of attempt 3' });
+  const answer = page.getByRole('region', { name: 'Answer to attempt 3', exact: true });
+  await request.getByText('webhook-id').waitFor();
+  await answer.getByText('down').waitFor();
+  const boxes = async () => [await request.boundingBox(), await answer.boundingBox()] as const;
+  const [sent, answered] = await boxes();
+  expect(answered?.y).toBe(sent?.y);
+  expect(answered?.x).toBeGreaterThan((sent?.x ?? 0) + (sent?.width ?? 0));
+  await page.setViewportSize({ width: 360, height: 740 });
+  const [above, below] = await boxes();
+  expect(below?.x).toBe(above?.x);
+  expect(below?.y).toBeGreaterThan(above?.y ?? 0);
+});
+
 it('tells what two attempts differ in', async () => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
   await page.getByLabel('First').selectOption('1');

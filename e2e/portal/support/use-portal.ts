@@ -19,6 +19,8 @@ export interface SessionWish {
   /** Where in the portal to go first, such as `/webhooks`; default: the deliveries. */
   readonly path?: string;
   readonly width?: number;
+  /** Where browsers reach the service, such as a proxy before it; default: the service itself. */
+  readonly origin?: string;
   /** Where the viewer is, such as `Asia/Tokyo`. */
   readonly timezone?: string;
 }
@@ -53,13 +55,14 @@ export class Portal {
     width,
     timezone,
     client = this.client,
+    origin = this.client.baseUrl,
     ...wish
   }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
-    const page = await this.openBlank(width, timezone);
+    const page = await this.openBlank(width, timezone, origin);
     // Its origin is where browsers would reach the service, which need not be where a test does.
     const [, code = ''] = body.url.split('#');
-    await page.goto(`${this.client.baseUrl}/portal${path}#${code}`);
+    await page.goto(`${origin}/portal${path}#${code}`);
     await page.getByRole('navigation').first().waitFor();
     return page;
   }
@@ -72,7 +75,7 @@ export class Portal {
   }
 
   /** A page that is nowhere yet. */
-  async openBlank(width = USUAL_WIDTH, timezone?: string): Promise<Page> {
+  async openBlank(width = USUAL_WIDTH, timezone?: string, origin = this.client.baseUrl): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: HEIGHT },
       // Headless Chromium takes the system's, which may be none that browsers have.
@@ -82,7 +85,7 @@ export class Portal {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    this.#validationErrors.set(page, await PageFaults.watch(page, this.client.baseUrl));
+    this.#validationErrors.set(page, await PageFaults.watch(page, origin));
     return page;
   }
 

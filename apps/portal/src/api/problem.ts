@@ -37,7 +37,7 @@ export function problemOf(response: Response, body: unknown): ProblemError {
 }
 
 export function unreachable(cause: unknown): ProblemError {
-  const detail = 'No answer came. Check your connection; the page tries again by itself.';
+  const detail = 'No answer came. Check your connection.';
   return new ProblemError('The service can’t be reached', detail, 0, 'unreachable', undefined, [], { cause });
 }
 

@@ -24,10 +24,12 @@ export function createQueryClient(): QueryClient {
     }),
     defaultOptions: {
       queries: {
+        // What a browser says of its connection is no answer: a request that fails says so, and is made again.
+        networkMode: 'always',
         staleTime: STALE_AFTER_MS,
         retry: (failures, error) => failures < RETRIES && error instanceof ProblemError && error.isPassing,
       },
-      mutations: { retry: false },
+      mutations: { networkMode: 'always', retry: false },
     },
   });
   return queries;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { Empty } from '../components/empty';
+import { PageHeader } from '../components/page-header';
 import type { Capability } from '../session/session';
 import { useSession } from '../session/session-context';
 
@@ -15,11 +15,12 @@ export function Allowed({ needs, children }: AllowedProps) {
   const [location] = useLocation();
   if (needs === undefined || capabilities.includes(needs)) return children;
   return (
-    <Empty title="Your link does not let you do this">
+    <>
+      <PageHeader title="Your link does not let you do this" />
       <p>Ask whoever gave it to you for one that does.</p>
       <p>
         <Link href={location.slice(0, location.lastIndexOf('/'))}>Back</Link>
       </p>
-    </Empty>
+    </>
   );
 }

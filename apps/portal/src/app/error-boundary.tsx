@@ -1,9 +1,12 @@
 import { Component, type ReactNode } from 'react';
+import { PageHeader } from '../components/page-header';
 import { Problem } from '../components/problem';
 
 interface Props {
   /** Another one: whoever goes to another page is rid of the fault. */
   readonly place: string;
+  /** Before the page is shown once more. */
+  readonly onRetry: () => void;
   readonly children: ReactNode;
 }
 
@@ -24,10 +27,18 @@ export class ErrorBoundary extends Component<Props, State> {
     return place === state.place ? null : { place, error: undefined };
   }
 
+  readonly #retry = () => {
+    this.props.onRetry();
+    this.setState({ error: undefined });
+  };
+
   override render() {
     const { error } = this.state;
     return error ? (
-      <Problem error={error} onRetry={() => this.setState({ error: undefined })} />
+      <>
+        <PageHeader title="This page does not work" />
+        <Problem error={error} onRetry={this.#retry} />
+      </>
     ) : (
       this.props.children
     );

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter';
 import { useApi } from '../api/api-context';
 import { faultOfSearched } from '../components/searched-data';
 import styles from './find.module.css';
-import type { Place } from './find-places';
+import { findPlaces, type Place } from './find-places';
 import { wantedOf } from './wanted-of';
 
 const NOTHING = 'No event, delivery, webhook, replay or event type is called this.';
@@ -30,7 +30,7 @@ export function Find() {
   useSlash(field);
 
   const finding = useMutation({
-    mutationFn: async (name: string) => (await import('./find-places')).findPlaces(api, queries, name),
+    mutationFn: async (name: string) => await findPlaces(api, queries, name),
     onSuccess: (places) => {
       const [only, ...others] = places;
       if (only && others.length === 0) leave(only.href);

@@ -1,6 +1,6 @@
-import { Suspense } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
-import { Empty } from '../components/empty';
+import { Suspense, useEffect, useEffectEvent } from 'react';
+import { Link, Redirect, Route, Switch } from 'wouter';
+import { PageHeader } from '../components/page-header';
 import { Skeleton } from '../components/skeleton';
 import { useCan } from '../session/session-context';
 import { Allowed } from './allowed';
@@ -9,10 +9,13 @@ import { operatorPages } from './operator-pages';
 import type { Page } from './page';
 import { webhookPages } from './webhook-pages';
 
+const AHEAD_AFTER_MS = 2_000;
+
 const customerPages: readonly Page[] = [...deliveryPages, ...webhookPages];
 
 export function Routes() {
   const pages = useCan('operate') ? [...customerPages, ...operatorPages] : customerPages;
+  useLoadedAhead(pages);
   return (
     <Suspense fallback={<Skeleton lines={8} />}>
       <Switch>
@@ -29,13 +32,29 @@ export function Routes() {
           </Route>
         ))}
         <Route>
-          <Empty title="There is no such page">
-            <p>It may be one that this session may not see.</p>
-          </Empty>
+          <PageHeader title="There is no such page" />
+          <p>Its address may be mistyped, or it is one that this session may not see.</p>
+          <p>
+            <Link href="/overview">To the overview</Link>
+          </p>
         </Route>
       </Switch>
     </Suspense>
   );
+}
+
+/**
+ * Loads the code of all pages once the first one stands: somebody may go to another one while the service is away, and what
+ * a browser once failed to import it never asks for again.
+ */
+function useLoadedAhead(pages: readonly Page[]): void {
+  const loadAll = useEffectEvent(async () => {
+    for (const { load } of pages) await load().catch(() => undefined);
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => void loadAll(), AHEAD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
 }
 
 function textsOf(params: Readonly<Record<string | number, string | undefined>>): Record<string, string> {

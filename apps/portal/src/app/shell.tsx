@@ -1,7 +1,9 @@
 import mark from '@docs/images/mark.svg';
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { LiveIndicator } from '../live/live-indicator';
+import { OutageNotice } from '../live/outage-notice';
 import { AccountSwitcher } from '../session/account-switcher';
 import type { SessionTheme } from '../session/session';
 import { SessionBanner } from '../session/session-banner';
@@ -19,6 +21,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [mode, setMode] = useTheme(theme);
   const isOperator = useCan('operate');
   const [location] = useLocation();
+  const queries = useQueryClient();
   const main = useFocusOnChange(location);
   return (
     <>
@@ -26,6 +29,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the content
       </a>
       <SessionBanner />
+      <OutageNotice />
       <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
         <p className={styles['brand']}>
           <Brand theme={theme} />
@@ -43,7 +47,10 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </div>
       </header>
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
-        <ErrorBoundary place={location}>{children}</ErrorBoundary>
+        {/* What a page broke on may be what it was told: it is to be asked for anew. */}
+        <ErrorBoundary place={location} onRetry={() => queries.removeQueries({ type: 'inactive' })}>
+          {children}
+        </ErrorBoundary>
       </main>
     </>
   );

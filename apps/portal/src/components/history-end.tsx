@@ -1,3 +1,4 @@
+import { useEffect, useEffectEvent } from 'react';
 import { Button } from './button';
 import styles from './read-on.module.css';
 
@@ -6,11 +7,23 @@ export interface HistoryEndProps {
   readonly onRetry: () => void;
 }
 
-/** Below a list that goes on in the history, while that is not reachable. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Below a list that goes on, while what follows is not reachable: that is tried now and then. */
 export function HistoryEnd({ isBusy, onRetry }: HistoryEndProps) {
+  const look = useEffectEvent(() => {
+    if (!isBusy && document.visibilityState === 'visible') onRetry();
+  });
+  useEffect(() => {
+    const timer = setInterval(() => look(), LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <output className={styles['more']}>
-      <p>The list ends here for now: what is older can’t be reached at the moment.</p>
+      <p>
+        The list ends here for now: what is older can’t be reached at the moment. The page tries again by
+        itself.
+      </p>
       <Button size="small" isBusy={isBusy} onClick={onRetry}>
         Try again
       </Button>

@@ -28,6 +28,9 @@ const USUAL_WORDS: ProblemWords = {
   ],
 };
 
+/** Of what is only read. */
+const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell whoever runs the service.';
+
 /** What went wrong, how it can be found in the log, and what to do next. */
 export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
@@ -45,7 +48,7 @@ export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUA
           ))}
         </ul>
       )}
-      <p>{nextStep(problem)}</p>
+      <p>{problem?.isPassing && onRetry ? READ_AGAIN : nextStep(problem)}</p>
       {problem?.requestId && (
         <p className={styles['request']}>
           Request <code>{problem.requestId}</code>
@@ -69,7 +72,7 @@ function wordsOf(error: Error, words: ProblemWords): readonly [title: string, te
 
 function nextStep(problem: ProblemError | undefined): string {
   if (!problem) return 'Load the page again. If it comes back, tell whoever runs the service what you did.';
-  if (problem.status === 0) return 'Nothing was changed by this page meanwhile.';
+  if (problem.status === 0) return 'Nobody knows whether the service got it: look before you try again.';
   if (problem.status === 401) return 'Open the portal again from where you came.';
   if (problem.status === 403) return 'Ask whoever gave you the link for one that does.';
   if (problem.status === 404) return 'It may have been deleted, or its time to be kept is over.';

@@ -4,7 +4,9 @@ import { useSessionState } from '../session/session-context';
 import { LiveContext } from './live-context';
 import type { LiveFeed } from './live-feed';
 import { StaleFigures } from './stale-figures';
-import { updateQueries } from './update-queries';
+import { readBroken, updateQueries } from './update-queries';
+
+const LOOK_EVERY_MS = 5_000;
 
 interface LiveProviderProps {
   readonly feed: LiveFeed;
@@ -26,8 +28,10 @@ export function LiveProvider({ feed, children }: LiveProviderProps) {
     const stopListening = feed.listen((message) => {
       if (message.kind === 'delivery') figures.note(message.delivery);
     });
+    const timer = setInterval(() => void readBroken(queries), LOOK_EVERY_MS);
     feed.start();
     return () => {
+      clearInterval(timer);
       feed.stop();
       stopListening();
       figures.stop();

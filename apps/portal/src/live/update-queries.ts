@@ -1,5 +1,6 @@
 import type { components } from '@hookferry/client';
 import type { InfiniteData, Query, QueryClient } from '@tanstack/react-query';
+import { ProblemError } from '../api/problem';
 import type { DeliveryChange, LiveMessage } from './live-message';
 
 type Delivery = components['schemas']['Delivery'];
@@ -13,9 +14,15 @@ export function updateQueries(queries: QueryClient, message: LiveMessage): void 
   switch (message.kind) {
     // What was read before it may have changed before the stream told of changes.
     case 'ready':
-    case 'poll':
     case 'reset':
-      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.keepsItsRows !== true });
+      void queries.invalidateQueries({ predicate: isReadAnew });
+      return;
+    case 'poll':
+      // A read that is under way goes on: begun anew each time, one that is repeated would never come to its end.
+      void queries.invalidateQueries(
+        { predicate: (query) => isReadAnew(query) && !isBroken(query) },
+        { cancelRefetch: false },
+      );
       return;
     case 'delivery':
       // It may come after what followed it; a row that is there has been read since.
@@ -30,6 +37,46 @@ export function updateQueries(queries: QueryClient, message: LiveMessage): void 
       void queries.invalidateQueries({ predicate: isAbout('replay', message.replayId) });
       return;
   }
+}
+
+const isReadAnew = ({ meta }: Query) => meta?.keepsItsRows !== true;
+
+/** What is there of it could not be read anew. */
+export const isOld = (query: Query) => isReadAnew(query) && isBroken(query) && query.state.data !== undefined;
+
+/** It could not be read, last time, and may be a moment later. */
+function isBroken({ state: { status, error } }: Query): boolean {
+  return status === 'error' && error instanceof ProblemError && error.isPassing;
+}
+
+/** Reads what could not be read, as soon as that works again, whether or not there is a stream of changes. */
+export async function readBroken(queries: QueryClient): Promise<void> {
+  const broken = queries.getQueryCache().findAll({
+    type: 'active',
+    // Rows that are being read would move.
+    predicate: (query) => isBroken(query) && (isReadAnew(query) || query.state.data === undefined),
+  });
+  await Promise.all(broken.map((query) => readOnceItCan(queries, query)));
+}
+
+/** Tries it beside the cache first: there, each try would replace what the page says by what it shows while loading. */
+async function readOnceItCan(queries: QueryClient, { queryKey, meta, options }: Query): Promise<void> {
+  const { queryFn } = options;
+  if (typeof queryFn !== 'function') return;
+  const { signal } = new AbortController();
+  const begin = {
+    client: queries,
+    queryKey,
+    meta,
+    signal,
+    pageParam: undefined,
+    direction: 'forward',
+  } as const;
+  const works = await Promise.resolve(queryFn(begin)).then(
+    () => true,
+    () => false,
+  );
+  if (works) await queries.invalidateQueries({ queryKey, exact: true });
 }
 
 /** Changes a delivery in every list that has it. */

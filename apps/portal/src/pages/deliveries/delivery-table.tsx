@@ -27,7 +27,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   const [, navigate] = useLocation();
   const queries = useQueryClient();
   const list = useDeliveries(filters);
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage } = list;
   const isCut = isCutShort(data);
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
   const names = useWebhookNames(filters.webhook_id === undefined);
@@ -68,9 +68,10 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
           <p>{hint}</p>
         </Empty>
       )}
-      {error && rows && <Problem error={error} onRetry={() => void fetchNextPage()} />}
       {hasNextPage && !error && !isCut && <ReadOn isBusy={isFetchingNextPage} onReadOn={readOn} />}
-      {isCut && !error && <HistoryEnd isBusy={isFetchingNextPage} onRetry={readOn} />}
+      {(isCut || error) && (
+        <HistoryEnd isBusy={isFetching} onRetry={hasNextPage ? readOn : () => void refetch()} />
+      )}
     </div>
   );
 }

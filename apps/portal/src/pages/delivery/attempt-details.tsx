@@ -45,9 +45,15 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
           </p>
         )}
         <Waterfall attempt={attempt} />
-        <Headers title="Headers as sent" headers={attempt.request_headers} />
-        <MadeBody attempt={attempt} />
-        <Answer attempt={attempt} />
+        <div className={styles['sides']}>
+          <section className={styles['content']} aria-label={`Request of attempt ${number}`}>
+            <Headers title="Headers as sent" headers={attempt.request_headers} />
+            <MadeBody attempt={attempt} />
+          </section>
+          <section className={styles['content']} aria-label={`Answer to attempt ${number}`}>
+            <Answer attempt={attempt} />
+          </section>
+        </div>
       </div>
     </details>
   );

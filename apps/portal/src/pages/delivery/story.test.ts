@@ -49,7 +49,10 @@ describe('steps', () => {
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
       [-30_000, 'Accepted'],
-      [0, 'Held: breaker open'],
+      [
+        0,
+        'Held, because its webhook keeps failing: it is sent once the webhook answers again, which is tried now and then',
+      ],
       [30_000, 'Attempt 1 is due'],
     ]);
   });

@@ -1,5 +1,6 @@
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { answerOf } from '../deliveries/answer-of';
+import { holds } from '../deliveries/words';
 import { formatMs } from './phases';
 
 /** What happened to a delivery, or will. */
@@ -27,7 +28,7 @@ export function stepsOf(delivery: Told, now: number): readonly Step[] {
             kind: 'held',
             at: Math.max(now, accepted.at),
             lengthMs: 0,
-            text: `Held: ${(hold?.reason ?? 'waiting').replaceAll('_', ' ')}`,
+            text: `Held, because ${hold ? holds[hold.reason] : 'its webhook can’t take it just now'}`,
           },
         ]
       : [];

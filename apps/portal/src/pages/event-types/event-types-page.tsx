@@ -29,9 +29,8 @@ export function EventTypesPage() {
   return (
     <>
       <PageHeader title="Event types" />
-      {error ? (
-        <Problem error={error} onRetry={() => void refetch()} />
-      ) : (
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {(types || !error) && (
         <DataTable
           label="Event types"
           columns={columns}

@@ -1,0 +1,253 @@
+import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
+import { redisAnswers } from '@hookferry/core/testing/redis-answers';
+import type { Page } from 'playwright-core';
+import { RedisServer } from '../support/redis-server';
+import { QUICK_WIN } from '../support/samples';
+import { until } from '../support/until';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkWidth } from './support/check-width';
+import { FrontProxy } from './support/front-proxy';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { type Capability, go, Portal } from './support/use-portal';
+
+const ALL: readonly Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+const STALE = 'What you see may be old; the page looks again by itself.';
+/** What browsers say of an answer that was none. */
+const NO_ANSWER = /answered 503|net::ERR_/;
+
+if (!hasPostgres) console.warn(`SKIPPED: what the portal shows without PostgreSQL, because ${NO_POSTGRES}.`);
+
+let redis: RedisServer;
+let portal: Portal;
+let proxy: FrontProxy;
+let sink: SwitchedReceiver;
+let webhookId: string;
+let deliveryId: string;
+
+beforeAll(async () => {
+  redis = await RedisServer.start();
+  portal = await Portal.start({ redisUrl: redis.url, hasHistory: hasPostgres });
+  proxy = await FrontProxy.start(portal.client.baseUrl);
+  sink = await startSwitchedReceiver(204);
+  ({ id: webhookId } = await portal.client.register(sink.receiver.url, [QUICK_WIN.type], {
+    description: 'Warehouse',
+  }));
+  deliveryId = await deliver();
+});
+afterEach(async () => {
+  proxy.heal();
+  if (!(await redisAnswers(redis.port))) await redis.start();
+  await portal.stack.postgres?.start();
+  await portal.client.waitUntilReady();
+  await portal.closePages();
+});
+afterAll(async () => {
+  await portal.stop();
+  await Promise.all([proxy.stop(), sink.receiver.stop(), redis.remove()]);
+});
+
+async function deliver(): Promise<string> {
+  const eventId = await portal.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await portal.client.waitForStatus(webhookId, eventId, 'delivered');
+  return `${eventId}.${webhookId}`;
+}
+
+/** A page behind the proxy, of an operator. */
+async function signIn(path: string): Promise<Page> {
+  const page = await portal.signIn({ path, capabilities: ALL, origin: proxy.origin });
+  await page.getByText('Live', { exact: true }).waitFor();
+  return page;
+}
+
+/** From now on it may meet what an outage brings, and nothing else; it must meet that. */
+function expectOutage(page: Page): void {
+  portal.validationErrorsOf(page).expect(NO_ANSWER);
+}
+
+async function rename(description: string): Promise<void> {
+  await portal.client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { description });
+}
+
+/** What each shows when it is well. */
+const flows = () =>
+  [
+    ['/overview', 'given up after the last retry'],
+    ['/deliveries', 'Delivered'],
+    [`/deliveries/${deliveryId}`, 'Time line'],
+    ['/events', 'Published'],
+    ['/webhooks', '100%'],
+    [`/webhooks/${webhookId}`, 'Settings'],
+    [`/webhooks/${webhookId}/transformation`, 'Begin with a template'],
+    ['/event-types', 'What happened'],
+    ['/audit-log', '127.0.0.1'],
+    ['/contacts', 'Nobody is told'],
+    ['/operations', 'Accounts with most waiting'],
+  ] as const;
+
+/** It has a heading and says in plain words what is wrong, in place of what it can't show or beside what it had. */
+async function expectPlainWords(page: Page): Promise<void> {
+  await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor();
+  expect(await page.locator('h1').count()).toBe(1);
+  expect(await page.getByText('This page does not work').count()).toBe(0);
+}
+
+async function expectWell(page: Page, text: string): Promise<void> {
+  await page.getByText(text).and(page.locator(':visible')).first().waitFor();
+  await page.getByRole('alert').first().waitFor({ state: 'detached' });
+  await page.getByText(STALE).waitFor({ state: 'detached' });
+}
+
+describe('while the stream of changes is cut', () => {
+  it('goes on by itself when a proxy has ended it', async () => {
+    const page = await signIn(`/webhooks/${webhookId}`);
+    expectOutage(page);
+    const isLost = page.getByText('Connecting', { exact: true }).waitFor();
+    proxy.cut();
+    await isLost;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await rename('Warehouse, by the stream');
+    await page.getByRole('heading', { level: 1, name: 'Warehouse, by the stream' }).waitFor();
+  });
+
+  it('says that it is not live, looks every few seconds, and is live again by itself', async () => {
+    const page = await signIn(`/webhooks/${webhookId}`);
+    expectOutage(page);
+    proxy.refuse(/^GET \/v1\/stream/);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    await rename('Warehouse, by looking');
+    await page.getByRole('heading', { level: 1, name: 'Warehouse, by looking' }).waitFor();
+    expect(await page.getByText(STALE).count()).toBe(0);
+    await go(page, '/deliveries');
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
+    proxy.heal();
+    // The pause between two tries may have grown meanwhile.
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+  }, 90_000);
+
+  it('receives in the page again, where that was its receiver', async () => {
+    await portal.client.expect(201, 'POST', '/v1/accounts', { id: 'receiving' });
+    const page = await portal.signIn({
+      path: '/overview',
+      account: 'receiving',
+      capabilities: ['read', 'webhooks', 'secrets'],
+      origin: proxy.origin,
+    });
+    expectOutage(page);
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByRole('button', { name: 'Receive in this page' }).click();
+    await steps.getByText('This page receives').waitFor();
+    const isBack = page.waitForResponse(/\/v1\/listeners\/[^/]+\/stream$/);
+    proxy.cut();
+    await isBack;
+    await steps.getByRole('button', { name: 'Send', exact: true }).click();
+    await page
+      .getByRole('list', { name: 'Received requests' })
+      .getByText(/webhook-signature: v1,/)
+      .waitFor();
+    await steps.getByText('HTTP 204').waitFor();
+    await steps.getByRole('button', { name: 'Stop receiving' }).click();
+    await steps.getByRole('button', { name: 'Receive in this page' }).waitFor();
+  }, 90_000);
+});
+
+describe('while the service itself can not be reached', () => {
+  it('says so on a page that nobody has been to yet, and shows it once it can', async () => {
+    const page = await portal.signIn({ path: '/webhooks', capabilities: ALL, origin: proxy.origin });
+    // The last one that is loaded ahead.
+    await page.waitForResponse(/\/assets\/dead-letter-page-.*\.js$/);
+    expectOutage(page);
+    proxy.refuse(/./);
+    await go(page, '/contacts');
+    await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor();
+    await page.getByText('The service can’t be reached').waitFor();
+    await checkWidth(page);
+    const field = page.getByRole('searchbox', { name: 'Find' });
+    await field.fill('Warehouse, any');
+    await field.press('Enter');
+    await page.getByText('No answer came. Check your connection.').first().waitFor();
+    proxy.heal();
+    await expectWell(page, 'Nobody is told');
+  }, 90_000);
+});
+
+describe('while Redis is away', () => {
+  it('keeps what each page had and says that it may be old, says so on others, and recovers by itself', async () => {
+    const all = flows();
+    const pages = await Promise.all(all.map(async ([path]) => await signIn(path)));
+    await Promise.all(all.map(async ([, text], index) => await expectWell(pages[index] as Page, text)));
+    for (const page of pages) expectOutage(page);
+    await redis.kill();
+    await Promise.all(pages.map(expectPlainWords));
+    for (const [index, page] of pages.entries()) {
+      const [, text = ''] = all[index] ?? [];
+      expect(await page.getByText(text).count()).toBeGreaterThan(0);
+    }
+    const [first] = pages;
+    if (first) {
+      await checkAccessibility(first);
+      await checkWidth(first);
+    }
+    const next = (index: number) => all[(index + 1) % all.length] ?? all[0];
+    for (const [index, page] of pages.entries()) await go(page, next(index)[0]);
+    await Promise.all(pages.map(expectPlainWords));
+    await redis.start();
+    await Promise.all(pages.map(async (page, index) => await expectWell(page, next(index)[1])));
+  }, 180_000);
+
+  it('loses nothing that was filled in: it can be saved once that works', async () => {
+    const page = await signIn(`/webhooks/${webhookId}/edit`);
+    expectOutage(page);
+    await page.getByLabel('Description').fill('Written meanwhile');
+    await redis.kill();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('The store is not reachable', { exact: true }).first().waitFor();
+    expect(await page.getByLabel('Description').inputValue()).toBe('Written meanwhile');
+    await redis.start();
+    await portal.client.waitUntilReady();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Written meanwhile' }).waitFor();
+  }, 120_000);
+});
+
+(hasPostgres ? describe : describe.skip)('while PostgreSQL is away', () => {
+  const old = () => [
+    ['/overview', 'given up after the last retry'] as const,
+    [`/deliveries/${deliveryId}`, 'Time line'] as const,
+    [`/events/${deliveryId.split('.')[0]}`, 'Where it went'] as const,
+  ];
+
+  it('says what can’t be shown, shows the rest, and recovers by itself', async () => {
+    await hasMoved();
+    const postgres = portal.stack.postgres;
+    const pages = await Promise.all(old().map(async () => await signIn('/webhooks')));
+    const list = await signIn('/webhooks');
+    for (const page of [...pages, list]) expectOutage(page);
+    await postgres?.stop();
+    for (const [index, [path]] of old().entries()) await go(pages[index] as Page, path);
+    await go(list, '/deliveries');
+    await Promise.all(pages.map(async (page) => await page.getByRole('alert').first().waitFor()));
+    await Promise.all(pages.map(async (page) => expect(await page.locator('h1').count()).toBe(1)));
+    await list
+      .getByText(/The list ends here for now|The history/)
+      .first()
+      .waitFor();
+    await checkAccessibility(list);
+    await checkWidth(list);
+    // All of this is live: nothing but looking again brings it back.
+    await postgres?.start();
+    await Promise.all(old().map(async ([, text], index) => await expectWell(pages[index] as Page, text)));
+    await list.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
+    await list.getByText('The list ends here for now').waitFor({ state: 'detached' });
+  }, 120_000);
+
+  /** The history alone has it. */
+  async function hasMoved(): Promise<void> {
+    await until(async () => {
+      const rows = await portal.stack.postgres?.query<{ count: string }>(
+        'SELECT count(*) AS count FROM webhook_deliveries',
+      );
+      return Number(rows?.[0]?.count ?? 0) > 0 || undefined;
+    });
+  }
+});
