@@ -112,7 +112,7 @@ it('is there for sessions that may see it alone', async () => {
   expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
   expect(await page.getByRole('heading', { name: 'Changes' }).count()).toBe(0);
   await go(page, '/audit-log');
-  await page.getByText('Your link does not let you do this').waitFor();
+  await page.getByText('Your link does not allow this').waitFor();
 });
 
 it('leads from the last changes of a webhook to all of them, and has what was just done', async () => {
@@ -146,7 +146,7 @@ it('shows on the page of an event what was done with it, and nothing where nothi
   await checkAccessibility(page);
   await go(page, `/events/${left}`);
   await page.getByText('left-1').first().waitFor();
-  await page.getByText('It goes to the webhooks').waitFor();
+  await page.getByText('It is sent to the webhooks').waitFor();
   expect(await changes.count()).toBe(0);
 });
 

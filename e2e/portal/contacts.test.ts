@@ -28,12 +28,12 @@ const rowOf = (page: Page, table: string, text: string) =>
 
 it('adds a contact, shows whether it has confirmed, asks it again, changes what it is told, and removes it', async () => {
   const page = await signIn();
-  await page.getByText('Nobody is told').waitFor();
+  await page.getByText('No contacts').waitFor();
   await checkAccessibility(page);
   await page.getByRole('button', { name: 'Add a contact' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a contact' });
   await dialog.getByLabel('Address').fill('ops@example.com');
-  await dialog.getByLabel('All of the storage is used').uncheck();
+  await dialog.getByLabel('The storage quota is used up').uncheck();
   await dialog.getByLabel('When', { exact: true }).selectOption('Together, every day');
   await checkAccessibility(page);
   await checkWidth(page);
@@ -71,14 +71,14 @@ it('adds a contact, shows whether it has confirmed, asks it again, changes what 
   await row.click();
   const edit = page.getByRole('dialog', { name: 'ops@example.com' });
   await edit.getByLabel('When', { exact: true }).selectOption('At once');
-  await edit.getByLabel('All of the storage is used').check();
+  await edit.getByLabel('The storage quota is used up').check();
   await edit.getByRole('button', { name: 'Save' }).click();
   await row.getByText('At once').waitFor();
   expect(await row.innerText()).toMatch(/All\s+At once/);
 
   await row.getByRole('button', { name: 'Remove ops@example.com' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
-  await page.getByText('Nobody is told').waitFor();
+  await page.getByText('No contacts').waitFor();
 });
 
 it('says what is wrong with an address, and keeps what was filled in', async () => {

@@ -35,7 +35,7 @@ async function copyCommand(
 }
 
 it('gives a command whose request the receiver takes: the same body, signed', async () => {
-  const command = await copyCommand(['read', 'webhooks', 'secrets'], /Signed as of now/);
+  const command = await copyCommand(['read', 'webhooks', 'secrets'], /Signed now/);
   const [delivered] = await receiver.waitFor(1);
   await promisify(execFile)('sh', ['-c', command]);
   const [, copied] = await receiver.waitFor(2);

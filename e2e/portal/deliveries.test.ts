@@ -78,14 +78,14 @@ describe('the list of deliveries', () => {
     await tabTo(page, 'Data contain');
     await page.keyboard.type('{brief_id');
     await page.keyboard.press('Enter');
-    await page.getByText('This is no JSON.').waitFor();
+    await page.getByText('This is not JSON.').waitFor();
     await checkAccessibility(page);
     await checkWidth(page);
     expect(new URL(page.url()).search).toBe('');
 
     const field = page.getByLabel('Data contain');
     await field.fill('{"brief_id":"searched \\"\\u00e9\\""}');
-    expect(await page.getByText('This is no JSON.').count()).toBe(0);
+    expect(await page.getByText('This is not JSON.').count()).toBe(0);
     await page.keyboard.press('Enter');
     await until(async () => ((await rowsOf(page).count()) === 1 ? true : undefined));
     await rowsOf(page).first().getByText('Delivered').waitFor();
@@ -95,7 +95,7 @@ describe('the list of deliveries', () => {
 
     await field.fill('{"brief_id":"Searched"}');
     await page.keyboard.press('Enter');
-    await page.getByText('The data of no event contain this').waitFor();
+    await page.getByText('No event has these data').waitFor();
     await checkAccessibility(page);
     await checkWidth(page);
     await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -103,7 +103,7 @@ describe('the list of deliveries', () => {
     expect([await field.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
 
     await go(page, '/deliveries?data=[1]');
-    await page.getByText('This is no JSON object.').waitFor();
+    await page.getByText('This is not a JSON object.').waitFor();
     expect(await field.inputValue()).toBe('[1]');
   });
 

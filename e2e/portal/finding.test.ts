@@ -102,11 +102,11 @@ it('says what is wrong with what is looked for, is left by Escape, and takes no 
   const field = page.getByRole('searchbox', { name: 'Find' });
   await field.fill('{order');
   await field.press('Enter');
-  await page.getByText('This is no JSON.').waitFor();
+  await page.getByText('This is not JSON.').waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
   await field.press('Escape');
-  await page.getByText('This is no JSON.').waitFor({ state: 'detached' });
+  await page.getByText('This is not JSON.').waitFor({ state: 'detached' });
   const other = page.getByLabel('Data contain');
   await other.fill('');
   await other.press('/');

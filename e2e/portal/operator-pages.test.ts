@@ -187,12 +187,12 @@ describe('operations', () => {
     await rowOf(page, 'Queues', 'deliveries').waitFor();
     await page.getByText('disabled', { exact: true }).first().waitFor();
     await page.getByLabel('Why').selectOption('disabled');
-    await rowOf(page, 'Webhooks that nothing is sent to', '/busy').waitFor();
+    await rowOf(page, 'Webhooks without deliveries', '/busy').waitFor();
     await now.getByRole('img', { name: /^Held: from .* since the page was opened/ }).waitFor();
     await rowOf(page, 'Workers', ' of ').waitFor();
     await checkAccessibility(page);
 
-    await rowOf(page, 'Webhooks that nothing is sent to', '/busy').click();
+    await rowOf(page, 'Webhooks without deliveries', '/busy').click();
     await page.getByText('/busy').first().waitFor();
     expect(page.url()).toContain(`/portal/webhooks/${webhook.id}`);
     expect(await page.getByLabel('Account in view').inputValue()).toBe('busy');
@@ -215,7 +215,7 @@ describe('operations', () => {
     const page = await signIn('/operations');
     const figure = (name: string) => page.getByRole('figure', { name });
     await figure('Events accepted, by account').locator('canvas').waitFor();
-    await rowOf(page, 'Accounts that use most', 'heavy').getByText('3', { exact: true }).waitFor();
+    await rowOf(page, 'Accounts with the most use', 'heavy').getByText('3', { exact: true }).waitFor();
     await figure('Workers that run').locator('canvas').waitFor();
     await checkAccessibility(page);
     const workers = figure('Workers that run');
@@ -233,9 +233,9 @@ describe('operations', () => {
     ]);
     expect(download.suggestedFilename()).toBe('events-accepted-by-account.csv');
     await page.getByLabel('By', { exact: true }).selectOption('transform_ms');
-    await page.getByText('No account has used any within the last 24 hours.').waitFor();
+    await page.getByText('No account has used any in the last 24 hours.').waitFor();
     await page.getByLabel('By', { exact: true }).selectOption('bytes');
-    await rowOf(page, 'Accounts that use most', 'heavy').getByRole('link').click();
+    await rowOf(page, 'Accounts with the most use', 'heavy').getByRole('link').click();
     await page.getByRole('heading', { name: 'heavy Ltd' }).waitFor();
   });
 

@@ -69,7 +69,7 @@ describe('the overview', () => {
     const page = await portal().signIn({ path: '/overview' });
     await card(page, 'Attempts', '6').waitFor();
     await figure(page, 'Success rate').locator('canvas').waitFor();
-    const isShort = (await page.getByText('a history in PostgreSQL would add').count()) === 1;
+    const isShort = (await page.getByText('With a history in PostgreSQL').count()) === 1;
     expect(isShort).toBe(process.env['TEST_HISTORY'] !== '1');
     await checkSteadiness(page);
     for (const span of ['30 d', '7 d', '1 h']) {
@@ -189,7 +189,7 @@ describe('the overview', () => {
     await client.expect(201, 'POST', '/v1/accounts', { id: 'empty' });
     const page = await portal().signIn({ path: '/overview', account: 'empty' });
     await card(page, 'Attempts', '0').waitFor();
-    await page.getByText('Nothing in this time.').first().waitFor();
+    await page.getByText('Nothing in this period.').first().waitFor();
     await page.getByText('Nothing is held.').waitFor();
     await checkAccessibility(page);
   });

@@ -61,7 +61,7 @@ it('moves an event to another time', async () => {
   await page.getByLabel('Send it at').fill(at);
   await checkAccessibility(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
-  await page.getByText('It was moved.').waitFor();
+  await page.getByText('It was rescheduled.').waitFor();
   expect((await read(id)).deliver_at).toBe(`${at}.000Z`);
   await page.getByRole('row').filter({ hasText: id }).getByText(/2 d/).waitFor();
 });
@@ -70,7 +70,9 @@ it('cancels an event from its page, which then says so', async () => {
   const id = await schedule(HOUR_MS);
   const page = await portal().signIn({ path: `/events/${id}`, capabilities: CAPABILITIES });
   await page.getByText(/Scheduled$/).waitFor();
-  await page.getByText('It goes to the webhooks that ask for it when it is due.').waitFor();
+  await page
+    .getByText('It is sent to the webhooks that are subscribed to its type when it is due.')
+    .waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
   await page.getByRole('button', { name: /^Cancel / }).click();

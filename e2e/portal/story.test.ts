@@ -93,15 +93,15 @@ it('verifies a signature by a secret that goes nowhere', async () => {
   const asked: string[] = [];
   page.on('request', (one) => asked.push(`${one.url()} ${one.postData()}`));
   await form.getByRole('button', { name: 'Verify' }).click();
-  await form.getByText('Good: it was made by this secret, of this event, body and time.').waitFor();
+  await form.getByText('Valid: it was made with this secret for this event, body and time.').waitFor();
 
   await form.getByLabel('Attempt').selectOption('1');
   await form.getByRole('button', { name: 'Verify' }).click();
-  await form.getByText('Not good').waitFor();
+  await form.getByText('Not valid').waitFor();
   const ofBody = createHmac('sha256', secret).update(String(request?.body)).digest('hex');
   await form.getByLabel('Signature, as it was received').fill(`sha256=${ofBody}`);
   await form.getByLabel('Secret or public key').press('Enter');
-  await form.getByText('Good: it was made by this secret, of this body.').waitFor();
+  await form.getByText('Valid: it was made with this secret for this body.').waitFor();
   expect(asked.filter((text) => text.includes(secret))).toEqual([]);
   expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])')).not.toContain(
     secret,
@@ -141,10 +141,10 @@ it.each([
   await form.getByLabel('Signature, as it was received').fill(signature);
   await form.getByLabel('Secret or public key').fill(view.secret);
   await form.getByRole('button', { name: 'Verify' }).click();
-  await form.getByText('Good: it was made by this secret, of this event, body and time.').waitFor();
+  await form.getByText('Valid: it was made with this secret for this event, body and time.').waitFor();
   await form.getByLabel('Secret or public key').fill(keys.data[0]?.public_key ?? '');
   await form.getByRole('button', { name: 'Verify' }).click();
-  await form.getByText('Good: it was made by the key of this public key').waitFor();
+  await form.getByText('Valid: it was made with the key pair of this public key').waitFor();
 });
 
 it('shows the body before and after a transformation', async () => {

@@ -118,7 +118,7 @@ it('begins with a template, and is switched off, on, and removed', async () => {
   const page = await portal().signIn({ path: path() });
   await page.getByLabel('Begin with a template').selectOption('slack');
   await editor(page).getByText('mrkdwn').first().waitFor();
-  await page.getByRole('link', { name: 'What it takes, in its own words' }).waitFor();
+  await page.getByRole('link', { name: 'Documentation of its format' }).waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Version 1 in use').waitFor();
   await page.getByRole('button', { name: 'Switch off' }).click();

@@ -65,7 +65,7 @@ it('makes requests carry a name and a password, and does not show the password a
   await page.getByText('Advanced settings').click();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('me');
   expect(await page.getByLabel('Password').inputValue()).toBe('');
-  await page.getByText('Empty: it stays as it is.').waitFor();
+  await page.getByText('Empty: no change.').waitFor();
 });
 
 it('makes requests carry a token, signed by a key pair', async () => {

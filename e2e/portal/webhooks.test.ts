@@ -143,7 +143,7 @@ it('makes a webhook that signs by a key pair, and shows the public half', async 
   await page.getByText('Advanced settings').click();
   const signatures = page.getByLabel('Signatures');
   expect(await signatures.inputValue()).toBe('');
-  await signatures.selectOption('By a key pair (Ed25519)');
+  await signatures.selectOption('With a key pair (Ed25519)');
   await button(page, 'Create webhook').click();
   await heading(page, 'Webhook created').waitFor();
   const { body } = await portal().client.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/webhooks');
@@ -152,7 +152,7 @@ it('makes a webhook that signs by a key pair, and shows the public half', async 
   await page.getByText(made.public_key).waitFor();
   expect(await page.getByText('whsec_').count()).toBe(0);
   await page.getByText('Go to the webhook').click();
-  await page.getByText('By a key pair (Ed25519)').waitFor();
+  await page.getByText('With a key pair (Ed25519)').waitFor();
   await page.getByText(made.public_key).waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
@@ -166,7 +166,7 @@ it('overwrites nothing that somebody else changed meanwhile, and keeps what was 
   await page.getByLabel('Filter').fill('{"position": {"lte": 3}}');
   await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { description: 'Theirs' });
   await button(page, 'Save').click();
-  await page.getByText('Somebody else changed it meanwhile').waitFor();
+  await page.getByText('Somebody else changed it in the meantime').waitFor();
   portal()
     .validationErrorsOf(page)
     .expect(/answered 412: PATCH/);
@@ -239,7 +239,7 @@ it('shows the secret when it is asked for, and rotates it', async () => {
   await button(page, 'Reveal').click();
   await page.getByText(secret).waitFor();
   await button(page, 'Rotate…').click();
-  await page.getByLabel('The secret so far goes on').selectOption('for an hour');
+  await page.getByLabel('The former secret also signs').selectOption('for an hour');
   await checkAccessibility(page);
   await checkWidth(page);
   await button(page, 'Rotate').click();
@@ -258,9 +258,9 @@ it('has the values of headers given anew with another URL, by who may not see th
   const page = await portal().signIn({ path: `/webhooks/${body.id}/edit`, capabilities: ['webhooks'] });
   await page.getByLabel('URL').fill(`${endpoint.receiver.url}/elsewhere`);
   await button(page, 'Save').click();
-  await page.getByText('authorization must be given anew or removed').waitFor();
+  await page.getByText('authorization must be given again or removed').waitFor();
   await page.getByRole('group', { name: 'Headers' }).getByLabel('Value').fill('Bearer mine');
-  await page.getByText('must be given anew').waitFor({ state: 'detached' });
+  await page.getByText('must be given again').waitFor({ state: 'detached' });
   await button(page, 'Save').click();
   await page.getByText('The webhook was changed.').waitFor();
   const { body: now } = await portal().client.expect<{ url: string }>(200, 'GET', `/v1/webhooks/${body.id}`);
@@ -280,7 +280,7 @@ it('offers nothing that the session may not do', async () => {
 it('says at once, in place of a form, that the session may not use it', async () => {
   const { id } = await portal().client.register(endpoint.receiver.url);
   const page = await portal().signIn({ capabilities: ['read'] });
-  const refused = page.getByText('Your link does not let you do this');
+  const refused = page.getByText('Your link does not allow this');
   for (const [path, parent] of [
     ['/webhooks/new', '/webhooks'],
     [`/webhooks/${id}/edit`, `/webhooks/${id}`],

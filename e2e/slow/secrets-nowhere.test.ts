@@ -125,7 +125,7 @@ interface Webhooks {
   readonly untrusted: Webhook;
   /** Its requests carry an access token. */
   readonly tokened: Webhook;
-  /** It shows who it is by a private key, and gets no access token. */
+  /** It authenticates with a private key, and gets no access token. */
   readonly tokenless: Webhook;
   readonly basic: Webhook;
 }

@@ -5,7 +5,7 @@ import type { ProblemDetails } from './problem';
 export type Api = Client<paths>;
 
 interface ApiOptions {
-  /** What each request is to say about who asks, read anew for each. undefined: nobody may ask just now. */
+  /** What each request is to say about who asks, read for each. undefined: nobody may ask just now. */
   readonly headers: () => Readonly<Record<string, string>> | undefined;
   /** The API does not know the one who asks any more. */
   readonly onUnauthenticated: () => void;
@@ -40,7 +40,7 @@ const NOBODY: ProblemDetails = {
   type: 'urn:hookferry:error:unauthenticated',
   title: 'The session has ended',
   status: 401,
-  detail: 'What you asked for needs a session.',
+  detail: 'This page needs a session.',
   code: 'unauthenticated',
   request_id: '',
 };

@@ -33,7 +33,7 @@ export type ScheduleChange =
   /** RFC 3339 */
   { readonly kind: 'move'; readonly to: string } | { readonly kind: 'cancel' };
 
-/** Moves or cancels an event that waits for its time. What is shown of it is read anew, also when it was too late. */
+/** Moves or cancels an event that waits for its time. What is shown of it is read again, also when it was too late. */
 export function useChangeSchedule(id: string) {
   const api = useApi();
   const queries = useQueryClient();

@@ -15,7 +15,7 @@ export type Interval = EventMetrics['interval'];
 type Given = NonNullable<paths['/v1/metrics/deliveries']['get']['parameters']['query']>;
 type Query = Given & { readonly interval: DeliveryMetrics['interval'] };
 
-// The page reads them anew itself, when something has changed: not with each change.
+// The page reads them again itself, when something has changed: not with each change.
 const OPTIONS = {
   meta: { keepsItsRows: true },
   placeholderData: keepPreviousData,

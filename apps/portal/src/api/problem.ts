@@ -29,7 +29,7 @@ export class ProblemError extends Error {
 /** @param body of an answer that is no success: a problem, or whatever a proxy in between wrote */
 export function problemOf(response: Response, body: unknown): ProblemError {
   if (!isProblem(body)) {
-    const detail = `The service answered with ${response.status}, and did not say why.`;
+    const detail = `The service answered with the status ${response.status}, without a reason.`;
     return new ProblemError('The request failed', detail, response.status, 'unknown');
   }
   const { title, detail, code, request_id: requestId, errors } = body;
@@ -37,7 +37,7 @@ export function problemOf(response: Response, body: unknown): ProblemError {
 }
 
 export function unreachable(cause: unknown): ProblemError {
-  const detail = 'No answer came. Check your connection.';
+  const detail = 'There was no answer. Check your connection.';
   return new ProblemError('The service can’t be reached', detail, 0, 'unreachable', undefined, [], { cause });
 }
 

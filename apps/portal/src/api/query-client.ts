@@ -5,7 +5,7 @@ import { queryKeys } from './query-keys';
 declare module '@tanstack/react-query' {
   interface Register {
     readonly queryMeta: {
-      /** What is read anew would move: it is changed in place, and the page asks for the rest itself. */
+      /** What is read again would move: it is changed in place, and the page asks for the rest itself. */
       readonly keepsItsRows?: boolean;
     };
   }

@@ -16,8 +16,8 @@ export function Allowed({ needs, children }: AllowedProps) {
   if (needs === undefined || capabilities.includes(needs)) return children;
   return (
     <>
-      <PageHeader title="Your link does not let you do this" />
-      <p>Ask whoever gave it to you for one that does.</p>
+      <PageHeader title="Your link does not allow this" />
+      <p>Ask the person who gave it to you for a link that does.</p>
       <p>
         <Link href={location.slice(0, location.lastIndexOf('/'))}>Back</Link>
       </p>

@@ -7,7 +7,7 @@ import styles from './find.module.css';
 import { findPlaces, type Place } from './find-places';
 import { wantedOf } from './wanted-of';
 
-const NOTHING = 'No event, delivery, webhook, replay or event type is called this.';
+const NOTHING = 'No event, delivery, webhook, replay or event type has this name or id.';
 const MOST_RECENT = 5;
 
 /** What a search gave: several places, or none. One is gone to at once. */

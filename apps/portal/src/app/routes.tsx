@@ -33,7 +33,7 @@ export function Routes() {
         ))}
         <Route>
           <PageHeader title="There is no such page" />
-          <p>Its address may be mistyped, or it is one that this session may not see.</p>
+          <p>The address may be mistyped, or your link does not allow this page.</p>
           <p>
             <Link href="/overview">To the overview</Link>
           </p>

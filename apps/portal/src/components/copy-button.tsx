@@ -28,7 +28,7 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
       setIsCopied(true);
     } catch {
       // A frame may be without the right, and plain http has no clipboard.
-      toasts.fail('This browser does not let the page copy. Select the text and copy it yourself.');
+      toasts.fail('This browser does not allow the page to copy. Select the text and copy it yourself.');
     }
   };
 

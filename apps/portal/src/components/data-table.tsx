@@ -147,7 +147,7 @@ function DrawnCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
   ));
 }
 
-/** Scrolling draws the table anew for each picture: the rows that stay in view keep their cells. */
+/** Scrolling draws the table again for each picture: the rows that stay in view keep their cells. */
 const Cells = memo(DrawnCells) as typeof DrawnCells;
 
 /** How far down the page it begins; what is above it may grow. */

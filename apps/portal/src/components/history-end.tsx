@@ -21,7 +21,7 @@ export function HistoryEnd({ isBusy, onRetry }: HistoryEndProps) {
   return (
     <output className={styles['more']}>
       <p>
-        The list ends here for now: what is older can’t be reached at the moment. The page tries again by
+        The list ends here for now: older entries can’t be reached at the moment. The page tries again by
         itself.
       </p>
       <Button size="small" isBusy={isBusy} onClick={onRetry}>

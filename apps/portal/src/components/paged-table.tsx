@@ -11,7 +11,7 @@ export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' |
   readonly empty: ReactNode;
 }
 
-/** A list of the API as a table. What was read stays when reading on, or anew, fails: the fault is said above it. */
+/** A list of the API as a table. What was read stays when reading on, or again, fails: the fault is said above it. */
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
   const { rows, error, refetch, hasMore, isCutShort, isReadingOn, readOn } = pages;
   const hasNone = rows?.length === 0;

@@ -15,15 +15,15 @@ export interface ProblemProps {
 type Words = readonly [title: string, text?: string];
 export type ProblemWords = Partial<Record<ProblemError['code'], Words>>;
 
-const TOO_LITTLE: Words = ['Your link does not let you do that', 'It was made for less.'];
+const TOO_LITTLE: Words = ['Your link does not allow that', 'It was made for less.'];
 
 /** For people who came by a link: the API speaks to programs, which have keys. */
 const USUAL_WORDS: ProblemWords = {
-  unauthenticated: ['The session has ended', 'What you asked for needs a new one.'],
+  unauthenticated: ['The session has ended', 'Your request needs a new session.'],
   insufficient_scope: TOO_LITTLE,
   operator_only: TOO_LITTLE,
   precondition_failed: [
-    'Somebody else changed it meanwhile',
+    'Somebody else changed it in the meantime',
     'Nothing was saved, and nothing that you typed is lost.',
   ],
 };
@@ -71,15 +71,17 @@ function wordsOf(error: Error, words: ProblemWords): readonly [title: string, te
 }
 
 function nextStep(problem: ProblemError | undefined): string {
-  if (!problem) return 'Load the page again. If it comes back, tell whoever runs the service what you did.';
-  if (problem.status === 0) return 'Nobody knows whether the service got it: look before you try again.';
-  if (problem.status === 401) return 'Open the portal again from where you came.';
-  if (problem.status === 403) return 'Ask whoever gave you the link for one that does.';
-  if (problem.status === 404) return 'It may have been deleted, or its time to be kept is over.';
-  if (problem.status === 409) return 'Something changed meanwhile: look at it again.';
+  if (!problem)
+    return 'Reload the page. If the fault comes back, tell the operator of the service what you did.';
+  if (problem.status === 0) return 'The service may have received the request: check before you try again.';
+  if (problem.status === 401) return 'Open the portal again with a new link.';
+  if (problem.status === 403) return 'Ask the person who gave you the link for one that does.';
+  if (problem.status === 404) return 'It may have been deleted, or it may have expired.';
+  if (problem.status === 409) return 'Something changed in the meantime: check it again.';
   if (problem.status === 412)
-    return 'Load it as it is now, with your changes in it. Then look at it, and save again.';
-  if (problem.status === 429) return 'Too much was asked for at once: wait a moment.';
-  if (problem.isPassing) return 'Try again in a moment. If it stays, pass the request’s id on to support.';
-  return 'Correct what is named, and try again.';
+    return 'Load it as it is now, with your changes in it. Check it, and save again.';
+  if (problem.status === 429) return 'There were too many requests at once: wait a moment.';
+  if (problem.isPassing)
+    return 'Try again in a moment. If the error stays, give the request’s id to the operator.';
+  return 'Correct the fields that are named, and try again.';
 }

@@ -11,7 +11,7 @@ export function ReadOn({ isBusy, onReadOn }: ReadOnProps) {
   return (
     <p className={styles['more']}>
       <Button isBusy={isBusy} onClick={onReadOn}>
-        {isBusy ? 'Looking further back…' : 'Look further back'}
+        {isBusy ? 'Searching further back…' : 'Search further back'}
       </Button>
     </p>
   );

@@ -12,11 +12,11 @@ it.each([
 });
 
 it.each([
-  ['no JSON', '{order:4711}'],
-  ['no JSON', ' '],
-  ['no JSON object', '4711'],
-  ['no JSON object', '[{"order":1}]'],
-  ['no JSON object', 'null'],
+  ['not JSON', '{order:4711}'],
+  ['not JSON', ' '],
+  ['not a JSON object', '4711'],
+  ['not a JSON object', '[{"order":1}]'],
+  ['not a JSON object', 'null'],
   ['too long', `{"a":"${'é'.repeat(509)}"}`],
   ['nested too deeply', `${'{"a":'.repeat(8)}{}${'}'.repeat(8)}`],
 ])('says that it is %s: %s', (fault, text) => {

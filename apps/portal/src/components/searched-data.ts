@@ -8,9 +8,9 @@ export function faultOfSearched(text: string): string | undefined {
   if (text === '') return undefined;
   const value = parsedOrUndefined(text);
   if (value === undefined)
-    return 'This is no JSON. Names and texts have double quotes: {"order":{"id":4711}}';
+    return 'This is not JSON. Names and texts need double quotes: {"order":{"id":4711}}';
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'This is no JSON object. Put it into one: {"order":{"id":4711}}';
+    return 'This is not a JSON object. It must look like this: {"order":{"id":4711}}';
   }
   if (new TextEncoder().encode(text).length > MAX_BYTES) return 'This is too long: at most 1,024 bytes.';
   return depthOf(text) > MAX_DEPTH ? 'This is nested too deeply: at most 8 levels.' : undefined;

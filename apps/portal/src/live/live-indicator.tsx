@@ -4,9 +4,9 @@ import styles from './live-indicator.module.css';
 
 const TEXTS: Readonly<Record<LiveStatus, readonly [label: string, title: string]>> = {
   live: ['Live', 'Changes are shown as they happen'],
-  connecting: ['Connecting', 'Not connected yet: the page looks for changes every 5 seconds'],
-  polling: ['Not live', 'There is no stream of changes: the page looks for them every 5 seconds'],
-  paused: ['Not live', 'Nothing is asked for until there is a session and the page is looked at'],
+  connecting: ['Connecting', 'Not connected yet: the page checks for changes every 5 seconds'],
+  polling: ['Not live', 'There is no stream of changes: the page checks for changes every 5 seconds'],
+  paused: ['Not live', 'The page checks for changes once there is a session and the page is in view'],
 };
 
 /** Whether what is shown is how things are. */

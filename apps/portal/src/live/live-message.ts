@@ -11,7 +11,7 @@ export type DeliveryChange = Pick<Schemas['Delivery'], 'id' | 'event_id' | 'webh
 export type LiveMessage =
   /** From now on every change comes. */
   | { readonly kind: 'ready' }
-  /** Changes were missed: what is shown is to be read anew. */
+  /** Changes were missed: what is shown is to be read again. */
   | { readonly kind: 'reset' }
   /** Nothing tells of changes just now: it is time to look. */
   | { readonly kind: 'poll' }

@@ -5,7 +5,7 @@ import type { DeliveryChange } from './live-message';
 const READ_EVERY_MS = 1_000;
 
 /**
- * What is counted from deliveries: the health of webhooks, how an event went. Where it is on the page it is read anew, once
+ * What is counted from deliveries: the health of webhooks, how an event went. Where it is on the page it is read again, once
  * a second at most, however many deliveries change.
  */
 export class StaleFigures {

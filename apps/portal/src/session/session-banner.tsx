@@ -9,12 +9,8 @@ export function SessionBanner() {
   return (
     <div role="alert" className={styles['banner']}>
       <p>
-        Your session has ended: what you see is as it was.{' '}
-        {returnUrl ? (
-          <a href={returnUrl}>Open the portal again</a>
-        ) : (
-          'Open the portal again from where you came.'
-        )}
+        Your session has ended: the page is no longer up to date.{' '}
+        {returnUrl ? <a href={returnUrl}>Open the portal again</a> : 'Open the portal again with a new link.'}
       </p>
     </div>
   );

@@ -24,8 +24,8 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
       {error && <Problem error={error} words={LINK_WORDS} />}
       <p>
         {isFramed
-          ? 'This part of the page needs a new session. Load the whole page again if it does not come by itself.'
-          : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is loaded anew has no session any more.'}
+          ? 'This part of the page needs a new session. Reload the page if it does not appear by itself.'
+          : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is reloaded has no session any more.'}
       </p>
       {!isFramed && <KeyForm signIn={signIn} />}
     </main>
@@ -64,7 +64,7 @@ function KeyForm({ signIn }: Pick<SignInPageProps, 'signIn'>) {
         type="password"
         autoComplete="off"
         required
-        hint="It is used once, to open a session, and kept nowhere. It needs the scope portal:write."
+        hint="It is used once, to open a session, and is not stored. It needs the scope portal:write."
         value={key}
         onChange={(event) => setKey(event.target.value)}
       />

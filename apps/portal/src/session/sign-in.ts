@@ -49,7 +49,7 @@ function sessionOf({ account_id, expires_at, return_url, ...rest }: Exchanged): 
   };
 }
 
-/** A link of a stranger must not run anything in this page. */
+/** A link from somebody unknown must not run anything in this page. */
 function safeUrl(url: string | null): string | undefined {
   return url !== null && /^https?:\/\//i.test(url) ? url : undefined;
 }

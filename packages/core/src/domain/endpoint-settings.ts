@@ -19,7 +19,7 @@ export const endpointSettings = {
     description: 'The most requests that are sent to it within a second: 1 to 10,000. Default: no limit.',
     field: {
       label: 'Rate limit, per second',
-      hint: 'At most so many requests reach it within any second. Empty: no limit.',
+      hint: 'The most requests within a second: 1 to 10000. Empty: no limit.',
     },
     fact: { label: 'Rate limit', unit: 'per second' },
     flag: { argument: '<n>', help: 'the most requests within a second' },
@@ -32,7 +32,7 @@ export const endpointSettings = {
       'The most attempts that each worker process makes at once: 1 to 1,000. Default: the service measures how many the receiver bears.',
     field: {
       label: 'Most at once',
-      hint: 'At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit.',
+      hint: 'The most requests of each worker at once: 1 to 1000. Empty: as the service decides.',
     },
     fact: { label: 'Most at once', unit: 'in each worker' },
     flag: { argument: '<n>', help: 'the most attempts at once, in each worker' },
@@ -45,7 +45,7 @@ export const endpointSettings = {
       'The order of its deliveries. `none`: deliveries do not wait for each other. `strict`: one at a time, in the order in which the events were accepted. `group`: the same within each `group` of events, while groups do not wait for each other. Default: `none`.',
     field: {
       label: 'Order',
-      hint: 'In order, each waits until the one before it is done: a failure holds up all that follow.',
+      hint: 'In order, each delivery waits until the one before it has ended: a failure delays all that follow.',
       options: {
         none: 'As they come',
         strict: 'One at a time, in order',
@@ -73,7 +73,7 @@ export const endpointSettings = {
       'How many milliseconds an attempt may take: 1,000 to 60,000. Default: `DELIVERY_TIMEOUT` of the service.',
     field: {
       label: 'Time-out, milliseconds',
-      hint: 'For a whole attempt: 1000 to 60000. Empty: as the service has it.',
+      hint: 'How long an attempt may take: 1000 to 60000. Empty: the default of the service.',
     },
     fact: { label: 'Time-out', unit: 'ms' },
     flag: { argument: '<n>', help: 'how many milliseconds an attempt may take' },
@@ -84,7 +84,7 @@ export const endpointSettings = {
       'The delays between attempts, such as `5m`: 1 to 30 of them, each at most `7d`. There is one attempt more than delays. Default: `RETRY_SCHEDULE` of the service.',
     field: {
       label: 'Retry schedule',
-      hint: 'Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it.',
+      hint: 'The delays between attempts, such as 5s, 5m, 2h. Empty: the default of the service.',
     },
     fact: { label: 'Retries' },
     flag: { argument: '<delays>', help: 'the delays between attempts, such as 5s,1m,1h' },
@@ -96,8 +96,8 @@ export const endpointSettings = {
       'How its requests are signed. `hmac`: with its secret. `ed25519`: with the private key of its account. `both`: with both. Default: `default_signing` of its account.',
     field: {
       label: 'Signatures',
-      hint: 'By the secret, which the receiver has as well, or by a key pair of which the receiver has the public half.',
-      options: { hmac: 'By its secret (HMAC)', ed25519: 'By a key pair (Ed25519)', both: 'By both' },
+      hint: 'With the secret, which the receiver has as well, or with a key pair, whose public key the receiver has.',
+      options: { hmac: 'With its secret (HMAC)', ed25519: 'With a key pair (Ed25519)', both: 'By both' },
     },
     fact: { label: 'Signatures' },
     flag: { argument: '<kind>', help: 'hmac, ed25519 (a key pair), or both' },
@@ -109,7 +109,7 @@ export const endpointSettings = {
       'The format of its requests. `native`: a JSON object with `type` and `data`. `cloudevents-structured`: a CloudEvent in JSON. `cloudevents-binary`: the data as the body and the attributes as headers, which no signature covers. `cloudevents-batch`: a list of CloudEvents in JSON. Default: `native`.',
     field: {
       label: 'Format',
-      hint: 'What its requests look like. The signature covers all of a CloudEvent in one body, and only the data of one with its attributes in headers.',
+      hint: 'The format of its requests. The signature covers a whole CloudEvent in one body, but only the data if the attributes are in headers.',
       options: {
         native: 'Type and data',
         'cloudevents-structured': 'CloudEvents 1.0, in one body',
@@ -139,7 +139,7 @@ export const endpointSettings = {
           'The `source` of its CloudEvents: a URI reference of at most 2,048 characters. Default: that of its account, else that of the service.',
         field: {
           label: 'CloudEvents source',
-          hint: 'A URI that says where the events come from. Empty: as the account or the service has it.',
+          hint: 'A URI for the source of the events. Empty: that of the account or the service.',
         },
         fact: { label: 'CloudEvents source' },
         flag: { argument: '<uri>', help: 'the source of its CloudEvents' },
@@ -156,7 +156,7 @@ export const endpointSettings = {
           'A prefix for the `type` of its CloudEvents, such as `com.example.`. At most 100 characters. Default: none.',
         field: {
           label: 'CloudEvents type prefix',
-          hint: 'Stands before each event type, such as com.example. with its dot. Empty: the type as it is.',
+          hint: 'A prefix for each event type, such as com.example. with its dot. Empty: none.',
         },
         fact: { label: 'CloudEvents type prefix' },
         flag: { argument: '<text>', help: 'a prefix for the type of its CloudEvents, such as com.example.' },
@@ -173,7 +173,7 @@ export const endpointSettings = {
           'Where the `subject` of its CloudEvents is in the data: a JSON Pointer (RFC 6901) to a string or a number. An event without one at this position has no subject. Default: no subject.',
         field: {
           label: 'CloudEvents subject',
-          hint: 'Where in the data it stands: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
+          hint: 'Where it is in the data: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
         },
         fact: { label: 'CloudEvents subject' },
         flag: { argument: '<pointer>', help: 'where their subject is in the data, such as /order/id' },
@@ -192,7 +192,7 @@ export const endpointSettings = {
         description: 'The most events in one request: 1 to 100. Default: 100.',
         field: {
           label: 'Events in one request',
-          hint: 'Up to so many events go in one request, as a list: 1 to 100. Empty, with the two below: each has its own.',
+          hint: 'The most events in one request: 1 to 100. If this and the next two are empty, each event has its own request.',
         },
         fact: { label: 'Events in one request' },
         flag: { argument: '<n>', help: 'the most events in one request' },
@@ -205,7 +205,7 @@ export const endpointSettings = {
           'How many milliseconds an event waits for others: 0 to 60,000. Default: 0, which takes only events that wait anyway.',
         field: {
           label: 'Wait for others, milliseconds',
-          hint: 'How long an event waits for others to go with: 0 to 60000. Empty: it does not wait.',
+          hint: 'How long an event waits for others: 0 to 60000. Empty: it does not wait.',
         },
         fact: { label: 'Waits for others', unit: 'ms' },
         flag: { argument: '<n>', help: 'how many milliseconds an event waits for others' },
@@ -218,7 +218,7 @@ export const endpointSettings = {
           'The most bytes in the body of a request with several events: 1,024 to 1,048,576. A larger event is sent alone. Default: 1,048,576.',
         field: {
           label: 'Bytes in one request',
-          hint: 'The most of a request with several events: 1024 to 1048576. Empty: 1048576.',
+          hint: 'The most bytes in a request with several events: 1024 to 1048576. Empty: 1048576.',
         },
         fact: { label: 'Bytes in one request' },
         flag: { argument: '<n>', help: 'the most bytes in a request with several events' },
@@ -232,7 +232,7 @@ export const endpointSettings = {
       'What `rate_limit` counts when requests carry several events: the requests, or the events in them. Default: `requests`.',
     field: {
       label: 'Rate limit counts',
-      hint: 'Where a request has several events: requests, or the events in them.',
+      hint: 'If requests carry several events: the requests, or the events in them.',
       options: { requests: 'Requests', events: 'Events' },
     },
     fact: { label: 'Rate limit counts' },
@@ -251,7 +251,7 @@ export const endpointSettings = {
           'How many milliseconds the first event of a group waits for newer ones: 1 to 3,600,000 (1 hour).',
         field: {
           label: 'Coalesce within, milliseconds',
-          hint: 'Of the events of a group that come within this time only the newest is sent. Needs the order within groups. Empty: all are sent.',
+          hint: 'Only the newest event of a group within this time is sent. Needs the order within groups. Empty: all are sent.',
         },
         fact: { label: 'Coalesces within', unit: 'ms' },
         flag: { argument: '<n>', help: 'send only the newest event of a group within so many milliseconds' },

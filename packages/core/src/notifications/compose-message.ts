@@ -26,39 +26,40 @@ interface Words {
   readonly advice: string;
 }
 
-const WEBHOOKS = 'Open the webhook to see what its receiver answers, and send again what failed.';
+const WEBHOOKS = 'Open the webhook to see the responses of its receiver, and send failed deliveries again.';
 
 const words: Readonly<Record<NotificationTopic, Words>> = {
   confirmation: {
-    title: 'Confirm that you want to be told about webhooks',
+    title: 'Confirm that you want messages about webhooks',
     advice:
-      'Somebody has asked that this address be told when webhooks fail. Open the link and press the button if you want that. Otherwise do nothing: you get no other message.',
+      'Somebody has added this address to the contacts for webhooks. To get messages when webhooks fail, open the link and press the button. Otherwise do nothing: you get no other message.',
   },
-  failing: { title: '{n} failing', advice: `Deliveries fail and are tried again. ${WEBHOOKS}` },
+  failing: { title: '{n} failing', advice: `Deliveries fail and are retried. ${WEBHOOKS}` },
   disabling_in_24h: {
     title: '{n} will be disabled within 24 hours',
-    advice: `Nothing was delivered for days. A webhook that is disabled gets no more deliveries. ${WEBHOOKS}`,
+    advice: `Nothing was delivered for days. A disabled webhook gets no more deliveries. ${WEBHOOKS}`,
   },
   disabling_in_1h: {
     title: '{n} will be disabled within an hour',
-    advice: `Nothing was delivered for days. A webhook that is disabled gets no more deliveries. ${WEBHOOKS}`,
+    advice: `Nothing was delivered for days. A disabled webhook gets no more deliveries. ${WEBHOOKS}`,
   },
   disabled: {
     title: '{n} disabled',
-    advice: 'Its deliveries are kept and wait. Repair the receiver, then enable the webhook again.',
+    advice: 'Its deliveries are held. Repair the receiver, then enable the webhook again.',
   },
   recovered: { title: '{n} working again', advice: 'Deliveries arrive again. There is nothing to do.' },
   quota_80: {
-    title: 'Four fifths of the storage quota are used',
-    advice: 'Events are refused once all of it is used. Ask the operator for more, or publish less.',
+    title: '80 % of the storage quota is used',
+    advice:
+      'Events are refused once the quota is used up. Ask the operator for a larger quota, or publish less.',
   },
   quota_100: {
     title: 'The storage quota is used up',
-    advice: 'New events are refused until some have expired. Ask the operator for more.',
+    advice: 'New events are refused until others have expired. Ask the operator for a larger quota.',
   },
   dead_letters: {
     title: 'There are new dead letters',
-    advice: 'Jobs came in that are no valid events. Look at the reason of each, then re-drive or drop it.',
+    advice: 'Some jobs are not valid events. Look at the reason of each, then redrive or drop it.',
   },
   certificate_expiring: {
     title: '{n} with a client certificate that expires soon',
@@ -71,15 +72,16 @@ const words: Readonly<Record<NotificationTopic, Words>> = {
   token_failing: {
     title: '{n} without a new access token',
     advice:
-      'The token URL gives no access token; the client secret may have expired or been taken back. Open the webhook and give it one that works.',
+      'The token URL gives no access token; the client secret may have expired or been revoked. Open the webhook and enter a valid one.',
   },
   api_key_expiring: {
     title: 'An API key expires soon',
-    advice: 'Issue another key and use it before that time: requests with the old one are refused then.',
+    advice:
+      'Issue another key and use it before that time: requests with the old key are refused from then on.',
   },
   signing_key_rotated: {
     title: 'The signing key has been rotated',
-    advice: 'Receivers that read the key set at its address need nothing. Others need the new public key.',
+    advice: 'Receivers that read the JWK set need no change. All others need the new public key.',
   },
 };
 

@@ -204,7 +204,7 @@ describe('a new contact', () => {
     await lookAfter(scene, 0);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 20 * MINUTE);
-    expect(subjectsOfMails()).toEqual(['Confirm that you want to be told about webhooks']);
+    expect(subjectsOfMails()).toEqual(['Confirm that you want messages about webhooks']);
     expect(textsOfMails()[0]).toContain(`${PUBLIC_URL}/contacts/${linkTokenOf(contact, 'confirm')}/confirm`);
   });
 
@@ -425,10 +425,7 @@ describe('what expires or is used up', () => {
     await lookAfter(scene, HOUR);
     usedBytes = 1_050_000;
     await lookAfter(scene, HOUR);
-    expect(subjectsOfMails()).toEqual([
-      'Four fifths of the storage quota are used',
-      'The storage quota is used up',
-    ]);
+    expect(subjectsOfMails()).toEqual(['80 % of the storage quota is used', 'The storage quota is used up']);
   });
 
   it('is told of a signing key that replaces another, and of dead letters', async () => {

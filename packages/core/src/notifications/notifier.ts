@@ -97,7 +97,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
       await this.#decide(accountId, contacts, told.fields),
     );
     if (changes.add.length + changes.del.length + Object.keys(changes.set).length === 0) return;
-    // If somebody else was quicker, the next look decides anew.
+    // If somebody else was quicker, the next look decides again.
     if (!(await notificationStore.tell(accountId, told, changes))) return;
     for (const { notification } of changes.add) {
       const { id, topic, kind } = notification;

@@ -72,7 +72,7 @@ export interface Remembered {
   /** Endpoints of which contacts were told that they fail or are disabled → since when. */
   readonly troubles: ReadonlyMap<string, number>;
   readonly rates: ReadonlyMap<string, RateState>;
-  /** Whether it is time to look at the rates anew. */
+  /** Whether it is time to look at the rates again. */
   readonly areRatesDue: boolean;
 }
 

@@ -55,7 +55,7 @@ const MAX_CHARACTERS = 2_000;
 
 function bodyOf(contact: Contact, message: ComposedMessage, id: string, now: number): object {
   const { subject, lines, link, unsubscribeLink } = message;
-  const ending = `\n\n${link}\nNo more messages here: ${unsubscribeLink}`;
+  const ending = `\n\n${link}\nTo get no more messages: ${unsubscribeLink}`;
   const text = shortened(lines.join('\n'), MAX_CHARACTERS - ending.length) + ending;
   switch (contact.kind) {
     case 'slack':

@@ -61,7 +61,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
       <form className={styles['form']} onSubmit={save}>
         <TextField
           label="Weight"
-          hint="How large its turn is beside the others’: with 2 it gets twice as much when all have to wait."
+          hint="Its share of the workers, relative to other accounts: with 2 it gets twice as much when all have to wait."
           type="number"
           required
           min={1}
@@ -82,7 +82,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           hint={
             retention === ''
               ? 'Empty: as for all accounts.'
-              : 'Whole days, such as 30d, for what moves there from now on.'
+              : 'Whole days, such as 30d. It applies to events that move to the history from now on.'
           }
           pattern="[0-9]+d"
           value={retention}
@@ -90,7 +90,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
         />
         <SelectField
           label="Signatures of new webhooks"
-          hint="Of those that say nothing of it themselves. Webhooks that are there stay as they are."
+          hint="For webhooks that do not set it themselves. Existing webhooks stay as they are."
           value={signing}
           onChange={({ target }) => setSigning(target.value as Account['default_signing'])}
         >
@@ -102,13 +102,13 @@ export function AccountSettings({ account }: AccountSettingsProps) {
         </SelectField>
         <TextField
           label="CloudEvents source"
-          hint="A URI that says where the events come from, for webhooks that ask for CloudEvents and have none of their own. Empty: as for all accounts."
+          hint="A URI for the source of the events, for webhooks that use CloudEvents and set none themselves. Empty: as for all accounts."
           value={source}
           onChange={({ target }) => setSource(target.value)}
         />
         <SelectField
           label="Verification of webhooks"
-          hint="Whether new and changed ones get nothing before their receivers have proved that they want it."
+          hint="Whether new and changed webhooks get deliveries only after their receivers have proved that they want them."
           value={verification ?? ''}
           onChange={({ target }) => setVerification(verificationOf(target.value))}
         >
@@ -131,5 +131,5 @@ function verificationOf(chosen: string): Account['endpoint_verification'] {
 
 function quotaHint(quota: string): string {
   if (quota === '') return 'Empty: as for all accounts.';
-  return Number(quota) === 0 ? 'As much as there is room for.' : `That is ${formatBytes(Number(quota))}.`;
+  return Number(quota) === 0 ? 'No limit.' : `That is ${formatBytes(Number(quota))}.`;
 }

@@ -46,7 +46,7 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
     Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
     Replays: show(({ bytes }) => formatBytes(bytes.replays)),
     'Portal sessions': show(({ bytes }) => formatBytes(bytes.portal_sessions)),
-    'Answers kept for repeats': show(({ bytes }) => formatBytes(bytes.answers)),
+    'Responses kept for repeated requests': show(({ bytes }) => formatBytes(bytes.answers)),
     Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
     'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),
   };
@@ -62,7 +62,7 @@ interface StoredProps {
 }
 
 function Stored({ usage: { used_bytes: used, quota_bytes: quota } }: StoredProps) {
-  if (quota === null) return `${formatBytes(used)}, of as much as there is room for`;
+  if (quota === null) return `${formatBytes(used)}, without a limit`;
   const text = `${formatBytes(used)} of ${formatBytes(quota)}`;
   return (
     <>

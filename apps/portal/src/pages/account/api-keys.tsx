@@ -48,7 +48,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
         rowId={({ id }) => id}
         empty={
           <Empty title="No API keys">
-            <p>Nobody but operators can ask for this account.</p>
+            <p>Only operators can send requests for this account.</p>
           </Empty>
         }
       />

@@ -74,7 +74,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
     >
       <TextField
         label="Name"
-        hint="What it is for, and where it is."
+        hint="Its use and its place, such as “publisher in production”."
         required
         maxLength={100}
         value={name}

@@ -36,7 +36,7 @@ export function NewAccountDialog({ onClose }: NewAccountDialogProps) {
     >
       <TextField
         label="Id"
-        hint="As your own systems know the customer: up to 64 letters, digits, - and _. Without one it is given one."
+        hint="The id of the customer in your own systems: up to 64 letters, digits, - and _. Empty: a generated one."
         pattern="[A-Za-z0-9_\-]{1,64}"
         value={id}
         onChange={({ target }) => setId(target.value)}

@@ -79,7 +79,7 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
         </SelectField>
       )}
       <TextField label="Actor" placeholder="Id of a key or a session" {...bindText('actor')} />
-      <TextField label="Target" placeholder="Id of what it was about" {...bindText('target')} />
+      <TextField label="Target" placeholder="Id of the object" {...bindText('target')} />
       <div className={styles['apply']}>
         <Button type="submit">Apply</Button>
         <Button

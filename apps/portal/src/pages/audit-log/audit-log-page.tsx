@@ -66,7 +66,7 @@ export function AuditLogPage() {
         onOpen={setOpened}
         empty={
           <Empty title="No entries">
-            <p>Nothing was changed or refused that is like this, or it is kept no longer.</p>
+            <p>No change matches these filters, or it is no longer kept.</p>
           </Empty>
         }
       />

@@ -58,7 +58,7 @@ export function actorText(actor: AuditActor): string {
     case 'admin_command':
       return `${actor.system_user}, by ${actor.command}`;
     case 'anonymous':
-      return 'Nobody known';
+      return 'Unknown';
   }
 }
 

@@ -22,7 +22,7 @@ export function ChangesSection({ target, changes: { data, error, refetch } }: Ch
       actions={<Link href={`/audit-log?target=${encodeURIComponent(target)}`}>All in the audit log</Link>}
     >
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {data?.length === 0 && <p>None are on record.</p>}
+      {data?.length === 0 && <p>No changes are recorded.</p>}
       <ul className={styles['lines']}>
         {data?.map((entry) => (
           <li key={entry.id}>

@@ -125,7 +125,7 @@ function RemoveContactDialog({ contact: { id, target }, onClose }: RemoveContact
       onConfirm={() => mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      <p>It gets nothing more. To be told again, it has to be added and to confirm.</p>
+      <p>It gets no more messages. To get messages again, it must be added and confirm again.</p>
     </ConfirmDialog>
   );
 }

@@ -26,8 +26,10 @@ export function ContactsPage() {
       </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {contacts?.length === 0 ? (
-        <Empty title="Nobody is told">
-          <p>A contact is told by mail or in a chat when a webhook fails, is disabled or works again.</p>
+        <Empty title="No contacts">
+          <p>
+            A contact gets a message by mail or in a chat when a webhook fails, is disabled or works again.
+          </p>
         </Empty>
       ) : (
         (contacts || !error) && <ContactList contacts={contacts} />

@@ -34,7 +34,7 @@ export function NotificationsPage() {
         onOpen={setOpened}
         empty={
           <Empty title="No messages">
-            <p>Nobody was told anything like this, or it is kept no longer.</p>
+            <p>No message matches these filters, or it is no longer kept.</p>
           </Empty>
         }
       />

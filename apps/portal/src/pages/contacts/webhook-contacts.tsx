@@ -32,7 +32,7 @@ export function WebhookContacts({ webhookId, contacts }: WebhookContactsProps) {
         </>
       }
     >
-      {told.length === 0 ? <p>Nobody is told when it fails.</p> : <ContactList contacts={told} />}
+      {told.length === 0 ? <p>Nobody is notified when it fails.</p> : <ContactList contacts={told} />}
       {isAdding && <NewContactDialog webhookId={webhookId} onClose={() => setIsAdding(false)} />}
     </Section>
   );

@@ -67,6 +67,6 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
 
 const CONSEQUENCES: Readonly<Record<Act, string>> = {
   'put back':
-    'A worker takes it as if it had just come. If what made it fail is still so, it comes back here.',
-  drop: 'Nobody gets what it holds any more; a delivery or a replay whose job it was is cancelled. This can not be taken back.',
+    'A worker processes it like a new job. If the cause of the failure still exists, it comes back here.',
+  drop: 'Its event is not delivered. The delivery or replay of the job ends as cancelled. This can not be undone.',
 };

@@ -63,7 +63,7 @@ export function DeadLettersPage() {
         onOpen={(letter) => navigate(pathOf(letter))}
         empty={
           <Empty title="No dead letters">
-            <p>What is invalid when it comes off a queue, or fails for good, is kept here.</p>
+            <p>Jobs that are invalid or failed for good are kept here.</p>
           </Empty>
         }
       />

@@ -7,9 +7,9 @@ import { FilterBar } from './filter-bar';
 import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';
 
 const NONE =
-  'Nothing was sent yet, or nothing that the filters let through. Events that no webhook asked for make no delivery.';
+  'Nothing was sent yet, or no delivery matches the filters. An event that no webhook subscribes to has no delivery.';
 const NONE_WITH_DATA =
-  'The data of no event contain this, or the other filters let none of its deliveries through. Texts have to be the same, letter by letter. What was erased is not found.';
+  'No event has these data, or no delivery matches the other filters. Texts must be equal, letter by letter. Erased events are not found.';
 
 /** All deliveries of the account. What is looked for stands in the address. */
 export function DeliveriesPage() {

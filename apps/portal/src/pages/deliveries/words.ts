@@ -25,25 +25,25 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
   connection_reset: 'Connection reset',
   tls_error: 'TLS error',
   response_timeout: 'Response time-out',
-  protocol_error: 'Not HTTP',
+  protocol_error: 'Not valid HTTP',
   transform_error: "The webhook's code failed",
   network_error: 'Network error',
   token_error: 'No access token',
-  rejected_in_batch: 'Not taken, of several in one request',
+  rejected_in_batch: 'Refused within a batch',
 };
 
 /** Why it waits, and for what. */
 export const holds: Readonly<Record<Hold['reason'], string>> = {
   disabled: 'its webhook is disabled: it is sent once somebody enables that',
   unverified:
-    'its webhook is not verified yet: it is sent once its receiver has proved that it wants what is sent there',
+    'its webhook is not verified yet: it is sent once the receiver has proved that it wants the requests',
   breaker_open:
-    'its webhook keeps failing: it is sent once the webhook answers again, which is tried now and then',
-  rate_limited: 'its webhook gets no more requests than its rate limit allows: it is sent in its turn',
-  out_of_turn: 'its webhook is strictly ordered: it is sent when the delivery before it has come to its end',
+    'its webhook keeps failing: it is sent once the webhook accepts requests again, which is tried from time to time',
+  rate_limited: 'the rate limit of its webhook is reached: it is sent when its turn comes',
+  out_of_turn: 'its webhook keeps the order of events: it is sent when the delivery before it has ended',
   no_token:
-    'its webhook’s token URL gives no access token: it is sent once there is one, which is asked for now and then',
+    'its webhook’s token URL gives no access token: it is sent once there is one, which is tried from time to time',
   batching:
-    'its webhook gets several events in one request: it is sent when its time is over, or enough others wait',
-  busy: 'as many attempts are under way as its webhook can take: it is sent when one of them ends',
+    'its webhook gets several events in one request: it is sent when enough events wait, or its waiting time is over',
+  busy: 'as many attempts run as its webhook can take: it is sent when one of them ends',
 };

@@ -84,12 +84,12 @@ function MadeBody({ attempt }: { readonly attempt: Attempt }) {
 
 function Answer({ attempt }: { readonly attempt: Attempt }) {
   const { response_status: status, response_headers: headers, response_body: body } = attempt;
-  if (status === null) return <p className={styles['soft']}>There was no answer.</p>;
+  if (status === null) return <p className={styles['soft']}>There was no response.</p>;
   return (
     <>
       {headers && <Headers title={`Headers of the answer (HTTP ${status})`} headers={headers} />}
       {body === null || body === '' ? (
-        <p className={styles['soft']}>The answer had no body, or none is kept.</p>
+        <p className={styles['soft']}>The response had no body, or none is kept.</p>
       ) : (
         <>
           <h3 className={styles['title']}>Body of the answer</h3>

@@ -14,14 +14,14 @@ interface CopyAsCurlProps {
   readonly body: string;
 }
 
-const SIGNED = 'Signed as of now: receivers take it for five minutes.';
+const SIGNED = 'Signed now: receivers accept it for five minutes.';
 const UNSIGNED =
-  'Copied without a signature, since this session may not read the secret. Put it in where the command says SIGNATURE.';
+  'Copied without a signature, because this session may not read the secret. Replace SIGNATURE in the command.';
 const NO_CRYPTO =
-  'Copied without a signature: browsers sign on pages of https only. Put it in where the command says SIGNATURE.';
+  'Copied without a signature: browsers sign only on https pages. Replace SIGNATURE in the command.';
 
 const BY_KEY =
-  'Copied without a signature: only the service has the private key. Put one in where the command says SIGNATURE.';
+  'Copied without a signature: only the service has the private key. Replace SIGNATURE in the command.';
 
 /** Copies the delivery as a command. The webhook's address and secret are asked for when it is pressed, and not kept. */
 export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlProps) {

@@ -42,7 +42,7 @@ export function SendAgain({ delivery }: { readonly delivery: DeliveryWithAttempt
       >
         {delivery.status === 'delivered'
           ? 'The receiver has accepted it before. It gets the same event once more, under the same webhook-id.'
-          : 'The receiver gets the same event, under the same webhook-id. If that fails too, it is retried by schedule.'}
+          : 'The receiver gets the same event, under the same webhook-id. If that fails too, it is retried as scheduled.'}
       </ConfirmDialog>
     </>
   );

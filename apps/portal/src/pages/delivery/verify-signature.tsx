@@ -8,19 +8,25 @@ import { canSign, checkSignature, type Verdict } from './signatures';
 import styles from './story.module.css';
 
 const VERDICTS: Readonly<Record<Verdict | 'no_body', readonly [Tone, string]>> = {
-  good: ['good', 'Good: it was made by this secret, of this event, body and time.'],
-  good_for_the_body: ['good', 'Good: it was made by this secret, of this body.'],
+  good: ['good', 'Valid: it was made with this secret for this event, body and time.'],
+  good_for_the_body: ['good', 'Valid: it was made with this secret for this body.'],
   bad: [
     'bad',
-    'Not good: by this secret, the attempt that was chosen would have another one. Is it the attempt, and the secret of that time?',
+    'Not valid: with this secret, the chosen attempt has another signature. Check the attempt, and whether the secret was in use then.',
   ],
-  by_key: ['neutral', 'This one was made by a key pair: its public key checks it, no secret does.'],
-  good_by_key: ['good', 'Good: it was made by the key of this public key, of this event, body and time.'],
-  not_by_key: ['neutral', 'None of these was made by a key pair (v1a): its secret checks it.'],
-  no_key: ['bad', 'This is no public key: it begins with whpk_, and the base64 of 32 bytes follows.'],
-  no_ed25519: ['neutral', 'This browser can not check signatures by Ed25519: take a newer one.'],
-  no_body: ['neutral', 'What this attempt sent is not kept: choose the last one.'],
-  no_secret: ['bad', 'This is no secret: it begins with whsec_, and base64 follows.'],
+  by_key: [
+    'neutral',
+    'This signature was made with a key pair: check it with the public key, not with a secret.',
+  ],
+  good_by_key: [
+    'good',
+    'Valid: it was made with the key pair of this public key for this event, body and time.',
+  ],
+  not_by_key: ['neutral', 'None of these was made with a key pair (v1a): check them with the secret.'],
+  no_key: ['bad', 'This is not a public key: it must be whpk_ and the base64 of 32 bytes.'],
+  no_ed25519: ['neutral', 'This browser can not check Ed25519 signatures: use a newer one.'],
+  no_body: ['neutral', 'The body of this attempt is not kept: choose the last attempt.'],
+  no_secret: ['bad', 'This is not a secret: it must be whsec_ and base64.'],
 };
 
 interface VerifySignatureProps {
@@ -88,7 +94,7 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
           <Button type="submit">Verify</Button>
         </form>
       ) : (
-        <p className={styles['soft']}>Browsers compute signatures on pages of https only.</p>
+        <p className={styles['soft']}>Browsers compute signatures only on https pages.</p>
       )}
       <p aria-live="polite" className={styles['verdict']}>
         {verdict && <Badge tone={VERDICTS[verdict][0]}>{VERDICTS[verdict][1]}</Badge>}

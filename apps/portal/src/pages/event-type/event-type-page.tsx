@@ -29,7 +29,7 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!type && !error && <Skeleton lines={12} />}
       {type && <Details type={type} />}
-      <Section title="Verifying that a request is genuine">
+      <Section title="Verifying requests">
         <VerificationSnippets />
       </Section>
       <ChangesIfAny target={name} />

@@ -60,8 +60,8 @@ const STATES: Readonly<Record<Event['status'], ReactNode>> = {
 
 /** Why it went nowhere. */
 const HINTS: Readonly<Record<Event['status'], string>> = {
-  accepted: 'No webhook asked for it when it was published, or due.',
-  scheduled: 'It goes to the webhooks that ask for it when it is due.',
+  accepted: 'No webhook was subscribed to its type when it was published, or due.',
+  scheduled: 'It is sent to the webhooks that are subscribed to its type when it is due.',
   cancelled: 'It was cancelled before it was due.',
 };
 

@@ -13,7 +13,7 @@ const LOOK_AFTER_MS = 2_000;
 // The largest that a timer takes.
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** No stream tells that an event was begun: what shows it is read anew when it is due. */
+/** No stream tells that an event was begun: what shows it is read again when it is due. */
 export function useReadWhenDue(dueAt: string | null | undefined, read: () => void): void {
   useEffect(() => {
     if (dueAt == null) return undefined;

@@ -70,8 +70,8 @@ function PublishedEvents() {
       onOpen={({ id }) => go(`/events/${id}`)}
       empty={
         <Empty title="No such events">
-          <p>None was published that is like this, or they are kept no longer.</p>
-          {data !== '' && <p>Texts have to be the same, letter by letter. What was erased is not found.</p>}
+          <p>No event matches these filters, or it is no longer kept.</p>
+          {data !== '' && <p>Texts must be equal, letter by letter. Erased events are not found.</p>}
         </Empty>
       }
     />

@@ -29,13 +29,15 @@ export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActio
   const change = (wanted: ScheduleChange) =>
     mutate(wanted, {
       onSuccess: () => {
-        toasts.tell(wanted.kind === 'move' ? 'It was moved.' : 'It was cancelled: it is sent to nobody.');
+        toasts.tell(
+          wanted.kind === 'move' ? 'It was rescheduled.' : 'It was cancelled: it is not delivered.',
+        );
         close();
       },
-      // What is shown is read anew, and this goes with it: the dialog could not say so.
+      // What is shown is read again, and this goes with it: the dialog could not say so.
       onError: (problem) => {
         if (!(problem instanceof ProblemError) || problem.code !== 'already_due') return;
-        toasts.fail('It is due already: it is being sent, or was sent. Nothing was changed.');
+        toasts.fail('It is due already, so it could not be changed.');
         close();
       },
     });
@@ -68,8 +70,8 @@ export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActio
         onClose={close}
       >
         <p>
-          {type} is due <Time at={at} form="short" />. It stays on record and is sent to nobody. This can not
-          be taken back.
+          {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can
+          not be undone.
         </p>
       </ConfirmDialog>
     </span>
@@ -89,7 +91,7 @@ function MoveDialog({ at, isBusy, error, onMove, onClose }: MoveDialogProps) {
   const to = fromLocalInput(text);
   return (
     <FormDialog
-      title="Move to another time"
+      title="Reschedule"
       submitLabel="Move"
       isBusy={isBusy}
       error={error}
@@ -98,7 +100,7 @@ function MoveDialog({ at, isBusy, error, onMove, onClose }: MoveDialogProps) {
     >
       <TextField
         label="Send it at"
-        hint="In your time zone. A time that is just over is now."
+        hint="In your time zone. A time of up to a minute ago means now."
         type="datetime-local"
         step={1}
         required

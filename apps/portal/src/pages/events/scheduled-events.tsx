@@ -54,7 +54,7 @@ export function ScheduledEvents() {
       onOpen={({ id }) => go(`/events/${id}`)}
       empty={
         <Empty title="Nothing is scheduled">
-          <p>An event that is published with a time of its own, as “deliver_at”, waits here until then.</p>
+          <p>An event that is published with “deliver_at” waits here until that time.</p>
         </Empty>
       }
     />

@@ -20,7 +20,7 @@ export function BusiestAccounts({ operations }: BusiestAccountsProps) {
       <p className={styles['note']}>
         {accounts.length === 0
           ? 'Nobody has to wait.'
-          : `The oldest job has waited for ${formatSeconds(oldestWaitingSeconds)}. Accounts take turns, by their weights: who has much waiting waits longer, the others do not.`}
+          : `The oldest job has waited for ${formatSeconds(oldestWaitingSeconds)}. Accounts take turns, by their weights: only accounts with many waiting deliveries wait longer.`}
       </p>
       {accounts.length > 0 && (
         <DataTable

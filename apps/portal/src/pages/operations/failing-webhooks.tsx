@@ -52,7 +52,7 @@ export function FailingWebhooks() {
   };
   return (
     <Section
-      title="Webhooks that nothing is sent to"
+      title="Webhooks without deliveries"
       actions={
         <SelectField label="Why" value={state} onChange={({ target }) => setState(target.value as State)}>
           <option value="breaker_open">breaker open</option>
@@ -61,7 +61,7 @@ export function FailingWebhooks() {
       }
     >
       <PagedTable
-        label="Webhooks that nothing is sent to"
+        label="Webhooks without deliveries"
         columns={columns}
         pages={pages}
         rowId={({ webhook_id: id }) => id}

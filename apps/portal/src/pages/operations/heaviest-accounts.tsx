@@ -51,7 +51,7 @@ export function HeaviestAccounts({ range, chart }: HeaviestAccountsProps) {
     series?.leads?.['account'] && `/accounts/${series.leads['account']}`;
   return (
     <Section
-      title="Accounts that use most"
+      title="Accounts with the most use"
       actions={
         <SelectField label="By" value={by} onChange={({ target }) => setBy(target.value as Measure)}>
           {Object.entries(measures).map(([measure, [name]]) => (
@@ -72,10 +72,10 @@ export function HeaviestAccounts({ range, chart }: HeaviestAccountsProps) {
         {...chart}
       />
       {accounts?.length === 0 ? (
-        <p className={styles['note']}>No account has used any within the last 24 hours.</p>
+        <p className={styles['note']}>No account has used any in the last 24 hours.</p>
       ) : (
         <DataTable
-          label="Accounts that use most"
+          label="Accounts with the most use"
           columns={columns}
           rows={accounts}
           rowId={({ account_id: id }) => id}

@@ -53,7 +53,7 @@ export function LastDay({ shardCount }: { readonly shardCount: number }) {
         actions={isPart && <Button onClick={() => setSearch({})}>All of the last day</Button>}
       >
         <p className={styles['note']}>
-          Workers note every five minutes how things are. Draw across a chart to look closer.
+          Workers take a sample every five minutes. Drag across a chart to zoom in.
         </p>
         {error && <Problem error={error} onRetry={() => void refetch()} />}
         <Charts

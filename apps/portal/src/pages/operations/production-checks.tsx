@@ -19,7 +19,7 @@ const states = {
   unknown: { tone: 'neutral', text: 'not known' },
 } as const;
 
-/** What is missing for production, with what leads to help. It is open as long as something is. */
+/** Missing for production, with what leads to help. It is open as long as something is. */
 export function ProductionChecks({ readiness: { checks } }: { readonly readiness: Readiness }) {
   const left = checks.filter(({ state }) => state !== 'good').length;
   const summary =

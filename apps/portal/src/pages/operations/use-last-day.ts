@@ -40,7 +40,7 @@ export function useHeavyAccounts(by: Measure) {
   });
 }
 
-/** What is missing for production. */
+/** Missing for production. */
 export function useReadiness() {
   const api = useApi();
   return useQuery({

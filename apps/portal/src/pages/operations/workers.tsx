@@ -37,8 +37,8 @@ export function Workers({ workers }: WorkersProps) {
   return (
     <Section title="Workers">
       {workers.length === 0 ? (
-        <Empty title="No worker was heard of">
-          <p>Nothing is delivered until one is started.</p>
+        <Empty title="No worker is running">
+          <p>Nothing is delivered until you start one.</p>
         </Empty>
       ) : (
         <DataTable label="Workers" columns={columns} rows={workers} rowId={({ id }) => id} />

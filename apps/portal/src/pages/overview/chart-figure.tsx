@@ -88,7 +88,7 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
       ) : (
         <>
           <div className={styles['chart']}>
-            {isEmpty && <p className={styles['none']}>Nothing in this time.</p>}
+            {isEmpty && <p className={styles['none']}>Nothing in this period.</p>}
             {columns && !isEmpty && (
               <Suspense fallback={<div aria-busy="true" />}>
                 <Plot columns={columns} {...plot} onPick={whereOf && open} />
@@ -165,7 +165,7 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
           ))}
         </tbody>
       </table>
-      {filled.length === 0 && <p className={styles['none']}>Nothing in this time.</p>}
+      {filled.length === 0 && <p className={styles['none']}>Nothing in this period.</p>}
     </section>
   );
 }

@@ -44,12 +44,12 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
       }
     >
       <ol className={styles['steps']}>
-        <Step title="Know what is sent" isDone={false}>
+        <Step title="Know your event types" isDone={false}>
           <Types />
           {mayAddTypes && <AddType />}
         </Step>
         <Step title="Add a webhook" isDone={webhook !== undefined}>
-          {!mayChange && <p>Your link does not let you add one.</p>}
+          {!mayChange && <p>Your link does not allow you to add one.</p>}
           {mayChange && !receiver.isOn && <AddWebhook webhook={webhook} />}
           {mayReceive && <TestReceiverSwitch receiver={receiver} />}
         </Step>
@@ -57,11 +57,11 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
           {webhook && mayChange ? (
             <SendTest webhookId={webhook.id} onSent={setDeliveryId} />
           ) : (
-            <p>Once there is a webhook.</p>
+            <p>Add a webhook first.</p>
           )}
         </Step>
         <Step title="See it arrive" isDone={false}>
-          {deliveryId === undefined ? <p>Its answer appears here.</p> : <Arrival deliveryId={deliveryId} />}
+          {deliveryId === undefined ? <p>The response appears here.</p> : <Arrival deliveryId={deliveryId} />}
         </Step>
       </ol>
       {receiver.requests.length > 0 && <ReceivedRequests requests={receiver.requests} />}
@@ -148,7 +148,7 @@ function AddType() {
           label="Example of its data"
           placeholder='{"invoice_id":"inv_1","amount":1200}'
           spellCheck={false}
-          error={example === '' || schema ? undefined : 'This is no JSON.'}
+          error={example === '' || schema ? undefined : 'This is not JSON.'}
           value={example}
           onChange={({ target }) => setExample(target.value)}
         />
@@ -242,8 +242,8 @@ function Arrival({ deliveryId }: { readonly deliveryId: string }) {
   const { data } = useDelivery(deliveryId);
   return (
     <p aria-live="polite">
-      {data && <StatusBadge status={data.status} />} {data && (answerOf(data) ?? 'It is under way.')}{' '}
-      <Link href={`/deliveries/${deliveryId}`}>See what was sent and answered</Link>
+      {data && <StatusBadge status={data.status} />} {data && (answerOf(data) ?? 'It is being sent.')}{' '}
+      <Link href={`/deliveries/${deliveryId}`}>See the request and the response</Link>
     </p>
   );
 }

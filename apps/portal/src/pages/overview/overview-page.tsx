@@ -36,8 +36,9 @@ import { StandingsSections } from './standings';
 import { useFresh } from './use-fresh';
 
 const MOST_LISTED = 8;
-const RECENT = 'This service keeps the last 24 hours: a history in PostgreSQL would add weeks and months.';
-const HINT = 'Draw across a chart to look closer, click on it to see the deliveries.';
+const RECENT =
+  'This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.';
+const HINT = 'Drag across a chart to zoom in, click on it to see the deliveries.';
 
 /** What happened over time: of the account, of one webhook or of one event type. What is looked at stands in the address. */
 export function OverviewPage() {

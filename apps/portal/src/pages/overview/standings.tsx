@@ -31,7 +31,7 @@ export function StandingsSections({ standings, names }: StandingsProps) {
       </Section>
       <Section title="About to be disabled">
         {failing?.length === 0 ? (
-          <p className={styles['note']}>No webhook keeps failing.</p>
+          <p className={styles['note']}>No webhook is failing.</p>
         ) : (
           <DataTable
             label="About to be disabled"

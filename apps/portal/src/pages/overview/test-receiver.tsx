@@ -72,8 +72,8 @@ export function TestReceiverSwitch({ receiver }: { readonly receiver: TestReceiv
         {isOn &&
           (webhookId ? (
             <>
-              This page receives, as <Link href={`/webhooks/${webhookId}`}>a webhook</Link>, what is
-              published, until it is left.
+              This page receives, as <Link href={`/webhooks/${webhookId}`}>a webhook</Link>, published events
+              until you leave it.
             </>
           ) : (
             'It connects…'

@@ -4,14 +4,14 @@ import { useLiveMessages } from '../../live/live-context';
 
 // The service gives the same counts for ten seconds.
 const LOOKS = 3;
-// What is counted is added up anew for each look; many changes are one.
+// What is counted is added up again for each look; many changes are one.
 const READ_EVERY_MS = 5_000;
 const MINUTE_MS = 60_000;
 
 const readClock = () => new Date().getTime();
 
 /**
- * The time by which the page counts back. It goes on with each minute; and what has changed is read anew soon after it
+ * The time by which the page counts back. It goes on with each minute; and what has changed is read again soon after it
  * was told, once in five seconds at most, until what was told is counted.
  */
 export function useFresh(): number {

@@ -90,13 +90,13 @@ function erasedNote(erased: number): string {
 }
 
 const MODES: readonly (readonly [mode: NewReplay['mode'], label: string, hint: string])[] = [
-  ['failed', 'What failed', 'Deliveries that were given up or cancelled.'],
+  ['failed', 'Failed', 'Events whose delivery was given up or cancelled.'],
   [
     'missing',
-    'What is missing',
-    'Events that it asks for now and has no delivery of, such as those before it was registered.',
+    'Missing',
+    'Events of its types without a delivery, such as those from before it was registered.',
   ],
-  ['all', 'Everything', 'Every event that it asks for, also what it has accepted.'],
+  ['all', 'Everything', 'Every event of its types, also those that it has accepted.'],
 ];
 
 interface ReplayChoiceProps {
@@ -151,7 +151,7 @@ function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
       </fieldset>
       <TextField
         label="Events per second"
-        hint="1 to 1000. The webhook’s own rate limit holds besides."
+        hint="1 to 1000. The webhook’s own rate limit applies as well."
         inputMode="numeric"
         value={draft.rate}
         onChange={(event) => onChange({ rate: event.target.value })}

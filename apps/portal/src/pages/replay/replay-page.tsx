@@ -78,7 +78,7 @@ function HowFar({ replay }: { readonly replay: Replay }) {
         }}
       />
       <p>
-        What is on the queue is sent as the webhook takes it: see{' '}
+        Queued events are sent as fast as the webhook takes them: see{' '}
         <Link href={`/webhooks/${replay.webhook_id}`}>its deliveries</Link>.
       </p>
     </div>

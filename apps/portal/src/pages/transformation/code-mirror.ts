@@ -97,7 +97,7 @@ const faultyLine = StateField.define<DecorationSet>({
   update(marks, transaction) {
     const told = transaction.effects.find((effect) => effect.is(markedAt));
     if (told) return told.value === undefined ? Decoration.none : Decoration.set(mark.range(told.value));
-    // What is written anew may be right.
+    // What is written again may be right.
     return transaction.docChanged ? Decoration.none : marks;
   },
   provide: (field) => EditorView.decorations.from(field),

@@ -28,7 +28,7 @@ export function TemplateChoice({ onChoose }: { readonly onChoose: (code: string)
       </SelectField>
       {chosen && (
         <a href={chosen.form} target="_blank" rel="noreferrer">
-          What it takes, in its own words
+          Documentation of its format
         </a>
       )}
     </div>

@@ -93,7 +93,7 @@ function Switches({ webhook, saved: { code } }: SwitchesProps) {
         onConfirm={() => mutate({ kind: 'remove' }, { onSuccess: close })}
         onClose={close}
       >
-        <p>The webhook gets events as they are again. The versions stay, and can be gone back to.</p>
+        <p>The webhook gets events unchanged again. The versions stay, and can be restored.</p>
       </ConfirmDialog>
     </>
   );
@@ -131,7 +131,7 @@ function Workbench({ webhook, saved }: WorkbenchProps) {
         ) : saved ? (
           <CodeBlock text={saved.code} label="Code" />
         ) : (
-          <p>The webhook has none: it gets events as they are.</p>
+          <p>The webhook has no transformation: it gets events unchanged.</p>
         )}
       </Section>
       {(mayChange || saved) && <TryPanel webhook={webhook} code={code} onFault={setFault} />}
@@ -181,8 +181,8 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
         />
       </Suspense>
       <p className={styles['hint']}>
-        Tab indents. To leave the editor by keyboard, press Escape, then Tab. Anybody who may see the webhook
-        can read the code: it is no place for secrets.
+        Tab indents. To leave the editor by keyboard, press Escape, then Tab. Everybody who may see the
+        webhook can read the code: do not put secrets into it.
       </p>
       {saving.error && <Problem error={saving.error} />}
       <div className={styles['buttons']}>

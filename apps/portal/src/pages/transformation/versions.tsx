@@ -35,7 +35,7 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
       {
         onSuccess: (now) => {
           onRestored();
-          toasts.tell(`The code of version ${version} is in force as version ${now?.version}.`);
+          toasts.tell(`The code of version ${version} is in use as version ${now?.version}.`);
         },
         onError: ({ message }) => toasts.fail(message),
       },
@@ -43,7 +43,9 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
   return (
     <Section title="Versions">
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {versions?.length === 0 && <p>There is none yet. The last 20 are kept, with who saved them.</p>}
+      {versions?.length === 0 && (
+        <p>There is none yet. The latest 20 versions are kept, with their authors.</p>
+      )}
       <ul className={styles['versions']}>
         {versions?.map((one) => (
           <li key={one.version}>

@@ -44,7 +44,7 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
         ))}
         <PairsField
           legend="Headers"
-          hint="Sent with each request. Their values are never shown again: *** stands for one that stays as it is."
+          hint="Sent with each request. Their values are never shown again: *** keeps the stored value."
           one="header"
           pairs={draft.headers}
           error={faultAt(validationErrors, '/headers')}

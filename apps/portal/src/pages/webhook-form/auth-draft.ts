@@ -30,7 +30,7 @@ export const NO_AUTH: AuthDraft = {
 
 /** What each choice means. */
 export const AUTH_CHOICES: Readonly<Record<AuthDraft['type'], string>> = {
-  '': 'Nothing but its signature',
+  '': 'Only the signature',
   basic: 'A name and a password (HTTP Basic)',
   bearer: 'A token that you have (Bearer)',
   oauth2: 'Access tokens from an authorization server (OAuth2 client credentials)',
@@ -74,7 +74,7 @@ export function hasSecret(draft: AuthDraft, before: AuthDraft): boolean {
   return draft.type === before.type && (draft.type !== 'oauth2' || draft.credential === before.credential);
 }
 
-/** What is missing; what else is wrong the service says. */
+/** Missing; what else is wrong the service says. */
 export function faultsOfAuth(draft: AuthDraft, before: AuthDraft): readonly ValidationError[] {
   const members = membersOf(draft);
   const missing = members.filter(([name, value]) => value.trim() === '' && !isKept(name, draft, before));

@@ -12,7 +12,7 @@ interface AuthFieldProps {
   readonly onChange: (auth: AuthDraft) => void;
 }
 
-const STAYS = 'Empty: it stays as it is. It is never shown again.';
+const STAYS = 'Empty: no change. It is never shown again.';
 
 /** What requests carry in `Authorization`: a choice, and the members of what was chosen. */
 export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthFieldProps) {
@@ -39,7 +39,7 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
       <legend>Authentication at the receiver</legend>
       <SelectField
         label="Requests carry"
-        hint="In the header Authorization, beside their signatures."
+        hint="In the header Authorization, in addition to the signature."
         value={auth.type}
         onChange={(event) => change({ type: event.target.value as AuthDraft['type'], secret: '' })}
       >
@@ -56,19 +56,19 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
         </>
       )}
       {auth.type === 'bearer' &&
-        secretOf('Token', 'What comes after Bearer. It is never shown again.', 'token')}
+        secretOf('Token', 'The token after Bearer. It is never shown again.', 'token')}
       {auth.type === 'oauth2' && (
         <>
-          {fieldOf('tokenUrl', 'Token URL', 'Where access tokens come from.', 'token_url')}
+          {fieldOf('tokenUrl', 'Token URL', 'The token endpoint of the authorization server.', 'token_url')}
           {fieldOf(
             'clientId',
             'Client id',
-            'What the authorization server knows this service by.',
+            'The id of this service at the authorization server.',
             'client_id',
           )}
           <SelectField
-            label="It shows who it is by"
-            hint="As the client is registered at the authorization server."
+            label="It authenticates with"
+            hint="The method that is registered at the authorization server."
             value={auth.credential}
             onChange={(event) =>
               change({ credential: event.target.value as AuthDraft['credential'], secret: '' })
@@ -88,8 +88,13 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
               onChange={(event) => change({ secret: event.target.value })}
             />
           )}
-          {fieldOf('scope', 'Scope', 'What tokens are to allow. Empty: as the server has it.', 'scope')}
-          {fieldOf('audience', 'Audience', 'What tokens are for, if the server asks for it.', 'audience')}
+          {fieldOf(
+            'scope',
+            'Scope',
+            'The scopes to ask for, with spaces between them. Empty: the default of the server.',
+            'scope',
+          )}
+          {fieldOf('audience', 'Audience', 'The audience to ask for, if the server needs one.', 'audience')}
         </>
       )}
     </fieldset>

@@ -21,7 +21,7 @@ export function faultsOfDraft(
   ];
 }
 
-const GIVE_AGAIN = 'must be given anew or removed, as the URL changes and your link may not see its value';
+const GIVE_AGAIN = 'must be given again or removed: the URL changes, and your link may not see its value';
 
 /** The service refuses to take secrets along to another URL for who may not see them. */
 function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly ValidationError[] {

@@ -89,7 +89,7 @@ describe('another URL, for who may not see what headers hold', () => {
   it('has each value that is not shown given anew', () => {
     const validationErrors = faultsOfDraft(moved, webhook.url);
     expect(validationErrors.map(({ pointer }) => pointer)).toEqual(['/headers/x-team', '/headers/x-token']);
-    expect(faultAt(validationErrors, '/headers')).toContain('x-team must be given anew or removed');
+    expect(faultAt(validationErrors, '/headers')).toContain('x-team must be given again or removed');
     const headers = [{ key: 0, name: 'x-team', value: 'blue' }];
     expect(faultsOfDraft({ ...moved, headers }, webhook.url)).toEqual([]);
   });

@@ -66,7 +66,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
   };
   return (
     <WebhookForm
-      // Another form when it is filled anew.
+      // Another form when it is filled again.
       key={opened.webhook.etag}
       initial={opened.initial}
       submitLabel="Save"

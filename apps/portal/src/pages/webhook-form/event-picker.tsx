@@ -50,7 +50,7 @@ function Group({ group: { filter, types }, filters, onChange }: GroupProps) {
   return (
     <div className={styles['group']}>
       {filter === undefined ? (
-        <p className={styles['hint']}>What the service tells of your webhooks</p>
+        <p className={styles['hint']}>Events about your webhooks</p>
       ) : (
         <label className={styles['choice']}>
           <input

@@ -17,7 +17,7 @@ export function FilterField({ filter, events, error, onChange }: FilterFieldProp
     <>
       <TextAreaField
         label="Filter"
-        hint={`Only events whose data is like this are sent, such as ${EXAMPLE}. Empty: all of them.`}
+        hint={`Only events whose data match this filter are sent, such as ${EXAMPLE}. Empty: all of them.`}
         value={filter}
         error={error}
         rows={4}

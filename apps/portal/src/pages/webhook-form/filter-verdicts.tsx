@@ -15,7 +15,7 @@ export function FilterVerdicts({
   if (lookedAt === 0) return <p>There was no such event yet.</p>;
   return (
     <>
-      <p>{`Lets ${matched} of ${lookedAt} through.`}</p>
+      <p>{`${matched} of ${lookedAt} events pass.`}</p>
       <ul className={styles['verdicts']}>
         {results.map((result, index) => (
           <li key={result.event_id ?? index}>

@@ -37,7 +37,7 @@ function Created({ webhook: { id, signing, secret, public_key: publicKey } }: Cr
       <div className={styles['created']}>
         {signing !== 'ed25519' && (
           <>
-            <p>Its requests are signed with this secret. Give it to the receiver, and to nobody else.</p>
+            <p>Its requests are signed with this secret. Give it only to the receiver.</p>
             <p className={styles['secret']}>
               <code>{secret}</code>
               <CopyButton text={secret} label="Copy the secret" />
@@ -46,7 +46,7 @@ function Created({ webhook: { id, signing, secret, public_key: publicKey } }: Cr
         )}
         {publicKey !== undefined && (
           <>
-            <p>Its requests are signed with a private key. The receiver verifies them by the public one.</p>
+            <p>Its requests are signed with a private key. The receiver verifies them with the public key.</p>
             <p className={styles['secret']}>
               <code>{publicKey}</code>
               <CopyButton text={publicKey} label="Copy the public key" />

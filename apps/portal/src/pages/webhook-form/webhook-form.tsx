@@ -23,7 +23,7 @@ interface WebhookFormProps {
   readonly onSubmit: (draft: Draft) => void;
   /** The only URL that headers' values may stay with which are not shown; left out: they may go anywhere. */
   readonly keptFor?: string | undefined;
-  /** Fills the form anew, after the service did not take it because somebody else changed the webhook. */
+  /** Fills the form again, after the service did not take it because somebody else changed the webhook. */
   readonly onReload?: (draft: Draft) => void;
 }
 
@@ -66,7 +66,7 @@ export function WebhookForm(props: WebhookFormProps) {
       />
       <TextField
         label="Description"
-        hint="For people. Shown in lists in place of the URL."
+        hint="A name for people. Lists show it in place of the URL."
         value={draft.description}
         error={faultAt(shown, '/description')}
         onChange={(event) => change({ description: event.target.value })}

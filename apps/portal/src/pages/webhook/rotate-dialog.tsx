@@ -10,7 +10,7 @@ const OVERLAPS: readonly (readonly [seconds: number, label: string])[] = [
   [86_400, 'for a day'],
   [3_600, 'for an hour'],
   [604_800, 'for a week'],
-  [0, 'not at all: it has leaked'],
+  [0, 'no longer: it has leaked'],
 ];
 
 interface RotateDialogProps {
@@ -41,9 +41,9 @@ export function RotateDialog({ webhookId, isOpen, onRotated, onClose }: RotateDi
       onConfirm={() => rotation.mutate()}
       onClose={onClose}
     >
-      <p>From now on a new secret signs. It can’t be taken back.</p>
+      <p>A new secret signs from now on. This can not be undone.</p>
       <SelectField
-        label="The secret so far goes on to sign beside it"
+        label="The former secret also signs"
         value={overlap}
         onChange={(event) => setOverlap(Number(event.target.value))}
       >

@@ -87,10 +87,10 @@ function Revealing({ secret, isBusy, onReveal, onHide }: RevealingProps) {
 
 function Overlap({ until }: { readonly until: string }) {
   const left = useCountdown(until);
-  if (left === 0) return <p>The former secret is worth nothing any more.</p>;
+  if (left === 0) return <p>The former secret is no longer valid.</p>;
   return (
     <p>
-      The former secret signs beside it for another <span role="timer">{formatCountdown(left)}</span>, until{' '}
+      The former secret also signs for another <span role="timer">{formatCountdown(left)}</span>, until{' '}
       <Time at={until} />.
     </p>
   );

@@ -57,7 +57,7 @@ function Sent({ test: { delivery_id: id } }: { readonly test: TestSent }) {
   return (
     <output className={styles['result']}>
       {data && <StatusBadge status={data.status} />}
-      <Link href={`/deliveries/${id}`}>See what was sent and answered</Link>
+      <Link href={`/deliveries/${id}`}>See the request and the response</Link>
     </output>
   );
 }

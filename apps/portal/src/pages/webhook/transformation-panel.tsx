@@ -24,8 +24,8 @@ export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook
         {transformation
           ? transformation.enabled
             ? 'Its code makes the body of each request.'
-            : 'The webhook gets events as they are.'
-          : 'The webhook gets events as they are. Code can give them another form: a message for Slack, say.'}
+            : 'The webhook gets events unchanged.'
+          : 'The webhook gets events unchanged. Code can give them another format, such as a message for Slack.'}
       </p>
     </Section>
   );

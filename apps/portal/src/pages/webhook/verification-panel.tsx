@@ -19,7 +19,7 @@ const STATES: Readonly<Record<Verification['status'], readonly [label: string, t
 const METHODS: Readonly<Record<Verification['method'], string>> = {
   challenge: 'It answers a signed challenge',
   cloudevents: 'It grants permission (CloudEvents)',
-  none: 'Nobody asked for a proof',
+  none: 'No proof is required',
 };
 
 /** What to do about it, in the words of whoever runs the receiver. */
@@ -29,12 +29,12 @@ const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
   rate_too_low: 'It permits fewer requests than 60 a minute, which is too few to be kept',
   http_error: 'It answered with an error or a redirect',
   timeout: 'It took too long',
-  dns_error: 'Its name leads nowhere',
-  address_refused: 'It is at an address that nothing is sent to',
-  connect_error: 'No connection to it could be made',
-  tls_error: 'TLS failed: its certificate is not trusted, say',
-  protocol_error: 'What it answered is not HTTP',
-  token_error: 'The authorization server gave no access token for it',
+  dns_error: 'Its host name can not be resolved',
+  address_refused: 'Its address is not allowed',
+  connect_error: 'The connection failed',
+  tls_error: 'TLS failed: for example, its certificate is not trusted',
+  protocol_error: 'The response is not valid HTTP',
+  token_error: 'The authorization server gave no access token',
   origin_unset: 'This service is not set up to ask for permission',
 };
 

@@ -28,14 +28,14 @@ function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
   const change = useSwitchWebhook(id);
   const enable = () =>
     change.mutate('enable', {
-      onSuccess: () => toasts.tell('Enabled: what was held flows now.'),
+      onSuccess: () => toasts.tell('Enabled: held deliveries are sent now.'),
       onError: ({ message }) => toasts.fail(message),
     });
   const disable = () =>
     change.mutate('disable', {
       onSuccess: () => {
         setIsAsking(false);
-        toasts.tell('Disabled: what comes is held.', { label: 'Undo', run: enable });
+        toasts.tell('Disabled: deliveries are held.', { label: 'Undo', run: enable });
       },
     });
   if (status === 'disabled') {
@@ -59,7 +59,7 @@ function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
         onConfirm={disable}
         onClose={() => setIsAsking(false)}
       >
-        <p>Nothing is sent any more. What comes is held, and sent when the webhook is enabled again.</p>
+        <p>Nothing is sent any more. Deliveries are held, and sent when the webhook is enabled again.</p>
       </ConfirmDialog>
     </>
   );

@@ -7,11 +7,7 @@ export function WebhookDeliveries({ webhookId }: { readonly webhookId: string })
   const filters = useMemo(() => ({ webhook_id: webhookId }), [webhookId]);
   return (
     <Section title="Deliveries">
-      <DeliveryTable
-        label="Deliveries"
-        filters={filters}
-        hint="Nothing that it asks for was published yet."
-      />
+      <DeliveryTable label="Deliveries" filters={filters} hint="No event of its types was published yet." />
     </Section>
   );
 }

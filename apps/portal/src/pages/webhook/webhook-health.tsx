@@ -7,8 +7,8 @@ import { formatCount, formatMs, formatRate, rateOf } from '../webhooks/health-fi
 import styles from './webhook-page.module.css';
 
 const BREAKERS: Readonly<Record<Health['breaker'], string>> = {
-  closed: 'Deliveries go through',
-  half_open: 'One delivery is tried, to see whether it takes them again',
+  closed: 'Deliveries are sent',
+  half_open: 'One delivery is sent as a trial',
   open: 'It failed too often in a row: deliveries are held for a while',
 };
 
@@ -54,5 +54,5 @@ function describeConcurrency(concurrency: Health['concurrency']): string {
   if (!concurrency) return 'Not tried within the last minute';
   const { limit, workers, reason } = concurrency;
   const most = `Up to ${formatCount(limit)} now${workers === 1 ? '' : `, by ${formatCount(workers)} workers`}`;
-  return reason === 'max_concurrency' ? `${most}: as many as it is set to` : `${most}: as it answers`;
+  return reason === 'max_concurrency' ? `${most}: as it is set` : `${most}: as it answers`;
 }

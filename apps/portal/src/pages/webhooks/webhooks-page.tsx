@@ -28,7 +28,7 @@ export function WebhooksPage() {
         onOpen={({ id }) => go(`/webhooks/${id}`)}
         empty={
           <Empty title="No webhooks yet">
-            <p>A webhook is a URL of yours that is sent the events that you choose.</p>
+            <p>A webhook is a URL of yours that gets the events that you choose.</p>
           </Empty>
         }
       />
