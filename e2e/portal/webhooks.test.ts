@@ -50,7 +50,7 @@ it('shows a receiver fail and recover while somebody looks at its webhook', asyn
   const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
   const page = await portal().signIn({ path: `/webhooks/${id}` });
   await button(page, 'Send test event').click();
-  const result = page.getByRole('status').filter({ hasText: 'See what was sent' });
+  const result = page.getByRole('status').filter({ hasText: 'See the request' });
   await result.getByText('Pending').waitFor();
   await endpoint.receiver.waitFor(1);
   endpoint.answerWith(204);
@@ -75,7 +75,7 @@ it('says how many attempts at once a webhook may have now, and how many it is se
     return body.health.concurrency ?? undefined;
   });
   const page = await portal().signIn({ path: `/webhooks/${id}` });
-  await page.getByText('Up to 1 now: as many as it is set to').waitFor();
+  await page.getByText('Up to 1 now: as it is set').waitFor();
   await page.getByText('1 in each worker').waitFor();
 });
 
@@ -119,7 +119,7 @@ it('changes what was changed and nothing else, with a filter that was tried befo
   await page.getByText('must be a number: 3, without quotes').waitFor();
   await page.getByLabel('Filter').fill('{"position": {"lte": 3}}');
   await button(page, 'Try').click();
-  await page.getByText(/^Lets 0 of \d+ through/).waitFor();
+  await page.getByText(/^0 of \d+ events pass/).waitFor();
   await page.getByText('position is 4, asked for: lte 3').waitFor();
   await page.getByText('Advanced settings').click();
   await page.getByLabel('Rate limit, per second').fill('7');
