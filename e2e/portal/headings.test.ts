@@ -73,7 +73,7 @@ it('is one of the first level on every page, which says what it is', async () =>
 it.each([
   ['at no page of ours', '/nowhere', 'There is no such page'],
   ['at a page for operators', '/accounts', 'There is no such page'],
-  ['where the link does not lead', '/webhooks/new', 'Your link does not let you do this'],
+  ['where the link does not lead', '/webhooks/new', 'Your link does not allow this'],
 ] as const)('is there as well %s, with a way back', async (_where, path, title) => {
   const page = await portal().signIn({ path, capabilities: ['read'] });
   await page.getByRole('heading', { level: 1, name: title }).waitFor();

@@ -164,7 +164,7 @@ describe('while the service itself can not be reached', () => {
     const field = page.getByRole('searchbox', { name: 'Find' });
     await field.fill('Warehouse, any');
     await field.press('Enter');
-    await page.getByText('No answer came. Check your connection.').first().waitFor();
+    await page.getByText('There was no answer. Check your connection.').first().waitFor();
     proxy.heal();
     await expectWell(page, 'Nobody is told');
   }, 90_000);
