@@ -3,6 +3,7 @@
  * sees its input, and nothing of the host. `TransformPool` starts these threads and ends one that hangs.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import {
@@ -63,6 +64,8 @@ const MAX_MESSAGE = 300;
 // For what describes an error, after the time of the code itself is over.
 const DESCRIBE_MS = 20;
 const JOBS_AT_ONCE = 100;
+// A tenth of the weight of other threads.
+const NICENESS = 10;
 
 /**
  * Runs inside, before the code: gives it a clock that stands still, random numbers that repeat, and a console, and
@@ -359,11 +362,19 @@ export type ThreadMessage =
   /** The code brought the sandbox down; the thread is of no use any more. */
   | { readonly kind: 'broken'; readonly error: string };
 
+/** A run may take all of its time: the event loop of the service goes first where there are too few processors for both. */
+function goAfterEventLoop(): void {
+  // Only Linux takes it as the priority of the thread that calls; elsewhere it is that of the process.
+  if (process.platform === 'linux')
+    setPriority(0, Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW));
+}
+
 async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
   // The C library inside asks this Date for the local time: nothing must hang on where a worker runs.
   // oxlint-disable-next-line eslint/no-extend-native -- this thread runs nothing else
   Object.defineProperty(Date.prototype, 'getTimezoneOffset', { value: () => 0 });
   const sandbox = await Sandbox.load();
+  goAfterEventLoop();
   const say = (message: ThreadMessage) => port.postMessage(message);
   port.on('message', (run: SandboxRun) => {
     try {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { testTransformLimits } from '../testing/test-transform-limits';
 import { TransformPool, type TransformRun } from './transform-pool';
 
@@ -250,3 +251,19 @@ it('ends runs that wait when it is closed', async () => {
   await closing.close();
   expect((await runs).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
+
+describe('threads', () => {
+  it('go after the event loop, where the system tells', async () => {
+    await run('export default () => ({ body: 1 })');
+    const threads = process.platform === 'linux' ? readdirSync('/proc/self/task') : [];
+    const own = threads.length > 0 ? nicenessOf(`${process.pid}`) : undefined;
+    const highest = threads.length > 0 ? Math.max(...threads.map(nicenessOf)) : undefined;
+    expect(highest).toBe(own === undefined ? undefined : Math.min(own + 10, 19));
+  });
+});
+
+/** Of a thread of this process: 0 as usual, and up to 19. */
+function nicenessOf(thread: string): number {
+  const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+}
