@@ -80,7 +80,7 @@ const flows = () =>
     [`/webhooks/${webhookId}/transformation`, 'Begin with a template'],
     ['/event-types', 'What happened'],
     ['/audit-log', '127.0.0.1'],
-    ['/contacts', 'Nobody is told'],
+    ['/contacts', 'No contacts'],
     ['/operations', 'Accounts with most waiting'],
   ] as const;
 
@@ -166,7 +166,7 @@ describe('while the service itself can not be reached', () => {
     await field.press('Enter');
     await page.getByText('There was no answer. Check your connection.').first().waitFor();
     proxy.heal();
-    await expectWell(page, 'Nobody is told');
+    await expectWell(page, 'No contacts');
   }, 90_000);
 });
 

@@ -51,7 +51,7 @@ describe('steps', () => {
       [-30_000, 'Accepted'],
       [
         0,
-        'Held, because its webhook keeps failing: it is sent once the webhook answers again, which is tried now and then',
+        'Held, because its webhook keeps failing: it is sent once the webhook accepts requests again, which is tried from time to time',
       ],
       [30_000, 'Attempt 1 is due'],
     ]);

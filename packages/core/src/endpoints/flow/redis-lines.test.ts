@@ -8,7 +8,8 @@ import { AdmissionStore } from './redis-admission-store';
 
 const NOW = 1_700_000_000_000;
 const LEASE_MS = 20_000;
-const WINDOW_MS = 40;
+// All of them begin within it, also on a busy machine.
+const WINDOW_MS = 500;
 // What is not the newest waits for longer than the window.
 const AFTER_MS = 300;
 
