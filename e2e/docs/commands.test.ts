@@ -39,6 +39,7 @@ describe('commands on the pages', () => {
   let client: ApiClient;
   let echo: Receiver;
   let apiKey: string;
+  let contactId: string;
   let folder: string;
 
   beforeAll(async () => {
@@ -52,6 +53,9 @@ describe('commands on the pages', () => {
     await reader.installRedisCli();
     await writeFile(join(folder, 'brief.json'), '{"brief_id":"b1","title":"Red shoes"}');
     await reader.terminal.paste(PREPARE);
+    const contact = { kind: 'email', address: 'night@example.com' };
+    const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/contacts', contact);
+    contactId = body.id;
   });
   afterAll(async () => {
     await Promise.all([reader.stop(), receiver.stop(), echo.stop()]);
@@ -86,7 +90,7 @@ describe('commands on the pages', () => {
     await reader.terminal.paste(`
 export REDIS_URL=${redis.url} SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}
 export HOOKFERRY_URL=${client.baseUrl} HOOKFERRY_API_KEY=${apiKey} OPERATOR_KEY=${apiKey}
-export WEBHOOK_ID=${webhook.id} EVENT_ID=${event} DELIVERY_ID=${delivery} BUILD_ID=${key.body.id} URL=${client.baseUrl}
+export WEBHOOK_ID=${webhook.id} EVENT_ID=${event} DELIVERY_ID=${delivery} BUILD_ID=${key.body.id} CONTACT_ID=${contactId} URL=${client.baseUrl}
 rm -f attempts.ndjson more.ndjson`);
     return {
       'http://localhost:4000/hook': receiver.url,

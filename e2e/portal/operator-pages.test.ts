@@ -143,6 +143,7 @@ describe('dead letters', () => {
 
   it('are listed, looked into, put back, and dropped', async () => {
     await pushInvalid('one');
+    await untilListed(1);
     await pushInvalid('two');
     await untilListed(2);
     const page = await signIn('/dead-letters');

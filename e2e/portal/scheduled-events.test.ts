@@ -90,7 +90,7 @@ it('says that it was too late when an event has become due meanwhile', async () 
   await portal().client.expect(200, 'PATCH', `/v1/events/${id}`, { deliver_at: new Date().toISOString() });
   await portal().client.waitForStatus(webhookId, id, 'delivered');
   await page.getByRole('button', { name: 'Cancel the event' }).click();
-  await page.getByRole('alert').getByText('It is due already: it is being sent').waitFor();
+  await page.getByRole('alert').getByText('It is due already, so it could not be changed.').waitFor();
   await until(async () => ((await page.getByText(id).count()) === 0 ? true : undefined));
   await portal()
     .validationErrorsOf(page)
