@@ -107,6 +107,7 @@ interface NotificationPage {
   readonly nextCursor: NotificationId | undefined;
 }
 
+const accountIdsSchema = z.array(accountIdSchema);
 const recordsSchema = z.array(z.string().transform((raw) => notificationSchema.parse(JSON.parse(raw))));
 
 /** The messages to contacts, and what they were told. Any worker may send any: what is due is in Redis. */
@@ -124,7 +125,7 @@ export class NotificationStore {
       [
         async (target) => {
           const found = await CLAIM_ACCOUNTS(target, [keys.contactAccounts], [now, most, claimedUntil]);
-          claimed = z.array(accountIdSchema).parse(found);
+          claimed = accountIdsSchema.parse(found);
         },
       ],
       patienceMs,
