@@ -114,8 +114,8 @@ export async function measurePaths(
   });
 }
 
-// The machine's speed changes within a minute: each contender is measured several times in it.
-const TURNS = 4;
+/** The machine's speed changes within a minute: each contender is measured so many times in it. */
+export const TURNS = 4;
 
 /** Gives the median of each figure over the turns, for each stage. */
 export async function inShortTurns(

@@ -179,7 +179,7 @@ export function serviceContender(options: ServiceOptions): PathContender {
         if (ownType) await addType(service, ownType);
         const eventType = ownType?.name ?? EVENT_TYPE;
         const ids = await registerAll(service, receiverUrls, eventType, webhook);
-        if (transformation !== undefined) await transformAll(service, ids, transformation);
+        if (transformation !== undefined) await service.transform('default', ids, transformation);
         const webhookIds = ids.length > 1 ? ids : [];
         const target = { ...service.targetOf('default'), webhookIds, eventType, idempotencyKeys };
         return {
@@ -200,10 +200,6 @@ export function serviceContender(options: ServiceOptions): PathContender {
 async function addType(service: BuiltService, { name, schema }: OwnType): Promise<void> {
   const type = { description: 'A type of the benchmark.', schema, example: dataOf(0) };
   await service.ask('default', 'PUT', `/v1/event-types/${name}`, type);
-}
-
-async function transformAll(service: BuiltService, ids: readonly string[], code: string): Promise<void> {
-  for (const id of ids) await service.ask('default', 'PUT', `/v1/webhooks/${id}/transformation`, { code });
 }
 
 async function registerAll(

@@ -115,6 +115,12 @@ export class BuiltService {
     return String(webhook.id);
   }
 
+  /** Gives webhooks code that makes what they are sent. */
+  async transform(account: string, webhookIds: readonly string[], code: string): Promise<void> {
+    for (const id of webhookIds)
+      await this.ask(account, 'PUT', `/v1/webhooks/${id}/transformation`, { code });
+  }
+
   /** Sends all that this webhook was ever sent once more. */
   async replay(account: string, webhookId: string, ratePerSecond: number): Promise<void> {
     const order = { since: '2020-01-01T00:00:00Z', mode: 'all', rate: ratePerSecond };

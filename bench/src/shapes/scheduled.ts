@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type Figure, judge } from '../path/compare';
-import { inShortTurns, type LoadFigures, measureSaturated, measureSteady } from '../path/measure';
+import { inShortTurns, type LoadFigures, measureSaturated, measureSteady, TURNS } from '../path/measure';
 import { inTurn, onStage, onStages, STREAM, type Stage, serviceContender } from '../path/stage';
 import type { SuiteOptions } from '../suite';
 import { firstArrivals, type Latency, micros, summarise } from '../traffic/events';
@@ -17,7 +17,6 @@ const SHORT_SIZE: typeof SIZE = {
   due: 200,
   duePerSecond: 50,
 };
-const TURNS = 4;
 // As many as the API takes in a request.
 const BATCH = 500;
 const BATCHES_AT_ONCE = 4;

@@ -1,6 +1,13 @@
 /** Events whose body a webhook's code makes, beside the same events as they are. */
 import { inRounds, judge } from '../path/compare';
-import { inShort, inShortTurns, type LoadFigures, measureSaturated, measureSteady } from '../path/measure';
+import {
+  inShort,
+  inShortTurns,
+  type LoadFigures,
+  measureSaturated,
+  measureSteady,
+  TURNS,
+} from '../path/measure';
 import { inTurn, onStages, type PathContender, serviceContender } from '../path/stage';
 import { loadFiguresOf, roundsOf, type Scene, WARM_UP_SHARE } from './scene';
 
@@ -12,7 +19,6 @@ interface Result {
 const SIZE = { events: 8_000, steadySeconds: 20 };
 const SHORT_SIZE: typeof SIZE = { events: 400, steadySeconds: 4 };
 const PER_SECOND = 100;
-const TURNS = 4;
 // What a chat wants, with what the receiver tells events by.
 const CODE = `export default function (event) {
   const { keyword, position } = event.data;

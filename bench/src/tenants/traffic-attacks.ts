@@ -2,13 +2,13 @@
 import { EVENT_TYPE, textOf } from '../traffic/events';
 import type { AttackPlan } from './attacker';
 import {
+  ATTACKER,
   type Attack,
   attackerHeaders,
   batchOf,
   LARGEST_BATCH,
   publishBefore,
   registerMany,
-  transformAll,
   type World,
 } from './world';
 
@@ -208,7 +208,7 @@ export const busyTransformations: Attack = {
   async prepare(world) {
     const url = world.receiver.urlOf('ok', 'attacked');
     const ids = await registerMany(world, TRANSFORMED, (i) => ({ url: `${url}?${i}` }));
-    await transformAll(world, ids, 'export default () => { for (;;); }');
+    await world.service.transform(ATTACKER, ids, 'export default () => { for (;;); }');
     return await publishing(world, 1);
   },
 };

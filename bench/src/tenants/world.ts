@@ -44,7 +44,7 @@ export async function inWorld<T>(build: string, work: (world: World) => Promise<
   }
 }
 
-const ATTACKER = 'attacker';
+export const ATTACKER = 'attacker';
 
 /** The headers of the attacker's requests with a key of its own. */
 export async function attackerHeaders({ service }: World): Promise<Record<string, string>> {
@@ -74,16 +74,6 @@ export async function registerMany(
   }
   await Promise.all(Array.from({ length: REGISTERED_AT_ONCE }, registerRest));
   return ids;
-}
-
-/** Gives webhooks of the attacker code that makes what they are sent. */
-export async function transformAll(
-  { service }: World,
-  webhookIds: readonly string[],
-  code: string,
-): Promise<void> {
-  for (const id of webhookIds)
-    await service.ask(ATTACKER, 'PUT', `/v1/webhooks/${id}/transformation`, { code });
 }
 
 const REGISTERED_AT_ONCE = 8;
