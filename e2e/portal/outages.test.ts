@@ -200,7 +200,7 @@ describe('while Redis is away', () => {
     await page.getByLabel('Description').fill('Written meanwhile');
     await redis.kill();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('The store is not reachable', { exact: true }).first().waitFor();
+    await page.getByRole('alert').getByText('Redis is not reachable', { exact: true }).first().waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Written meanwhile');
     await redis.start();
     await portal.client.waitUntilReady();

@@ -395,7 +395,7 @@ describePostgres('the history in PostgreSQL', () => {
     await worker.end();
     await postgres.query('UPDATE webhook_schema SET version = 99');
     for (const start of [() => stack.startWorker(), () => stack.startApi()]) {
-      await expect(start()).rejects.toThrow('from a later version of this product');
+      await expect(start()).rejects.toThrow('made by a later version of Hookferry');
     }
   });
 });

@@ -75,7 +75,7 @@ export function addListAccounts(accounts: Command, { output, withContext }: Cli)
 const LOOK_EVERY_MS = 500;
 
 const deleteFlagsSchema = z.object({
-  yes: z.literal(true, 'must be given, because an erased account can not be restored'),
+  yes: z.literal(true, 'must be given, because an erased account cannot be restored'),
   wait: z.boolean(),
   json: jsonSchema,
 });

@@ -667,7 +667,7 @@ describe('history migrate', () => {
       await postgres.query('UPDATE webhook_schema SET version = 99');
       const { exitCode, error } = await run('history migrate', environment);
       expect(exitCode).toBe(1);
-      expect(error).toContain('later version of this product');
+      expect(error).toContain('later version of Hookferry');
     });
   });
 });

@@ -60,7 +60,7 @@ const kinds: readonly FaultKind[] = [
     mayRepeat: false,
     usualCount: 8,
     obstacle: async () =>
-      (await isOnSmallDisk()) ? undefined : 'a small tmpfs can not be mounted here: it takes root',
+      (await isOnSmallDisk()) ? undefined : 'a small tmpfs cannot be mounted here: it takes root',
     inject: async ({ service: { history }, random }) =>
       await during('PostgreSQL', async () => {
         const giveBack = await fillDisk(history.folder);

@@ -66,7 +66,7 @@ export const redisFaults: readonly FaultKind[] = [
     mayRepeat: true,
     usualCount: 6,
     obstacle: async () =>
-      (await isOnSmallDisk()) ? undefined : 'a small tmpfs can not be mounted here: it takes root',
+      (await isOnSmallDisk()) ? undefined : 'a small tmpfs cannot be mounted here: it takes root',
     inject: async ({ service: { redis }, random }) =>
       await during('Redis', async () => {
         const giveBack = await fillDisk(redis.folder);

@@ -51,7 +51,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
     group,
   } = (event ?? {}) as AnyEvent;
   const refuse = (what: string, cause?: unknown): never => {
-    throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
+    throw new PublishError('invalid_event', `The event cannot be published: ${what}.`, undefined, cause);
   };
   if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "brief.created"');
   if (typeof accountId !== 'string' || accountId === '') refuse('its accountId must be the id of an account');
@@ -67,7 +67,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
     if (JSON.stringify(data) === undefined) refuse('its data must be something that JSON has');
   } catch (error) {
     if (error instanceof PublishError) throw error;
-    refuse('its data can not be written as JSON', error);
+    refuse('its data cannot be written as JSON', error);
   }
   const eventId = id ?? randomUUID();
   return {

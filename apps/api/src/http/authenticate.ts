@@ -143,8 +143,9 @@ interface SpendContext {
 }
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
-  key: 'This API key asked for more than it may; slow down.',
-  account: 'The API keys of this account asked for more together than they may; slow down.',
+  key: 'This API key sent more requests than its limit allows. Wait as long as Retry-After says.',
+  account:
+    'The API keys of this account together sent more requests than its limit allows. Wait as long as Retry-After says.',
 };
 
 /**

@@ -260,19 +260,25 @@ function refusalOf(code = ''): Refusal | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return {
       reason: 'too_slow',
-      error: new AppError('request_timeout', 'The request did not arrive in time.'),
+      error: new AppError('request_timeout', 'The request did not arrive completely in time. Send it again.'),
     };
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
     return {
       reason: 'headers_too_large',
-      error: new AppError('headers_too_large', 'URL and headers are too long.'),
+      error: new AppError(
+        'headers_too_large',
+        'The URL and the headers are too long: at most 16 KiB together.',
+      ),
     };
   }
   if (code.startsWith('HPE_')) {
     return {
       reason: 'malformed',
-      error: new AppError('malformed_request', 'The request is not well-formed HTTP/1.1.'),
+      error: new AppError(
+        'malformed_request',
+        'The request is not well-formed HTTP/1.1. Check the client and any proxy in between.',
+      ),
     };
   }
   return undefined;

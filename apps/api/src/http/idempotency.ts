@@ -99,7 +99,7 @@ export async function answerOnce(
     case 'running':
       throw new AppError(
         'request_in_progress',
-        'The same request is being processed. Send it again in a moment.',
+        'A request with this Idempotency-Key is being processed. Send it again in a moment.',
       );
     case 'other':
       throw reused();

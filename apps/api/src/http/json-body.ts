@@ -127,7 +127,7 @@ async function readAnnounced(request: Request, response: Response, length: numbe
 }
 
 function cutShort(): AppError {
-  return new AppError('malformed_json', 'The body is shorter than its Content-Length.');
+  return new AppError('malformed_json', 'The body is shorter than its Content-Length says.');
 }
 
 // 35 bytes of brotli can block the processor for a second and more: no limit on the output bounds that time.

@@ -124,7 +124,7 @@ export class UnreadAnswers {
     if (this.of(accountId) + bytes <= MOST_BYTES) return;
     throw new AppError(
       'rate_limited',
-      `More than ${MOST_BYTES} bytes of responses to the account would wait to be read. Read the responses that you have requested first.`,
+      `More than ${MOST_BYTES} bytes of responses to this account would be unread. First read the responses to your earlier requests.`,
       { retryAfterMs: RETRY_UNREAD_AFTER_MS },
     );
   }

@@ -34,7 +34,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
     limit: limitSchema(MAX_LIMIT)
       .default(DEFAULT_LIMIT)
       .describe(`How many items the page has at most: 1 to ${MAX_LIMIT}. Default: ${DEFAULT_LIMIT}.`),
-    cursor: cursorSchema(cursor, 'must be the next_cursor of the page before')
+    cursor: cursorSchema(cursor, 'must be the "next_cursor" of the page before')
       .optional()
       .describe('The `next_cursor` of the page before. Default: the list starts at its first item.'),
   });
@@ -74,7 +74,7 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
         .literal('unavailable')
         .optional()
         .describe(
-          'Present when the list has older items that can not be read at the moment, because PostgreSQL is not reachable.',
+          'Present when the list has older items that cannot be read at the moment, because PostgreSQL is not reachable.',
         ),
     })
     .meta({ id: name });

@@ -36,10 +36,10 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'Headers too large' },
-  secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
+  secret_unreadable: { status: 500, title: 'A stored secret cannot be read' },
   internal_error: { status: 500, title: 'Internal error' },
-  storage_unavailable: { status: 503, title: 'The store is not reachable' },
-  history_unavailable: { status: 503, title: 'The history is not reachable' },
+  storage_unavailable: { status: 503, title: 'Redis is not reachable' },
+  history_unavailable: { status: 503, title: 'The history (PostgreSQL) is not reachable' },
 };
 
 const errorCodes = Object.keys(PROBLEMS) as ErrorCode[];
@@ -139,7 +139,7 @@ function toAppError(error: unknown): AppError {
   }
   return new AppError(
     'internal_error',
-    'An internal error occurred. Search the log of the service for the request id.',
+    'The service has a fault. The operator finds its cause in the log, by this request id.',
     {
       cause: error,
     },

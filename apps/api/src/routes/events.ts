@@ -210,7 +210,7 @@ const querySchema = pageQuery(eventCursorSchema)
   .refine(...isInOrder)
   .refine(({ status, type, data }) => status === undefined || (type === undefined && data === undefined), {
     path: ['status'],
-    message: 'can not be combined with "type" or "data"',
+    message: 'cannot be combined with "type" or "data"',
   });
 
 const eventHeadSchema = z.object({

@@ -127,7 +127,7 @@ function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.Re
     context.addIssue({
       code: 'custom',
       path: [member],
-      message: `can not be given together with "${first?.[0]}"`,
+      message: `cannot be given together with "${first?.[0]}"`,
     });
   }
 }

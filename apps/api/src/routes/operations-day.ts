@@ -167,7 +167,7 @@ const readinessSchema = z
             check: z.enum(readinessChecks).describe('The name of the check.'),
             state: z
               .enum(readinessStates)
-              .describe('The result of the check. `unknown`: the API can not find out.'),
+              .describe('The result of the check. `unknown`: the API cannot find out.'),
             detail: z.string().describe('The result in words, and what to do. It contains no secret.'),
           })
           .meta({ id: 'ReadinessFinding' }),

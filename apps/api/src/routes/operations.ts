@@ -187,7 +187,7 @@ const troubledWebhookSchema = z
       .string()
       .nullable()
       .describe(
-        'The URL of the webhook. Null: its record can not be read with this `SECRETS_ENCRYPTION_KEY`.',
+        'The URL of the webhook. Null: its record cannot be read with this `SECRETS_ENCRYPTION_KEY`.',
       ),
     state: z.enum(troubles).describe('The state of the webhook, as requested.'),
     reason: z

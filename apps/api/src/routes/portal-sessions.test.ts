@@ -254,7 +254,7 @@ describe('a session', () => {
     await store.save(late.record, {}, 10, now);
     expect((await exchange(late.code)).body).toMatchObject({
       ...UNAUTHENTICATED,
-      detail: 'The link was not used in time; ask for a new one.',
+      detail: 'The link was not used in time. Ask for a new one.',
     });
     // Redis lets go of what is over by itself; here it is as if its clock were behind.
     const over = buildPortalSession({ accountId, apiKeyId });

@@ -34,7 +34,7 @@ const querySchema = z.strictObject({
     .describe('Only changes of this webhook: its id or its `uid`. Default: those of all webhooks.'),
   last_event_id: cursorSchema.optional().meta({
     description:
-      'The id of the last event that was received, for clients that can not send the header `Last-Event-ID`. Default: only new changes.',
+      'The id of the last event that was received, for clients that cannot send the header `Last-Event-ID`. Default: only new changes.',
   }),
   max_seconds: limitSchema(MAX_SECONDS)
     .optional()

@@ -190,7 +190,7 @@ function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.Re
     context.addIssue({
       code: 'custom',
       path: [member],
-      message: `can not be given together with "${first}"`,
+      message: `cannot be given together with "${first}"`,
     });
   }
 }

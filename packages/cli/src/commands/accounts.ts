@@ -77,7 +77,7 @@ function addChanges(accounts: Command, cli: Cli): void {
   addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
   const remove = accounts
     .command('delete')
-    .description('Erase an account with everything that it owns. This can not be undone.')
+    .description('Erase an account with everything that it owns. This cannot be undone.')
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: ConfirmFlags) => deleteAccount(id, flags, cli));
   addExample(addYes(remove), 'hookferry accounts delete acme --yes');

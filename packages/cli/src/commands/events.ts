@@ -91,7 +91,7 @@ function addPublish(events: Command, cli: Cli): void {
 
 async function dataOf(type: string, data: string | undefined, example = false, cli: Cli): Promise<Data> {
   if (data !== undefined && example)
-    throw new UsageError('--data and --example can not be combined.', 'Leave one of them out.');
+    throw new UsageError('--data and --example cannot be combined.', 'Leave one of them out.');
   if (data !== undefined) return await readData(data, cli.prompt);
   if (example) return await readExample(type, await connect(cli));
   throw new UsageError('The event has no data.', `Pass --data '{…}', --data @FILE, --data -, or --example.`);

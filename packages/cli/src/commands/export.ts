@@ -101,7 +101,7 @@ async function openNew(path: string) {
     return await open(path, 'wx', 0o600);
   } catch (error) {
     throw new UsageError(
-      `${path} can not be created: ${(error as Error).message}`,
+      `${path} cannot be created: ${(error as Error).message}`,
       'Name a new file: -o FILE',
     );
   }

@@ -83,7 +83,7 @@ const WAYS = 'Name the saved request: --delivery FILE, or --delivery @FILE';
 async function read(given: string): Promise<Buffer> {
   // Whoever is asked for the secret answers by stdin as well.
   if (given === '-')
-    throw new UsageError('The request can not be read from stdin, which is for the secret.', WAYS);
+    throw new UsageError('The request cannot be read from stdin, which is for the secret.', WAYS);
   const path = given.replace(/^@/, '');
   try {
     return await readFile(path);

@@ -30,7 +30,7 @@ describe('authenticate', () => {
     return { used, authenticate: (authorization?: string) => authenticateBy(context, authorization) };
   }
 
-  const INVALID = { code: 'unauthenticated', message: 'The API key is not valid.' };
+  const INVALID = { code: 'unauthenticated', message: 'The API key is unknown or was revoked.' };
 
   describe('authenticate', () => {
     it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('knows a key by "%s <key>"', async (scheme) => {
@@ -78,7 +78,7 @@ describe('authenticate', () => {
       const { key } = await issued({ expiresAt: NOW });
       await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject({
         code: 'unauthenticated',
-        message: 'The API key expired at 2023-11-14T22:13:20.000Z; use another one.',
+        message: 'The API key expired at 2023-11-14T22:13:20.000Z. Use another one.',
       });
       expect(used).toEqual([living.record]);
     });

@@ -47,7 +47,8 @@ async function authenticateKey(
 ): Promise<ApiKey> {
   const id = idOfKey(key);
   const stored = id === undefined ? undefined : await apiKeyStore.find(id);
-  if (!isSameKey(stored ?? NO_KEY, key) || !stored) throw unauthenticated('The API key is not valid.');
+  if (!isSameKey(stored ?? NO_KEY, key) || !stored)
+    throw unauthenticated('The API key is unknown or was revoked.');
   refuseExpired(stored, clock());
   keyUses.note(stored);
   return stored;
@@ -65,7 +66,7 @@ export function keyIn(authorization: string | undefined): string | undefined {
 
 function refuseExpired({ expiresAt }: ApiKey, now: number): void {
   if (expiresAt === undefined || now < expiresAt) return;
-  throw unauthenticated(`The API key expired at ${formatTime(expiresAt)}; use another one.`);
+  throw unauthenticated(`The API key expired at ${formatTime(expiresAt)}. Use another one.`);
 }
 
 function unauthenticated(detail: string): AppError {
@@ -111,7 +112,7 @@ export async function requireLiveSession(
 }
 
 function sessionEnded(): AppError {
-  return new AppError('unauthenticated', 'The portal session has ended; ask for a new link.');
+  return new AppError('unauthenticated', 'The portal session has ended. Ask for a new link.');
 }
 
 const NOTE_EVERY_MS = 60_000;

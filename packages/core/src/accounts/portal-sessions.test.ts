@@ -88,9 +88,9 @@ async function setUp(maker: Maker = {}) {
 
 const refused = (message: string) => ({ code: 'unauthenticated', message });
 const USED = refused('The link was used already. Each link works once: ask for a new one.');
-const LATE = refused('The link was not used in time; ask for a new one.');
-const INVALID = refused('The link is not valid, or its session has ended; ask for a new one.');
-const ENDED = refused('The portal session has ended; ask for a new link.');
+const LATE = refused('The link was not used in time. Ask for a new one.');
+const INVALID = refused('The link is not valid, or its session has ended. Ask for a new one.');
+const ENDED = refused('The portal session has ended. Ask for a new link.');
 
 describe('a portal session', () => {
   it('is opened by its code, and from then on known by its token', async () => {
@@ -142,7 +142,7 @@ describe('a portal session', () => {
       await expect(authenticate(wrong)).rejects.toMatchObject({
         code: 'unauthenticated',
         message: expect.stringMatching(
-          /^(The API key is not valid|The portal session has ended|Send your API key)/,
+          /^(The API key is unknown|The portal session has ended|Send your API key)/,
         ),
       });
   });

@@ -246,7 +246,7 @@ export async function exchangeCode(
   const session = await findByCode(context, code);
   if (session.exchange) throw usedUp();
   if (session.codeExpiresAt <= clock())
-    throw unauthenticated('The link was not used in time; ask for a new one.');
+    throw unauthenticated('The link was not used in time. Ask for a new one.');
   await requireLiveSession(context, session);
   // Reads that could fail come before the one step that can't be repeated.
   const page = await portalSessionStore.readPage(session.id);
@@ -266,7 +266,7 @@ async function findByCode({ portalSessionStore }: ExchangeCodeContext, code: str
   const id = idOfCode(code);
   const session = id === undefined ? undefined : await portalSessionStore.find(id);
   if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
-  throw unauthenticated('The link is not valid, or its session has ended; ask for a new one.');
+  throw unauthenticated('The link is not valid, or its session has ended. Ask for a new one.');
 }
 
 function usedUp(): AppError {

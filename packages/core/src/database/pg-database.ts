@@ -231,7 +231,7 @@ async function use<Result>(client: PoolClient, work: () => Promise<Result>): Pro
 }
 
 export function historyUnavailable(cause?: unknown): AppError {
-  const detail = 'The history can not be read at the moment. Recent events and deliveries can.';
+  const detail = "The history (PostgreSQL) can't be read at the moment. Recent events and deliveries can.";
   return new AppError('history_unavailable', detail, { retryAfterMs: RETRY_AFTER_MS, cause });
 }
 

@@ -66,7 +66,7 @@ describePostgres('the schema of the history', () => {
       await server.query('UPDATE webhook_schema SET version = 99');
       const refusal = {
         code: 'conflict',
-        message: expect.stringContaining('version 99, from a later version'),
+        message: expect.stringContaining('version 99, made by a later version'),
       };
       await expect(migrate(database)).rejects.toMatchObject(refusal);
       await expect(requireSchema(database)).rejects.toMatchObject(refusal);

@@ -81,7 +81,7 @@ function refuseNewer(version: number): void {
   if (version <= MIGRATIONS.length) return;
   throw new AppError(
     'conflict',
-    `The history's schema has version ${version}, from a later version of this product. This one knows ${MIGRATIONS.length}.`,
+    `The history's schema has version ${version}, made by a later version of Hookferry. This version knows ${MIGRATIONS.length} at most: start the later one.`,
   );
 }
 

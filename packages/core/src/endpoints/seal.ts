@@ -28,7 +28,7 @@ export class Sealer {
 export function secretUnreadable(cause?: unknown): AppError {
   return new AppError(
     'secret_unreadable',
-    'A stored secret can not be read: its record was tampered with, or SECRETS_ENCRYPTION_KEY lacks the key that sealed it.',
+    'A stored secret cannot be read: its record was tampered with, or SECRETS_ENCRYPTION_KEY lacks the key that sealed it.',
     { cause },
   );
 }

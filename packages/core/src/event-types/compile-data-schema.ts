@@ -40,7 +40,7 @@ export function compileDataSchema(schema: AnySchema): CheckData {
       return [
         {
           pointer: '/data',
-          detail: 'can not be checked: the schema of its type refers to itself without end',
+          detail: 'cannot be checked: the schema of its type refers to itself without end',
         },
       ];
     }
@@ -49,7 +49,7 @@ export function compileDataSchema(schema: AnySchema): CheckData {
 
 const TOO_MUCH_WORK: ValidationError = {
   pointer: '/data',
-  detail: 'can not be checked: the schema of its type needs too much work',
+  detail: 'cannot be checked: the schema of its type needs too much work',
 };
 
 function compile(ajv: Ajv2020, schema: AnySchema) {

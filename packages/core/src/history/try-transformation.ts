@@ -59,7 +59,7 @@ async function eventOf(
     case 'event': {
       const event = await findEvent(context, accountId, source.id);
       if (event.body !== undefined) return event;
-      throw invalidRequest([{ pointer: '/event_id', detail: 'is an event whose payload was erased' }]);
+      throw invalidRequest([{ pointer: '/event_id', detail: 'names an event whose payload was erased' }]);
     }
   }
 }

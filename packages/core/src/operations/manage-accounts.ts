@@ -61,7 +61,7 @@ export async function createAccount(
     'conflict',
     existing
       ? 'There is already an account with this id.'
-      : 'The account with this id was erased. The id is free again once nothing of that time is kept any more.',
+      : 'An account with this id was erased. The id can be used again when its last records are gone.',
   );
 }
 

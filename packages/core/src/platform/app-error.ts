@@ -98,7 +98,7 @@ const NAME = '__proto__';
 export function prototypeErrors(value: unknown, path: readonly PropertyKey[] = []): ValidationError[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = Object.hasOwn(value, NAME)
-    ? [{ pointer: jsonPointer([...path, NAME]), detail: 'is not a name that a member can have' }]
+    ? [{ pointer: jsonPointer([...path, NAME]), detail: 'is a name that no member may have' }]
     : [];
   return [...own, ...Object.entries(value).flatMap(([name, each]) => prototypeErrors(each, [...path, name]))];
 }

@@ -248,9 +248,13 @@ export function throwStorageErrors(store: { readonly prototype: object }): void 
 }
 
 export function storageUnavailable(cause: unknown): AppError {
-  return new AppError('storage_unavailable', 'The store is not reachable at the moment; try again shortly.', {
-    cause,
-  });
+  return new AppError(
+    'storage_unavailable',
+    "Redis can't be reached, or takes no writes. Your request may have been carried out. Wait a moment, then send it again.",
+    {
+      cause,
+    },
+  );
 }
 
 function rethrow(error: unknown): never {

@@ -223,7 +223,7 @@ function requireWaiting({ state }: SeenScheduled): void {
 }
 
 export function alreadyCancelled(): AppError {
-  return new AppError('conflict', 'The event was cancelled: it can not be rescheduled.');
+  return new AppError('conflict', 'The event was cancelled: it cannot be rescheduled.');
 }
 
 export function alreadyDue(): AppError {

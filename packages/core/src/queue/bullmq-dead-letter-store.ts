@@ -198,7 +198,11 @@ export class DeadLetterStore {
     const data = await this.redis.hget(key, jobFields.data);
     if (data === null) return false;
     const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
-    if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
+    if (!rejected.success)
+      throw new AppError(
+        'conflict',
+        "The stored job of this dead letter can't be read, so it can't be redriven. Drop it, and publish the event again.",
+      );
     const { job } = rejected.data;
     // Later than its present time: two redrives within a millisecond must get different ids.
     const time = Math.max(this.clock(), job.timestamp + 1);
@@ -309,7 +313,7 @@ function readRejected(text: string) {
   const attemptsMade = 1;
   const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(text));
   if (!rejected.success) {
-    const reason = 'What was kept of it can not be read.';
+    const reason = 'The stored job cannot be read.';
     return { queue: EVENTS_QUEUE, accountId: undefined, reason, attemptsMade, dataText: text } as const;
   }
   const { job, reason, errors } = rejected.data;

@@ -89,8 +89,8 @@ async function record(
 }
 
 const TAKEN: Readonly<Record<DeadLetterAct, string>> = {
-  redrive: 'This dead letter is being dropped. If that broke off, drop it once more.',
-  drop: 'This dead letter is being put back. If that broke off, put it back once more.',
+  redrive: 'This dead letter is being dropped. If that request failed, drop it again.',
+  drop: 'This dead letter is being redriven. If that request failed, redrive it again.',
 };
 
 async function claim(

@@ -149,7 +149,7 @@ export async function restoreVersion(
 ): Promise<Transformation> {
   const { id, transformation } = await readEndpoint(context, accountId, ref);
   const saved = await context.transformationStore.find(id, version);
-  if (!saved) throw new AppError('not_found', 'There is no such version of the transformation.');
+  if (!saved) throw new AppError('not_found', 'The transformation has no such version.');
   const isEnabled = transformation?.isEnabled ?? true;
   return await putTransformation(context, accountId, ref, { code: saved.code, isEnabled }, by);
 }

@@ -131,7 +131,7 @@ const PRELUDE = `(now, seed, maxLog, maxOutput) => {
     const text = isText ? body : stringify(body);
     if (typeof text !== 'string') fail('"body" is nothing that JSON can say: ' + typeof body + '.');
     if (text.length > maxOutput) fail('"body" has ' + text.length + ' characters: ' + maxOutput + ' are the most.');
-    if (apply(test, loneSurrogate, [text])) fail('"body" has half a surrogate pair, which UTF-8 can not say.');
+    if (apply(test, loneSurrogate, [text])) fail('"body" has half a surrogate pair, which UTF-8 cannot say.');
     return stringify({ text, headers: sent });
   };
   return {

@@ -84,7 +84,7 @@ describe('what a function returns', () => {
     ['more than is let out', 'return { body: "x".repeat(200000) };', '100000 are the most'],
     ['a promise that nothing settles', 'return new Promise(() => {});', 'a promise that nothing settles'],
     ['a proxy that throws', 'return new Proxy({}, { get() { throw new Error("caught"); } });', 'caught'],
-    ['toJSON of everything', 'Object.prototype.toJSON = () => 1; return { body: {} };', 'can not be read'],
+    ['toJSON of everything', 'Object.prototype.toJSON = () => 1; return { body: {} };', 'cannot be read'],
   ])('is refused: %s', async (_what, statements, message) => {
     const result = await call(statements);
     expect(result).toMatchObject({ kind: 'failed', message: expect.stringContaining(message) });

@@ -301,7 +301,7 @@ function tookTooLong({ timeoutMs }: SandboxRun): string {
 function readOutput(output: string): RunEnd {
   const read = outputSchema.safeParse(parsedOrUndefined(output));
   if (!read.success)
-    return { kind: 'failed', message: 'The value that the function returned can not be read.' };
+    return { kind: 'failed', message: 'The value that the function returned cannot be read.' };
   if ('cancel' in read.data) return { kind: 'cancelled' };
   const { text, headers } = read.data;
   return { kind: 'returned', text, headers };

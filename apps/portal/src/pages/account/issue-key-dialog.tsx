@@ -58,7 +58,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
   if (data) {
     return (
       <NoticeDialog title={`The key “${data.name}”`} closeLabel="I have it" onClose={onClose}>
-        <p>Copy it now: it is not stored, and can not be shown again.</p>
+        <p>Copy it now: it is not stored, and cannot be shown again.</p>
         <CodeBlock label="The API key" text={data.key} />
       </NoticeDialog>
     );

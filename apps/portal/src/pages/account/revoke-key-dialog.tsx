@@ -42,7 +42,7 @@ export function RevokeKeyDialog({ accountId, apiKey: { id, name }, onClose }: Re
       onClose={onClose}
     >
       <p>
-        Requests with the key <code>{id}</code> are refused from now on. This can not be undone.
+        Requests with the key <code>{id}</code> are refused from now on. This cannot be undone.
       </p>
     </ConfirmDialog>
   );

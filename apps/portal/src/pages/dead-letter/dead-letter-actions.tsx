@@ -68,5 +68,5 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
 const CONSEQUENCES: Readonly<Record<Act, string>> = {
   'put back':
     'A worker processes it like a new job. If the cause of the failure still exists, it comes back here.',
-  drop: 'Its event is not delivered. The delivery or replay of the job ends as cancelled. This can not be undone.',
+  drop: 'Its event is not delivered. The delivery or replay of the job ends as cancelled. This cannot be undone.',
 };

@@ -24,7 +24,7 @@ const VERDICTS: Readonly<Record<Verdict | 'no_body', readonly [Tone, string]>> =
   ],
   not_by_key: ['neutral', 'None of these was made with a key pair (v1a): check them with the secret.'],
   no_key: ['bad', 'This is not a public key: it must be whpk_ and the base64 of 32 bytes.'],
-  no_ed25519: ['neutral', 'This browser can not check Ed25519 signatures: use a newer one.'],
+  no_ed25519: ['neutral', 'This browser cannot check Ed25519 signatures: use a newer one.'],
   no_body: ['neutral', 'The body of this attempt is not kept: choose the last attempt.'],
   no_secret: ['bad', 'This is not a secret: it must be whsec_ and base64.'],
 };

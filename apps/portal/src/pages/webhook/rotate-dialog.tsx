@@ -41,7 +41,7 @@ export function RotateDialog({ webhookId, isOpen, onRotated, onClose }: RotateDi
       onConfirm={() => rotation.mutate()}
       onClose={onClose}
     >
-      <p>A new secret signs from now on. This can not be undone.</p>
+      <p>A new secret signs from now on. This cannot be undone.</p>
       <SelectField
         label="The former secret also signs"
         value={overlap}

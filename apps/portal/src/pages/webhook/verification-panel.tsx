@@ -29,7 +29,7 @@ const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
   rate_too_low: 'It permits fewer requests than 60 a minute, which is too few to be kept',
   http_error: 'It answered with an error or a redirect',
   timeout: 'It took too long',
-  dns_error: 'Its host name can not be resolved',
+  dns_error: 'Its host name cannot be resolved',
   address_refused: 'Its address is not allowed',
   connect_error: 'The connection failed',
   tls_error: 'TLS failed: for example, its certificate is not trusted',

@@ -107,7 +107,7 @@ function unusable(certificate: string, key: string): ValidationError | undefined
     return undefined;
   } catch (error) {
     const { reason = 'OpenSSL refuses it' } = error as { readonly reason?: string };
-    return certificateFault(`can not be used for TLS: ${reason}`);
+    return certificateFault(`cannot be used for TLS: ${reason}`);
   }
 }
 

@@ -99,7 +99,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
   async function actAll(names: readonly string[]): Promise<void> {
     for (const name of names) {
       const command = commandsFor(scene).find((possible) => possible.name === name);
-      if (!command) throw new Error(`This can not happen now: ${name}.`);
+      if (!command) throw new Error(`This cannot happen now: ${name}.`);
       await act(name, () => command.run());
     }
   }
