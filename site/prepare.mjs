@@ -1,6 +1,6 @@
 // @ts-check
 /** Copies the Markdown of the repository into `pages/`, with links that lead to pages, and writes the reference of the API. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describeReference } from './reference.mjs';
 
@@ -59,6 +59,8 @@ function withLinks(source, text) {
       const target = path === '' ? source : normalize(join(dirname(source), path));
       if (image) return `![${label}](/${target.replace(/^docs\//, '')})`;
       const page = pageOf.get(target);
+      if (page === undefined && !existsSync(join(ROOT, target)))
+        throw new Error(`${source}: there is no ${target}`);
       return page === undefined ? label : `[${label}](/${page}${anchor})`;
     });
   let index = 0;

@@ -34,13 +34,17 @@ export default defineConfig({
               /^\/(reference|benchmarks|changelog|dependencies)/.test(id) ? 0.4 : 1,
           },
           options: {
-            // As people ask: little words say nothing of a page.
-            processTerm: (/** @type {string} */ term) =>
-              /^(a|an|and|are|at|be|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|with)$/i.test(
-                term,
-              )
-                ? null
-                : term.toLowerCase(),
+            // As people ask: little words say nothing of a page, endings don't count, and `WebhooksBacklogGrows` is three words.
+            // This runs in the browser too, so it can use nothing from outside.
+            processTerm: (/** @type {string} */ term) => {
+              const words = term.split(/(?<=[a-z])(?=[A-Z])/);
+              return [...new Set([term, ...words])].flatMap((each) => {
+                const word = each.toLowerCase();
+                const little =
+                  /^(a|all|an|and|any|are|at|be|by|can|could|did|do|does|every|everything|for|from|get|had|has|have|how|i|if|in|is|it|its|just|many|me|much|my|no|not|of|on|or|our|so|than|that|the|their|then|there|they|this|to|use|was|we|what|when|where|which|who|why|will|with|would|you|your)$/;
+                return little.test(word) ? [] : [word.replace(/(?<=\w{4})(ing|ed|es|s)$/, '')];
+              });
+            },
           },
         },
       },
@@ -64,7 +68,7 @@ export default defineConfig({
           page('Transformations', '/transformations'),
           page('Several events in one request', '/batches'),
           page('Order, groups, coalescing', '/ordering'),
-          page('Sending again', '/replays'),
+          page('Resend events', '/replays'),
           page('Accounts and API keys', '/api-keys'),
           page('Glossary', '/glossary'),
         ],
@@ -77,7 +81,7 @@ export default defineConfig({
           page('Verifying signatures', '/verifying-signatures'),
           page('@hookferry/receiver', '/packages/receiver'),
           page('hookferry for Python', '/packages/python'),
-          page('Listening', '/listening'),
+          page('Listening: webhooks on localhost', '/listening'),
           page('Each event once', '/recipes/idempotent-receiver'),
           page('A queue behind the receiver', '/recipes/queue-behind-receiver'),
           page('A receiver in CI', '/recipes/receiver-in-ci'),
