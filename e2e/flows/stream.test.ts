@@ -256,7 +256,9 @@ it('goes on when Redis was away, and says so if something is missing', async () 
   const receiver = await receive();
   await follow(stack.client.baseUrl);
   await redis.kill();
-  await stack.api.waitForLine(({ message, task }) => message === 'task.failed' && task === 'read changes');
+  await stack.api.waitForLine(
+    ({ message, task }) => message === 'task.failed' && task === 'read the stream of changes',
+  );
   await redis.start();
   await stack.client.waitUntilReady();
   const webhook = await until(() => stack.client.register(receiver.url).catch(() => undefined));

@@ -160,7 +160,7 @@ function warnOfAnyHost({ PORTAL, PUBLIC_URL, API_HOST }: ApiConfig, emit: Emit):
   emit({
     name: 'public_url.unset',
     detail:
-      'PUBLIC_URL is not set: links to the portal begin with the host of the request that creates them. Set it to the origin by which browsers reach the API.',
+      'PUBLIC_URL is not set, so links to the portal begin with the host that the request for a link names. Set it to the origin at which browsers reach the API, such as https://hooks.example.com.',
   });
 }
 

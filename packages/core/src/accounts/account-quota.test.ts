@@ -154,7 +154,7 @@ describe('usage recorder', () => {
     setAway(true);
     recorder.note(accountId, 'events', 3, 0, KEPT_MS);
     await recorder.flush();
-    expect(signals.named('task.failed')).toMatchObject([{ task: 'count usage' }]);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'count stored bytes' }]);
     setAway(false);
     recorder.note(accountId, 'events', 4, 0, KEPT_MS);
     await recorder.stop();

@@ -177,7 +177,7 @@ export class UsageRecorder {
     );
     const error = validationErrors.find((fault) => fault !== undefined);
     if (error === undefined) return;
-    this.options.emit({ name: 'task.failed', task: 'count usage', error });
+    this.options.emit({ name: 'task.failed', task: 'count stored bytes', error });
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 

@@ -66,7 +66,8 @@ export class AuditSettler {
     try {
       await this.runOnce();
     } catch (error) {
-      if (!this.#isStopping) this.context.emit({ name: 'task.failed', task: 'settle audit log', error });
+      if (!this.#isStopping)
+        this.context.emit({ name: 'task.failed', task: 'complete the audit log', error });
     }
     this.#timer.wakeUpIn(EVERY_MS);
   }

@@ -66,7 +66,9 @@ export class Refusals {
     const { refusalStore, bounds, emit } = this.options;
     const adding = refusalStore
       .add(entry, bounds.ageMs)
-      .catch((error: unknown) => emit({ name: 'task.failed', task: 'record a refusal', error }))
+      .catch((error: unknown) =>
+        emit({ name: 'task.failed', task: 'write a refusal to the audit log', error }),
+      )
       .finally(() => this.#underWay.delete(adding));
     this.#underWay.add(adding);
   }

@@ -117,7 +117,7 @@ describe('operational events', () => {
       const event = webhookDisabledEvent(buildEndpoint(), 'gone', NOW);
       addBy(() => Promise.reject(new Error('no luck')));
       await raise(event);
-      expect(signals.named('task.failed')).toMatchObject([{ task: 'raise operational event' }]);
+      expect(signals.named('task.failed')).toMatchObject([{ task: 'publish an operational event' }]);
       addBy(async (added) => void queued.push(added));
       await raise(event);
       expect(queued).toHaveLength(1);

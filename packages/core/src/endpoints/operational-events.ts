@@ -65,7 +65,7 @@ export class OperationalEvents {
   #track(raising: Promise<void>): void {
     const tracked = raising
       .catch((error: unknown) =>
-        this.options.emit({ name: 'task.failed', task: 'raise operational event', error }),
+        this.options.emit({ name: 'task.failed', task: 'publish an operational event', error }),
       )
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);

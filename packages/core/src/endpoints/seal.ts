@@ -59,7 +59,7 @@ export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
     emit({
       name: 'secrets.unprotected',
       detail:
-        'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
+        'INSECURE_UNENCRYPTED_SECRETS is set, and SECRETS_ENCRYPTION_KEY is not: secrets are stored as plain text.',
     });
   }
   return new Sealer(keys);

@@ -59,7 +59,7 @@ export class ReachRestore {
       await this.runOnce();
       this.#timer.wakeUpIn(EVERY_MS);
     } catch (error) {
-      this.context.emit({ name: 'task.failed', task: 'tell how far what has moved reaches', error });
+      this.context.emit({ name: 'task.failed', task: 'restore the bounds of moved records', error });
       this.#timer.wakeUpIn(TRY_AGAIN_MS);
     }
   }

@@ -58,7 +58,7 @@ export class OverSweep {
       await this.runOnce();
     } catch (error) {
       if (!this.#stop.signal.aborted)
-        this.context.emit({ name: 'task.failed', task: 'find what is over', error });
+        this.context.emit({ name: 'task.failed', task: 'find finished deliveries', error });
     }
     this.#timer.wakeUpIn(EVERY_MS);
   }

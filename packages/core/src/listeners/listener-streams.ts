@@ -138,7 +138,7 @@ export class ListenerStreams {
       emit({ name: 'listener.connected', endpointId });
       stream.begin();
     } catch (error) {
-      emit({ name: 'task.failed', task: 'connect listener', error });
+      emit({ name: 'task.failed', task: 'connect a listener', error });
       stream.end('lost');
     }
   }
@@ -154,7 +154,7 @@ export class ListenerStreams {
       await disconnectListener(this.context, address, id);
     } catch (error) {
       // `WatchListeners` finds it later.
-      emit({ name: 'task.failed', task: 'disconnect listener', error });
+      emit({ name: 'task.failed', task: 'disconnect a listener', error });
     }
   }
 
@@ -209,7 +209,7 @@ export class ListenerStreams {
       await this.context.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
     } catch (error) {
       // The worker's wait has a bound of its own.
-      this.context.emit({ name: 'task.failed', task: 'answer for listener', error });
+      this.context.emit({ name: 'task.failed', task: 'pass on the answer of a listener', error });
     }
   }
 }

@@ -343,7 +343,7 @@ export class WatchListeners {
       const due = await listenerStore.listDue(clock(), WOKEN_UP_AT_ONCE);
       await Promise.all(due.map((address) => wakeUpListener(this.context, address)));
     } catch (error) {
-      emit({ name: 'task.failed', task: 'look after listeners', error });
+      emit({ name: 'task.failed', task: 'expire listeners', error });
     }
   }
 }

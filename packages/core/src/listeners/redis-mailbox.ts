@@ -89,7 +89,7 @@ export class RedisMailbox {
       const others = (await connection.lpop(key, READ_AT_ONCE)) ?? [];
       for (const message of [first[1], ...others]) this.#onMessage(message);
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'read mailbox', error });
+      this.options.emit({ name: 'task.failed', task: 'read the messages of listeners', error });
       await wait(AFTER_FAULT_MS);
     }
   }

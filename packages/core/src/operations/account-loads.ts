@@ -66,7 +66,7 @@ export class AccountLoads {
       const { dayStore, clock } = this.options;
       await dayStore.addLoads(whole(taken), clock(), this.#patienceMs);
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'count what accounts use', error });
+      this.options.emit({ name: 'task.failed', task: 'count the load of accounts', error });
       this.#takeBack(taken);
     }
   }

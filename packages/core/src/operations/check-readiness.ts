@@ -93,8 +93,7 @@ function persistenceFinding({
 }: Awaited<ReturnType<typeof readPersistence>>): ReadinessFinding {
   const check = 'redis_fsync';
   if (isAppendOnly === false) {
-    const detail =
-      'appendonly is no: a restart of Redis loses what was acknowledged since its last snapshot.';
+    const detail = 'appendonly is no: when Redis restarts, the events since its last snapshot are lost.';
     return { check, state: 'missing', detail };
   }
   if (fsync === undefined) {

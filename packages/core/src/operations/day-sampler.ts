@@ -77,7 +77,7 @@ export class DaySampler {
     try {
       if (await dayStore.lacksSample(clock())) await dayStore.addSample(await takeSample(this.options));
     } catch (error) {
-      emit({ name: 'task.failed', task: 'sample queues and workers', error });
+      emit({ name: 'task.failed', task: 'sample the queues and workers', error });
     }
   }
 

@@ -99,7 +99,7 @@ describe('what accounts use', () => {
     const loads = new AccountLoads({ dayStore: broken, clock, emit: signals.listen });
     loads.listen(accepted(BIG, 100));
     await loads.flush();
-    expect(signals.named('task.failed')).toMatchObject([{ task: 'count what accounts use' }]);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'count the load of accounts' }]);
     isAway = false;
     loads.listen(accepted(BIG, 100));
     await loads.stop();

@@ -62,7 +62,7 @@ it('goes on when one could not be written, and says that', async () => {
   store.save = async () => Promise.reject(new Error('no luck'));
   reporter.start();
   await jest.advanceTimersByTimeAsync(0);
-  expect(signals.named('task.failed')).toMatchObject([{ task: 'report worker' }]);
+  expect(signals.named('task.failed')).toMatchObject([{ task: 'report the state of this worker' }]);
   store.save = save;
   await jest.advanceTimersByTimeAsync(REPORT_EVERY_MS);
   expect(saved).toHaveLength(1);

@@ -53,7 +53,7 @@ export class WorkerReporter {
     try {
       await work;
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'report worker', error });
+      this.options.emit({ name: 'task.failed', task: 'report the state of this worker', error });
     }
   }
 }

@@ -66,7 +66,9 @@ async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
   } catch (error) {
     // Its connection reports an absent server, which is checked when that is ready again.
     return isForbidden(error)
-      ? ['Redis does not let this user ask INFO: its version, eviction and persistence were not checked.']
+      ? [
+          'The user of REDIS_URL may not run INFO, so version, eviction and persistence were not checked: permit it (ACL +info).',
+        ]
       : [];
   }
 }
@@ -77,14 +79,14 @@ export function validationErrorsIn(info: string): readonly string[] {
   const version = read('redis_version');
   const policy = read('maxmemory_policy');
   return [
-    isTooOld(version) && `Redis ${version} is too old: this needs ${OLDEST.join('.')} or later.`,
+    isTooOld(version) && `Redis ${version} is too old: use ${OLDEST.join('.')} or later.`,
     policy !== undefined &&
       policy !== 'noeviction' &&
-      `maxmemory-policy is ${policy}: Redis throws deliveries away when its memory is full; set noeviction.`,
+      `maxmemory-policy is ${policy}: when its memory is full, Redis deletes deliveries; set it to noeviction.`,
     read('aof_enabled') === '0' &&
-      'appendonly is no: a restart of Redis loses what was acknowledged since its last snapshot; set yes.',
+      'appendonly is no: when Redis restarts, the events since its last snapshot are lost; set it to yes.',
     read('role') === 'slave' &&
-      'It is a replica, which takes no writes: REDIS_URL has to name its master, or the Sentinels.',
+      'This Redis is a replica, which takes no writes: let REDIS_URL name its master, or the Sentinels.',
   ].filter((fault) => fault !== false);
 }
 

@@ -241,7 +241,7 @@ describe('once started', () => {
     await delay(1, time.now);
     cut.start();
     await signals.first('task.failed');
-    expect(signals.named('task.failed')).toMatchObject([{ task: 'put due deliveries back' }]);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'queue due deliveries' }]);
     await away.connect();
     await untilWaiting(1);
   });

@@ -112,7 +112,7 @@ export class DueDeliveries {
       const next = await this.runOnce(patienceMs);
       return next === undefined ? undefined : next - clock();
     } catch (error) {
-      emit({ name: 'task.failed', task: 'put due deliveries back', error });
+      emit({ name: 'task.failed', task: 'queue due deliveries', error });
       return undefined;
     }
   }

@@ -358,7 +358,7 @@ export class DueEvents {
     try {
       return await scheduledQueue.takeDue(prefix, inOrder, patienceMs);
     } catch (error) {
-      emit({ name: 'task.failed', task: 'take due events', error });
+      emit({ name: 'task.failed', task: 'publish due events', error });
       return undefined;
     }
   }

@@ -134,7 +134,7 @@ export class ShardsInForce implements QueueShards {
     } catch (error) {
       this.#failures += 1;
       if (this.#failures % FAILURES_TOLD === 0) {
-        emit({ name: 'task.failed', task: 'look at shards', error });
+        emit({ name: 'task.failed', task: 'read the number of shards', error });
       }
       this.#timer.wakeUpIn(RETRY_MS);
     }

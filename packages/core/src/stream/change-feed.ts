@@ -113,7 +113,7 @@ export class ChangeFeed {
       this.#backlogs = new Map(watched.map((account) => [account, known.get(account) ?? new Backlog()]));
       this.#askedAt = askedAt;
     } catch (error) {
-      emit({ name: 'task.failed', task: 'look at watched accounts', error });
+      emit({ name: 'task.failed', task: 'find accounts with open streams', error });
     }
     // A reply that took this long says nothing about the last signals.
     if (!this.#isKnown()) return false;
@@ -142,7 +142,7 @@ export class ChangeFeed {
       return true;
     } catch (error) {
       backlog.miss();
-      emit({ name: 'task.failed', task: 'write changes', error });
+      emit({ name: 'task.failed', task: 'write to the stream of changes', error });
       return false;
     } finally {
       if (!backlog.isEmpty) this.#due.add(account);

@@ -113,7 +113,8 @@ export class ChangeStreams {
     const accounts = [...this.#accounts.values()];
     const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
     const failed = steps.find((step) => step.status === 'rejected');
-    if (failed) this.context.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
+    if (failed)
+      this.context.emit({ name: 'task.failed', task: 'read the stream of changes', error: failed.reason });
     if (this.#accounts.size > 0) this.#timer.wakeUpIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
   }
 }

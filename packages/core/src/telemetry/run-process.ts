@@ -53,8 +53,12 @@ async function stop({ emit, parts, stopWithinMs }: StartedProcess, signal: NodeJ
 // work.
 function giveUp(emit: Emit, afterMs: number): void {
   process.exitCode = 1;
-  const error = new Error(`Not stopped in ${afterMs} ms.`);
-  emit({ name: 'process.fault', detail: 'Ending without waiting any longer.', error });
+  const error = new Error(`It did not stop within ${afterMs} ms.`);
+  emit({
+    name: 'process.fault',
+    detail: 'The process did not stop in time, and ends now. Unfinished jobs run again.',
+    error,
+  });
   exitOnceWritten();
 }
 

@@ -166,7 +166,7 @@ const samples = {
   'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
-  'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
+  'task.failed': { name: 'task.failed', task: 'store the health of webhooks', error: new Error('no luck') },
   'shards.changed': { name: 'shards.changed', inForce: 4 },
   'shards.disagree': { name: 'shards.disagree', wanted: 1, inForce: 4 },
   'shards.unserved': { name: 'shards.unserved', shards: '1,3' },
@@ -190,7 +190,7 @@ const samples = {
   'secrets.unprotected': {
     name: 'secrets.unprotected',
     detail:
-      'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
+      'INSECURE_UNENCRYPTED_SECRETS is set, and SECRETS_ENCRYPTION_KEY is not: secrets are stored as plain text.',
   },
   'public_url.unset': {
     name: 'public_url.unset',

@@ -205,7 +205,7 @@ describe('started, it', () => {
     releaser.start();
     releaser.wakeUpAt(accountId, endpointId, NOW);
     await pass(1);
-    expect(signals.named('task.failed')).toMatchObject([{ task: 'look at endpoint' }]);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'release held deliveries' }]);
     await releaser.stop();
   });
 

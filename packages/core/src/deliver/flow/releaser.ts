@@ -156,7 +156,7 @@ export class Releaser {
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
       // In Redis it is still due: a sweep comes back to it.
-      this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
+      this.context.emit({ name: 'task.failed', task: 'release held deliveries', error });
     } finally {
       watched.isWakingUp = false;
     }
@@ -170,7 +170,7 @@ export class Releaser {
     try {
       await this.runOnce();
     } catch (error) {
-      this.context.emit({ name: 'task.failed', task: 'look at endpoint', error });
+      this.context.emit({ name: 'task.failed', task: 'release held deliveries', error });
     }
     this.#sweepTimer.wakeUpInAbout(SWEEP_EVERY_S);
   }

@@ -31,6 +31,6 @@ export class Verifier extends ClaimedWork<ClaimedTry> {
   }
 
   protected onFailure(error: unknown): void {
-    this.context.emit({ name: 'task.failed', task: 'verify endpoint', error });
+    this.context.emit({ name: 'task.failed', task: 'verify webhooks', error });
   }
 }

@@ -103,7 +103,7 @@ describe('HealthRecorder', () => {
     recorder.record(id, delivered);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(written).toEqual([]);
-    expect(signals.named('task.failed')).toMatchObject([{ task: 'record health' }]);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'store the health of webhooks' }]);
 
     answerWith(async () => {});
     recorder.record(id, failed);

@@ -61,7 +61,7 @@ export class HealthRecorder {
     const validationErrors = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
     const error = validationErrors.find((fault) => fault !== undefined);
     if (error === undefined) return;
-    this.options.emit({ name: 'task.failed', task: 'record health', error });
+    this.options.emit({ name: 'task.failed', task: 'store the health of webhooks', error });
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 

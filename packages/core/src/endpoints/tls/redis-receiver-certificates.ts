@@ -44,7 +44,7 @@ export class ReceiverCertificates {
     this.#seen.set(host, { until: now + DAY_MS, expiresAt: validity.until });
     this.#write(host, validity, now).catch((error: unknown) => {
       this.#seen.delete(host);
-      this.context.emit({ name: 'task.failed', task: 'note receivers certificates', error });
+      this.context.emit({ name: 'task.failed', task: 'store the expiry of certificates', error });
     });
   }
 

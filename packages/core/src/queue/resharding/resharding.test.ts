@@ -169,7 +169,7 @@ it('says that it failed, and tries again', async () => {
   const resharding = reshardingOf('one', listen);
   willClose({ close: () => resharding.stop() });
   resharding.start();
-  expect(await firstOf('task.failed')).toMatchObject({ task: 'bring jobs to their shards' });
+  expect(await firstOf('task.failed')).toMatchObject({ task: 'move jobs to their shards' });
   await client.del(queueKeysOf(first.prefix).wakeUps);
   while (!(await isLeft())) await wait(50);
   expect(named('task.failed')).toHaveLength(1);

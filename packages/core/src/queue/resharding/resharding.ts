@@ -105,7 +105,7 @@ export class Resharding {
     try {
       await this.runOnce();
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'bring jobs to their shards', error });
+      this.options.emit({ name: 'task.failed', task: 'move jobs to their shards', error });
     }
     this.start();
   }
