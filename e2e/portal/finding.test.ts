@@ -1,3 +1,5 @@
+import { Queue } from 'bullmq';
+import type { Page } from 'playwright-core';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
@@ -5,7 +7,17 @@ import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { usePortal } from './support/use-portal';
 
-const portal = usePortal({});
+const portal = usePortal({
+  environment: {
+    PUBLIC_URL: 'https://hooks.example.com',
+    MAIL_FROM: 'hooks@example.com',
+    SMTP_URL: 'smtp://127.0.0.1:9',
+  },
+});
+
+const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
+const NO_EVENT = /answered 404: GET .*\/events\//;
+const UNKNOWN = '0n5x3gq9k2v7r1m8c4d6ta';
 
 let sink: SwitchedReceiver;
 let webhookId: string;
@@ -111,4 +123,127 @@ it('says what is wrong with what is looked for, is left by Escape, and takes no 
   await other.fill('');
   await other.press('/');
   expect(await other.inputValue()).toBe('/');
+});
+
+async function find(page: Page, text: string): Promise<void> {
+  const field = page.getByRole('searchbox', { name: 'Find' });
+  await field.fill(text);
+  await field.press('Enter');
+}
+
+const idOf = async (method: string, path: string, body?: object) =>
+  (await portal().client.expect<{ id: string }>(method === 'POST' ? 201 : 200, method, path, body)).body.id;
+
+/** The newest of a list, once there is one. */
+const newestOf = async (path: string) =>
+  await until(async () => {
+    const { body } = await portal().client.expect<{ data: { id: string }[] }>(200, 'GET', path);
+    return body.data[0]?.id;
+  });
+
+const markedIn = (page: Page, table: string) =>
+  page.getByRole('table', { name: table }).locator('tr[aria-current]');
+
+describe('an id', () => {
+  it.each([360, 1280])(
+    'of a contact, a message or an audit entry leads to its row, %d px wide',
+    async (width) => {
+      const contact = await idOf('POST', '/v1/contacts', {
+        kind: 'email',
+        address: `ops-${width}@example.com`,
+      });
+      const message = await newestOf(`/v1/notifications?contact_id=${contact}`);
+      const entry = await newestOf(`/v1/audit-log?target=${contact}`);
+      const page = await portal().signIn({ width, capabilities: ['read', 'webhooks', 'audit'] });
+      await find(page, contact);
+      await page.waitForURL(`**/portal/contacts?row=${contact}`);
+      await markedIn(page, 'Contacts').getByText(`ops-${width}@example.com`).waitFor();
+      await checkAccessibility(page);
+      await checkWidth(page);
+      await find(page, message);
+      await page.waitForURL(`**/portal/contacts/notifications?row=${message}`);
+      await markedIn(page, 'Messages').getByText('Asked to confirm').waitFor();
+      await find(page, entry);
+      await page.waitForURL(new RegExp(`/portal/audit-log\\?.*row=${entry}$`));
+      const row = markedIn(page, 'Audit log');
+      await row.getByText('Contact created').waitFor();
+      await page.locator('tr[aria-current]:focus').waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog', { name: 'Contact created' }).waitFor();
+      await checkAccessibility(page);
+    },
+  );
+
+  it('of an account, an API key or a dead letter leads an operator there', async () => {
+    const account = await idOf('POST', '/v1/accounts', { id: 'finding-acme' });
+    const key = await idOf('POST', '/v1/api-keys', { name: 'ci', scopes: ['events:write'] });
+    const events = new Queue('events', { connection: portal().stack.redis.client });
+    await events.add('no.such_type', { account_id: 'default', id: 'lost', data: {} });
+    await events.close();
+    const letter = await newestOf('/v1/dead-letters');
+    const page = await portal().signIn({ capabilities: ['read', 'operate'] });
+    portal().validationErrorsOf(page).expect(NO_EVENT);
+    portal()
+      .validationErrorsOf(page)
+      .expect(/answered 404: GET .*\/accounts\//);
+    await find(page, account);
+    await page.waitForURL(`**/portal/accounts/${account}`);
+    await find(page, key);
+    await page.waitForURL(`**/portal/accounts/default?row=${key}`);
+    await markedIn(page, 'API keys').getByText('ci').waitFor();
+    await find(page, letter);
+    await page.waitForURL(`**/portal/dead-letters/${encodeURIComponent(letter)}`);
+  });
+
+  it('of what is gone, or of a key, leads to what the audit log has of it', async () => {
+    const gone = await idOf('POST', '/v1/contacts', { kind: 'email', address: 'gone@example.com' });
+    await portal().client.expect(204, 'DELETE', `/v1/contacts/${gone}`);
+    const [, key = ''] = portal().stack.bootstrapKey.split('_');
+    const page = await portal().signIn({ capabilities: ['read', 'audit'] });
+    portal().validationErrorsOf(page).expect(NO_EVENT);
+    await find(page, gone);
+    await page.waitForURL(`**/portal/audit-log?target=${gone}`);
+    await page.getByRole('table', { name: 'Audit log' }).getByText('Contact deleted').waitFor();
+    await find(page, key);
+    await page.waitForURL(`**/portal/audit-log?actor=${key}`);
+  });
+
+  it('of what one may not see is nothing that is found, and neither is its name', async () => {
+    const { client } = portal();
+    const account = await idOf('POST', '/v1/accounts', { id: 'finding-other' });
+    const key = await idOf('POST', '/v1/api-keys', { name: 'other', scopes: ['events:write'] });
+    const entry = await newestOf('/v1/audit-log');
+    const contact = await idOf('POST', '/v1/contacts', { kind: 'email', address: 'own@example.com' });
+    const message = await newestOf(`/v1/notifications?contact_id=${contact}`);
+    const letter = 'events-dead-letters.1';
+    const page = await portal().signIn({ account, capabilities: ['read', 'audit'] });
+    portal()
+      .validationErrorsOf(page)
+      .expect(/answered 404: GET .*\/(events|webhooks|deliveries|replays)\//);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const ids = [
+      webhookId,
+      eventId,
+      `${eventId}.${webhookId}`,
+      `rpl_${UNKNOWN}`,
+      contact,
+      message,
+      entry,
+      key,
+      letter,
+      'default',
+      `aud_z${UNKNOWN.slice(1)}`,
+    ];
+    for (const id of ids) {
+      await find(page, id);
+      await page.getByText(NOTHING).waitFor();
+      await page.getByRole('searchbox', { name: 'Find' }).fill('');
+      await page.getByText(NOTHING).waitFor({ state: 'detached' });
+    }
+    expect(new URL(page.url()).pathname).toBe('/portal/deliveries');
+    expect(asked.filter((url) => /\/(accounts|api-keys|dead-letters)\b/.test(url))).toEqual([]);
+    expect(await page.content()).not.toContain('own@example.com');
+    await client.expect(200, 'GET', `/v1/webhooks/${webhookId}`);
+  });
 });

@@ -1,7 +1,8 @@
 import type { components } from '@hookferry/client';
-import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
+import type { Api } from './client';
 import { queryKeys } from './query-keys';
 import { usePages } from './use-pages';
 
@@ -13,8 +14,11 @@ export type Notification = components['schemas']['Notification'];
 
 /** All of the account: there are few. */
 export function useContacts() {
-  const api = useApi();
-  return useQuery({
+  return useQuery(allContacts(useApi()));
+}
+
+export function allContacts(api: Api) {
+  return queryOptions({
     queryKey: queryKeys.contacts(),
     // They confirm elsewhere, and no stream tells of that.
     staleTime: 0,

@@ -53,8 +53,11 @@ export function listDeliveries(
 
 /** One delivery with every attempt. */
 export function useDelivery(id: string) {
-  const api = useApi();
-  return useQuery({
+  return useQuery(oneDelivery(useApi(), id));
+}
+
+export function oneDelivery(api: Api, id: string) {
+  return queryOptions({
     queryKey: queryKeys.delivery(id),
     queryFn: ({ signal }) => ask(api.GET('/v1/deliveries/{id}', { params: { path: { id } }, signal })),
   });

@@ -1,7 +1,8 @@
 import type { components } from '@hookferry/client';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
+import type { Api } from './client';
 import { queryKeys } from './query-keys';
 
 export type Replay = components['schemas']['Replay'];
@@ -18,10 +19,16 @@ export function isOver({ status }: Replay): boolean {
 export function useReplay(id: string | undefined) {
   const api = useApi();
   return useQuery({
-    queryKey: queryKeys.replay(id ?? ''),
+    ...oneReplay(api, id ?? ''),
     enabled: id !== undefined,
-    queryFn: ({ signal }) => ask(api.GET('/v1/replays/{id}', { params: { path: { id: id ?? '' } }, signal })),
     refetchInterval: ({ state: { data } }) => (data === undefined || isOver(data) ? false : LOOK_EVERY_MS),
+  });
+}
+
+export function oneReplay(api: Api, id: string) {
+  return queryOptions({
+    queryKey: queryKeys.replay(id),
+    queryFn: ({ signal }) => ask(api.GET('/v1/replays/{id}', { params: { path: { id } }, signal })),
   });
 }
 

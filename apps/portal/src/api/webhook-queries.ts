@@ -1,5 +1,5 @@
 import type { components } from '@hookferry/client';
-import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask, askTagged } from './ask';
 import type { Api } from './client';
@@ -54,8 +54,11 @@ export async function readAllWebhooks(api: Api, signal?: AbortSignal): Promise<r
 }
 
 export function useWebhook(id: string) {
-  const api = useApi();
-  return useQuery({
+  return useQuery(oneWebhook(useApi(), id));
+}
+
+export function oneWebhook(api: Api, id: string) {
+  return queryOptions({
     queryKey: queryKeys.webhook(id),
     queryFn: async ({ signal }): Promise<ReadWebhook> => {
       const call = api.GET('/v1/webhooks/{id}', { params: { path: { id } }, signal });

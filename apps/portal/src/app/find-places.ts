@@ -1,41 +1,94 @@
-import type { QueryClient } from '@tanstack/react-query';
 import { ask } from '../api/ask';
 import type { Api } from '../api/client';
-import { eventText } from '../api/delivery-queries';
+import { allContacts } from '../api/contact-queries';
+import { eventText, oneDelivery } from '../api/delivery-queries';
 import { ProblemError } from '../api/problem';
-import { readAllWebhooks } from '../api/webhook-queries';
-
-/** Something that was found, and where it is shown. */
-export interface Place {
-  readonly href: string;
-  readonly kind: 'Event' | 'Webhook' | 'Event type';
-  readonly name: string;
-}
+import { oneReplay } from '../api/replay-queries';
+import { oneWebhook, readAllWebhooks } from '../api/webhook-queries';
+import {
+  findAuditEntry,
+  findChangesOf,
+  findInMessages,
+  findKey,
+  type Lookup,
+  type Place,
+} from './find-records';
+import type { IdOf, Wanted } from './wanted-of';
 
 const EVENT_ID = /^[A-Za-z0-9_-]{1,128}$/;
+const ACCOUNT_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const DEAD_LETTER_ID = /^(events|deliveries|replays|erasures|events-dead-letters)\../;
 const MOST_FOUND = 8;
 
 /**
  * What has this id or this name of somebody's own, and webhooks and types of which it is a part: what is called
- * exactly that comes first.
+ * exactly that comes first. What the session may not see is not asked for, and not found.
  * @throws ProblemError when it can't be known
  */
-export async function findPlaces(api: Api, queries: QueryClient, text: string): Promise<readonly Place[]> {
-  const [event, webhooks, types] = await Promise.all([
-    // The event's page shows what was read here.
-    EVENT_ID.test(text) ? unlessMissing(queries.fetchQuery(eventText(api, text))) : undefined,
+export async function findPlaces(
+  lookup: Lookup,
+  wanted: Exclude<Wanted, { kind: 'data' }>,
+): Promise<readonly Place[]> {
+  if (wanted.kind === 'name') return await findByName(lookup, wanted.text);
+  const { of, id } = wanted;
+  const found = await BY_ID[of](lookup, id);
+  return found.length > 0 ? found : await findChangesOf(lookup, id);
+}
+
+/** A page shows what was read here. */
+const BY_ID: Readonly<Record<IdOf, (lookup: Lookup, id: string) => Promise<readonly Place[]>>> = {
+  delivery: async ({ api, queries }, id) =>
+    await ifThere(queries.fetchQuery(oneDelivery(api, id)), 'Delivery', 'deliveries', id),
+  webhook: async ({ api, queries }, id) =>
+    await ifThere(queries.fetchQuery(oneWebhook(api, id)), 'Webhook', 'webhooks', id),
+  event: findEvent,
+  replay: async ({ api, queries }, id) =>
+    await ifThere(queries.fetchQuery(oneReplay(api, id)), 'Replay', 'replays', id),
+  contact: findContact,
+  message: findInMessages,
+  auditEntry: findAuditEntry,
+};
+
+async function findByName(lookup: Lookup, text: string): Promise<readonly Place[]> {
+  const { api, can } = lookup;
+  const found = await Promise.all([
+    EVENT_ID.test(text) ? findEvent(lookup, text) : [],
     findWebhooks(api, text),
     findTypes(api, text),
+    findKey(lookup, text),
+    can('operate') && ACCOUNT_ID.test(text) ? findAccount(api, text) : [],
+    can('operate') && DEAD_LETTER_ID.test(text) ? findDeadLetter(api, text) : [],
   ]);
-  const found: readonly Place[] =
-    event === undefined ? [] : [{ href: `/events/${text}`, kind: 'Event', name: text }];
-  return [...found, ...webhooks, ...types].slice(0, MOST_FOUND);
+  return found.flat().slice(0, MOST_FOUND);
+}
+
+async function findEvent({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
+  return await ifThere(queries.fetchQuery(eventText(api, id)), 'Event', 'events', id);
+}
+
+async function findContact({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
+  const contact = (await queries.fetchQuery(allContacts(api))).find((one) => one.id === id);
+  return contact ? [{ href: `/contacts?row=${id}`, kind: 'Contact', name: contact.target }] : [];
+}
+
+async function findAccount(api: Api, id: string): Promise<readonly Place[]> {
+  return await ifThere(
+    ask(api.GET('/v1/accounts/{id}', { params: { path: { id } } })),
+    'Account',
+    'accounts',
+    id,
+  );
+}
+
+async function findDeadLetter(api: Api, id: string): Promise<readonly Place[]> {
+  const answer = ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text' }));
+  return await ifThere(answer, 'Dead letter', 'dead-letters', id);
 }
 
 async function findWebhooks(api: Api, text: string): Promise<readonly Place[]> {
   const wanted = text.toLowerCase();
   const all = (await readAllWebhooks(api)).map(({ id, uid, url, description }) => ({
-    place: { href: `/webhooks/${id}`, kind: 'Webhook' as const, name: description || url },
+    place: { href: `/webhooks/${id}`, kind: 'Webhook', name: description || url },
     texts: [uid ?? '', url, description ?? ''].map((one) => one.toLowerCase()),
   }));
   const exact = all.filter(({ texts }) => texts.includes(wanted));
@@ -56,9 +109,17 @@ async function findTypes(api: Api, text: string): Promise<readonly Place[]> {
   }));
 }
 
-async function unlessMissing<Data>(answer: Promise<Data>): Promise<Data | undefined> {
-  return await answer.catch((error: unknown) => {
-    if (error instanceof ProblemError && error.code === 'not_found') return undefined;
+async function ifThere(
+  answer: Promise<unknown>,
+  kind: string,
+  folder: string,
+  id: string,
+): Promise<readonly Place[]> {
+  try {
+    await answer;
+    return [{ href: `/${folder}/${encodeURIComponent(id)}`, kind, name: id }];
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'not_found') return [];
     throw error;
-  });
+  }
 }

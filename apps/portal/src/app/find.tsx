@@ -3,11 +3,14 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useApi } from '../api/api-context';
 import { faultOfSearched } from '../components/searched-data';
+import { accountOf } from '../session/session';
+import { useSession, useSessionState } from '../session/session-context';
 import styles from './find.module.css';
-import { findPlaces, type Place } from './find-places';
+import { findPlaces } from './find-places';
+import type { Lookup, Place } from './find-records';
 import { wantedOf } from './wanted-of';
 
-const NOTHING = 'No event, delivery, webhook, replay or event type has this name or id.';
+const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
 const MOST_RECENT = 5;
 
 /** What a search gave: several places, or none. One is gone to at once. */
@@ -18,8 +21,7 @@ interface Found {
 
 /** Finds an id, a name, an address, a type, or events by what their data contain. `/` leads to it from everywhere. */
 export function Find() {
-  const api = useApi();
-  const queries = useQueryClient();
+  const lookup = useLookup();
   const [, navigate] = useLocation();
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
@@ -30,7 +32,7 @@ export function Find() {
   useSlash(field);
 
   const finding = useMutation({
-    mutationFn: async (name: string) => await findPlaces(api, queries, name),
+    mutationFn: async (wanted: Parameters<typeof findPlaces>[1]) => await findPlaces(lookup, wanted),
     onSuccess: (places) => {
       const [only, ...others] = places;
       if (only && others.length === 0) leave(only.href);
@@ -52,8 +54,7 @@ export function Find() {
     if (!wanted) return;
     setRecent([typed.trim(), ...recent.filter((one) => one !== typed.trim())].slice(0, MOST_RECENT));
     setFound(undefined);
-    if (wanted.kind === 'place') return leave(wanted.href);
-    if (wanted.kind === 'name') return finding.mutate(wanted.text);
+    if (wanted.kind !== 'data') return finding.mutate(wanted);
     const fault = faultOfSearched(wanted.json);
     if (fault === undefined) leave(`/events?${new URLSearchParams({ data: wanted.json })}`);
     else setFound({ places: [], message: fault });
@@ -120,6 +121,19 @@ export function Find() {
       )}
     </search>
   );
+}
+
+function useLookup(): Lookup {
+  const api = useApi();
+  const queries = useQueryClient();
+  const { capabilities, accountId } = useSession();
+  return {
+    api,
+    queries,
+    can: (capability) => capabilities.includes(capability),
+    ownAccount: accountId,
+    accountInView: accountOf(useSessionState()) ?? accountId,
+  };
 }
 
 interface PlacesProps {

@@ -1,18 +1,18 @@
-import { placeOfId, wantedOf } from './wanted-of';
+import { wantedOf } from './wanted-of';
 
-const WEBHOOK = 'wh_0n5x3gq9k2v7r1m8c4d6ta';
+const REST = '0n5x3gq9k2v7r1m8c4d6ta';
 
 it.each([
-  [`evt_1.${WEBHOOK}`, `/deliveries/evt_1.${WEBHOOK}`],
-  [`order-4711.${WEBHOOK}`, `/deliveries/order-4711.${WEBHOOK}`],
-  [WEBHOOK, `/webhooks/${WEBHOOK}`],
-  ['rpl_0n5x3gq9k2v7r1m8c4d6ta', '/replays/rpl_0n5x3gq9k2v7r1m8c4d6ta'],
-  ['evt_0n5x3gq9k2v7r1m8c4d6ta', '/events/evt_0n5x3gq9k2v7r1m8c4d6ta'],
-  ['order-4711', undefined],
-  ['//example.com', undefined],
-  ['', undefined],
-])('placeOfId: %j is at %s', (id, place) => {
-  expect(placeOfId(id)).toBe(place);
+  ['delivery', `evt_1.wh_${REST}`],
+  ['delivery', `order-4711.wh_${REST}`],
+  ['webhook', `wh_${REST}`],
+  ['event', `evt_${REST}`],
+  ['replay', `rpl_${REST}`],
+  ['contact', `ct_${REST}`],
+  ['message', `ntf_${REST}`],
+  ['auditEntry', `aud_${REST}`],
+])('knows the id of a %s', (of, id) => {
+  expect(wantedOf(`${id} `)).toEqual({ kind: 'id', of, id });
 });
 
 it.each([
@@ -27,12 +27,18 @@ it.each([
   expect(wantedOf(text)).toEqual({ kind: 'data', json });
 });
 
-it.each(['order-4711', 'crm', 'invoice.paid', 'https://example.com/hooks?tenant=1', 'a b'])(
-  'looks for what is called %s',
-  (text) => {
-    expect(wantedOf(` ${text} `)).toEqual({ kind: 'name', text });
-  },
-);
+it.each([
+  'order-4711',
+  'crm',
+  'invoice.paid',
+  'https://example.com/hooks?tenant=1',
+  'a b',
+  '//example.com',
+  'q0n5x3gq9k2v7r1m',
+  `events-dead-letters.${REST}`,
+])('looks for what is called %s', (text) => {
+  expect(wantedOf(` ${text} `)).toEqual({ kind: 'name', text });
+});
 
 it('looks for nothing where nothing was typed', () => {
   expect(wantedOf('  ')).toBeUndefined();

@@ -2,12 +2,24 @@ import { parsedOrUndefined } from '@hookferry/core/platform/json';
 
 /** What a search is for. */
 export type Wanted =
-  /** It is shown there, if it exists. */
-  | { readonly kind: 'place'; readonly href: string }
+  /** An id that the service has made; `of` says of what. */
+  | { readonly kind: 'id'; readonly of: IdOf; readonly id: string }
   /** Events whose data contain this JSON object. */
   | { readonly kind: 'data'; readonly json: string }
   /** An id or a name of somebody's own, a part of an address, or a type. */
   | { readonly kind: 'name'; readonly text: string };
+
+/** Ids whose form says of what they are. */
+const FORMS = {
+  delivery: /^[A-Za-z0-9_-]{1,128}\.wh_[0-9a-z]{22}$/,
+  webhook: /^wh_[0-9a-z]{22}$/,
+  event: /^evt_[0-9a-z]{22}$/,
+  replay: /^rpl_[0-9a-z]{22}$/,
+  contact: /^ct_[0-9a-z]{22}$/,
+  message: /^ntf_[0-9a-z]{22}$/,
+  auditEntry: /^aud_[0-9a-z]{22}$/,
+} as const;
+export type IdOf = keyof typeof FORMS;
 
 const MEMBER = /^([^\s={}"[\]]+)\s*=\s*(.+)$/s;
 
@@ -15,8 +27,8 @@ const MEMBER = /^([^\s={}"[\]]+)\s*=\s*(.+)$/s;
 export function wantedOf(typed: string): Wanted | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
-  const href = placeOfId(text);
-  if (href !== undefined) return { kind: 'place', href };
+  const of = kindOfId(text);
+  if (of !== undefined) return { kind: 'id', of, id: text };
   if (text.startsWith('{')) return { kind: 'data', json: text };
   const [, path, value] = MEMBER.exec(text) ?? [];
   // An address may have a query.
@@ -30,10 +42,7 @@ function nested(names: readonly string[], value: string): string {
   return names.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, leaf);
 }
 
-/** Where what has this id is shown; undefined: it is none that the service has made. */
-export function placeOfId(id: string): string | undefined {
-  if (/^[A-Za-z0-9_-]{1,128}\.wh_[0-9a-z]{22}$/.test(id)) return `/deliveries/${encodeURIComponent(id)}`;
-  if (/^wh_[0-9a-z]{22}$/.test(id)) return `/webhooks/${id}`;
-  if (/^rpl_[0-9a-z]{22}$/.test(id)) return `/replays/${id}`;
-  return /^evt_[0-9a-z]{22}$/.test(id) ? `/events/${id}` : undefined;
+/** undefined: it is none that the service has made. */
+function kindOfId(text: string): IdOf | undefined {
+  return (Object.keys(FORMS) as IdOf[]).find((of) => FORMS[of].test(text));
 }

@@ -36,6 +36,8 @@ export interface DataTableProps<Row> {
   readonly rowId: (row: Row) => string;
   /** Enter, or a click anywhere on a row. */
   readonly onOpen?: (row: Row) => void;
+  /** The id of the row that a link leads to: it is marked, and gets the focus once it is there. */
+  readonly marked?: string | undefined;
   /** Called when the last rows come into view. */
   readonly onEnd?: () => void;
 }
@@ -44,7 +46,7 @@ export interface DataTableProps<Row> {
  * A table whose rows are all of one height, and of which only those in view are in the page. Arrows, Home, End, Page
  * Up and Page Down go from row to row, Enter opens one.
  */
-export function DataTable<Row>({ label, columns, rows, rowId, onOpen, onEnd }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows, rowId, onOpen, marked, onEnd }: DataTableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const count = rows?.length ?? 0;
   const scrollMargin = useTopOf(body);
@@ -56,7 +58,9 @@ export function DataTable<Row>({ label, columns, rows, rowId, onOpen, onEnd }: D
   });
   const items = virtual.getVirtualItems();
   const [first, last] = [items[0], items.at(-1)];
-  const focus = useRowFocus({ body, count, scrollTo: (index) => virtual.scrollToIndex(index) });
+  const markedAt = marked === undefined ? -1 : (rows?.findIndex((row) => rowId(row) === marked) ?? -1);
+  const scrollTo = (index: number) => virtual.scrollToIndex(index);
+  const focus = useRowFocus({ body, count, marked, markedAt, scrollTo });
 
   const isAtEnd = count > 0 && (last?.index ?? -1) >= count - 1;
   useEffect(() => {
@@ -87,6 +91,7 @@ export function DataTable<Row>({ label, columns, rows, rowId, onOpen, onEnd }: D
               row={row}
               index={index}
               columns={columns}
+              isMarked={index === markedAt}
               isTabStop={index === focus.current || (index === first?.index && !focus.isAmong(items))}
               onFocus={focus.onFocus}
               onKeyDown={focus.onKeyDown}
@@ -104,13 +109,23 @@ interface DataRowProps<Row> {
   readonly row: Row;
   readonly index: number;
   readonly columns: readonly Column<Row>[];
+  readonly isMarked: boolean;
   readonly isTabStop: boolean;
   readonly onFocus: (index: number) => void;
   readonly onKeyDown: (event: KeyboardEvent<HTMLElement>) => void;
   readonly onOpen: ((row: Row) => void) | undefined;
 }
 
-function DataRow<Row>({ row, index, columns, isTabStop, onFocus, onKeyDown, onOpen }: DataRowProps<Row>) {
+function DataRow<Row>({
+  row,
+  index,
+  columns,
+  isMarked,
+  isTabStop,
+  onFocus,
+  onKeyDown,
+  onOpen,
+}: DataRowProps<Row>) {
   const open = (event: MouseEvent | KeyboardEvent) => {
     // A link or a button in a row does what it does alone.
     if (!(event.target as Element).closest('a, button')) onOpen?.(row);
@@ -120,8 +135,9 @@ function DataRow<Row>({ row, index, columns, isTabStop, onFocus, onKeyDown, onOp
       data-index={index}
       // The row of the headings is the first.
       aria-rowindex={index + 2}
+      aria-current={isMarked || undefined}
       tabIndex={isTabStop ? 0 : -1}
-      className={`${styles['row']} ${onOpen ? styles['opens'] : ''}`}
+      className={`${styles['row']} ${onOpen ? styles['opens'] : ''} ${isMarked ? styles['marked'] : ''}`}
       onFocus={() => onFocus(index)}
       onClick={open}
       onKeyDown={(event) => {

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import type { Pages } from '../api/use-pages';
 import { DataTable, type DataTableProps } from './data-table';
 import { HistoryEnd } from './history-end';
@@ -11,10 +11,18 @@ export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' |
   readonly empty: ReactNode;
 }
 
-/** A list of the API as a table. What was read stays when reading on, or again, fails: the fault is said above it. */
+/**
+ * A list of the API as a table, read as far as the marked row at least. What was read stays when reading on, or again,
+ * fails: the fault is said above it.
+ */
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
   const { rows, error, refetch, hasMore, isCutShort, isReadingOn, readOn } = pages;
   const hasNone = rows?.length === 0;
+  const { marked, rowId } = table;
+  const isMissing = marked !== undefined && hasMore && rows?.every((row) => rowId(row) !== marked) === true;
+  useEffect(() => {
+    if (isMissing && !isReadingOn && !error) readOn();
+  }, [isMissing, isReadingOn, error, readOn]);
   return (
     <>
       {error && <Problem error={error} onRetry={refetch} />}

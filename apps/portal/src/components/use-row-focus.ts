@@ -4,21 +4,38 @@ import { rowAfter } from './row-after';
 interface RowFocusOptions {
   readonly body: RefObject<HTMLElement | null>;
   readonly count: number;
+  /** The id of the row that a link leads to, and where it is; -1: it is not there, or not yet. */
+  readonly marked: string | undefined;
+  readonly markedAt: number;
   readonly scrollTo: (index: number) => void;
 }
 
 /** One row of a table is where the tab key comes in; keys move it, also to rows that are not in the page yet. */
-export function useRowFocus({ body, count, scrollTo }: RowFocusOptions) {
+export function useRowFocus({ body, count, marked, markedAt, scrollTo }: RowFocusOptions) {
   const [wanted, setWanted] = useState(0);
-  const isMoving = useRef(false);
+  const movesTo = useRef<number>(undefined);
+  const led = useRef<string>(undefined);
   const current = Math.min(wanted, count - 1);
+
+  const goTo = (index: number) => {
+    movesTo.current = index;
+    setWanted(index);
+    scrollTo(index);
+  };
+
+  // Once to each row that a link leads to: it may come late, and others above it later still.
+  useEffect(() => {
+    if (marked === undefined || markedAt < 0 || led.current === marked) return;
+    led.current = marked;
+    goTo(markedAt);
+  });
 
   // Until the row is there: it is drawn when it has been scrolled to.
   useEffect(() => {
-    if (!isMoving.current) return;
-    const row = body.current?.querySelector<HTMLElement>(`[data-index="${current}"]`);
+    if (movesTo.current === undefined) return;
+    const row = body.current?.querySelector<HTMLElement>(`[data-index="${movesTo.current}"]`);
     if (!row) return;
-    isMoving.current = false;
+    movesTo.current = undefined;
     row.focus({ preventScroll: true });
   });
 
@@ -26,9 +43,7 @@ export function useRowFocus({ body, count, scrollTo }: RowFocusOptions) {
     const next = rowAfter(event.key, current, count);
     if (next === undefined) return;
     event.preventDefault();
-    isMoving.current = true;
-    setWanted(next);
-    scrollTo(next);
+    goTo(next);
   };
 
   const isAmong = (items: readonly { readonly index: number }[]) =>

@@ -3,7 +3,7 @@ import type { AccountId } from '../domain/account';
 import { type AuditBounds, type AuditEntry, auditEntrySchema, auditIdSchema } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
-import { decodeTime } from '../platform/ids';
+import { decodeTime } from '../platform/id-time';
 import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';

@@ -1,12 +1,10 @@
 import { createHash, hkdfSync, randomBytes, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock';
+import { ID_ALPHABET as ALPHABET, TIME_CHARACTERS } from './id-time';
 
 /** Gives `<prefix>_<22 characters>`; later ids sort after earlier ones. */
 export type NewId = (prefix: string) => string;
 
-// Crockford's alphabet in lower case: sorts like its numbers, and has no look-alikes.
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-export const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
 const HALF_CHARACTERS = 6; // 2 × 30 random bits: two ids of one millisecond collide once in 10^17.
 const RANDOM_CHARACTERS = 2 * HALF_CHARACTERS;
 const HALF_RANGE = 32 ** HALF_CHARACTERS;
@@ -62,13 +60,6 @@ export function derivedId(prefix: string, epochMs: number, source: string): stri
 
 export function encodeTime(epochMs: number): string {
   return encodeNumber(epochMs, TIME_CHARACTERS);
-}
-
-/** Milliseconds since the Unix epoch from the beginning of such a text. */
-export function decodeTime(text: string): number {
-  let time = 0;
-  for (const character of text.slice(0, TIME_CHARACTERS)) time = time * 32 + ALPHABET.indexOf(character);
-  return time;
 }
 
 export function encodeBytes(bytes: Uint8Array, characters: number): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { encodeTime, TIME_CHARACTERS } from './ids';
+import { TIME_CHARACTERS } from './id-time';
+import { encodeTime } from './ids';
 import type { RedisClient } from './redis-connect';
 
 /** A member of a sorted set whose scores are times. */

@@ -1,6 +1,6 @@
 import type { components } from '@hookferry/client';
 import { useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
@@ -26,6 +26,7 @@ export interface ApiKeysProps {
 /** Who may ask for the account, and for what. */
 export function ApiKeys({ accountId }: ApiKeysProps) {
   const api = useApi();
+  const [search] = useSearchParams();
   const [isIssuing, setIsIssuing] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey>();
   const header = { 'X-Account-Id': accountId };
@@ -46,6 +47,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
         columns={columnsWith(setRevoked)}
         pages={pages}
         rowId={({ id }) => id}
+        marked={search.get('row') ?? undefined}
         empty={
           <Empty title="No API keys">
             <p>Only operators can send requests for this account.</p>

@@ -63,6 +63,7 @@ export function AuditLogPage() {
         columns={ofAll ? withAccount : columns}
         pages={pages}
         rowId={({ id }) => id}
+        marked={search.get('row') ?? undefined}
         onOpen={setOpened}
         empty={
           <Empty title="No entries">

@@ -15,10 +15,12 @@ import styles from './contacts.module.css';
 interface ContactListProps {
   /** undefined: they are being loaded. */
   readonly contacts: readonly Contact[] | undefined;
+  /** The id of the one that a link leads to. */
+  readonly marked?: string | undefined;
 }
 
 /** Contacts, their state, and what can be done about it. A row leads to its settings. */
-export function ContactList({ contacts }: ContactListProps) {
+export function ContactList({ contacts, marked }: ContactListProps) {
   const mayChange = useCan('webhooks');
   const names = useWebhookNames();
   const { tell } = useToasts();
@@ -36,6 +38,7 @@ export function ContactList({ contacts }: ContactListProps) {
         columns={columns}
         rows={contacts}
         rowId={({ id }) => id}
+        marked={marked}
         {...(mayChange && { onOpen: setEdited })}
       />
       {edited && <EditContactDialog contact={edited} onClose={() => setEdited(undefined)} />}

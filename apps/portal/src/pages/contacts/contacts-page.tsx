@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useSearchParams } from 'wouter';
 import { useContacts } from '../../api/contact-queries';
 import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
@@ -13,6 +14,7 @@ import { ContactList } from './contact-list';
 export function ContactsPage() {
   const { data: contacts, error, refetch } = useContacts();
   const mayChange = useCan('webhooks');
+  const [search] = useSearchParams();
   const [isAdding, setIsAdding] = useState(false);
   return (
     <>
@@ -32,7 +34,7 @@ export function ContactsPage() {
           </p>
         </Empty>
       ) : (
-        (contacts || !error) && <ContactList contacts={contacts} />
+        (contacts || !error) && <ContactList contacts={contacts} marked={search.get('row') ?? undefined} />
       )}
       {isAdding && <NewContactDialog onClose={() => setIsAdding(false)} />}
     </>

@@ -31,6 +31,7 @@ export function NotificationsPage() {
         columns={columnsWith(targets)}
         pages={pages}
         rowId={({ id }) => id}
+        marked={search.get('row') ?? undefined}
         onOpen={setOpened}
         empty={
           <Empty title="No messages">
