@@ -1,11 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 
 const projectFolder = resolve(__dirname, '../..');
 
 type Opened = Readonly<{ token: string; capabilities: readonly string[] }>;
+
+describe('npm start', () => {
+  it('compiles the command line and each package, which the guides use in its folder', async () => {
+    const { output } = await run(
+      [
+        '-e',
+        "import('./tools/setup/build.mjs').then(async (build) => console.log(await build.findCompiled()))",
+      ],
+      {},
+    );
+    const packages = (await readdir(join(projectFolder, 'packages'))).map((name) => `packages/${name}`);
+    expect(packages.filter((folder) => !output.includes(`'${folder}'`))).toEqual([]);
+  });
+});
 
 describe('npm start -- --demo', () => {
   it('delivers one signed event of each type, one of them at the second attempt, and ends with 0', async () => {

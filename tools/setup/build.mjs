@@ -8,23 +8,28 @@ import { say } from '../say.mjs';
 import { runInForeground, runQuietly } from './run-command.mjs';
 import { fingerprintFiles, StepStamp } from './step-stamp.mjs';
 
-const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker', 'packages/receiver'];
+const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker', 'packages/receiver', 'packages/cli'];
+const DESCRIPTION = join('docs', 'openapi.json');
 const WATCH_GRACE_MS = 2_000;
 
 /**
- * Compiles the API, the worker, the command line, what they use and what receivers use; does nothing if neither sources nor output changed since.
+ * Compiles the API, the worker, both command lines, and the packages that the guides use; does nothing if neither sources nor output
+ * changed since.
  * The check of our own costs milliseconds, where the compiler needs a second to find that nothing is to do.
  * @param {{ signal?: AbortSignal }} [options]
  */
 export async function buildPrograms({ signal } = {}) {
   const stamp = new StepStamp('build');
-  const sources = await findSources(PROGRAMS);
-  const fingerprint = await fingerprintFiles(sources);
-  const outputIsThere = sources.every(hasOutput);
-  if (outputIsThere && (await stamp.matches(fingerprint))) return;
+  const before = await findSources(PROGRAMS);
+  const outputIsThere = before.every(hasOutput);
+  if (outputIsThere && (await stamp.matches(await fingerprintFiles([...before, DESCRIPTION])))) return;
 
   say('setup', 'compiling (tsc -b)');
   await stamp.clear();
+  // The client's types are a source that is made of the API's description.
+  const types = await runInForeground(['npm', 'run', '-s', 'client-types'], { ...(signal && { signal }) });
+  if (types !== 0) throw new Problem("The client's types can't be made: the errors are above.");
+  const fingerprint = await fingerprintFiles([...(await findSources(PROGRAMS)), DESCRIPTION]);
   // The compiler trusts its own record of the last build and does not look for files that were deleted since.
   const force = outputIsThere ? [] : ['--force'];
   const code = await runInForeground([installedProgram('tsc'), '-b', ...force, ...PROGRAMS], {
@@ -32,6 +37,11 @@ export async function buildPrograms({ signal } = {}) {
   });
   if (code !== 0) throw new Problem('The programs do not compile: the errors are above.');
   await stamp.write(fingerprint);
+}
+
+/** The folders that `npm start` compiles. */
+export async function findCompiled() {
+  return [...(await findReferenced(PROGRAMS))];
 }
 
 /**
