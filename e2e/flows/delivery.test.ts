@@ -54,6 +54,27 @@ describe.each([
   });
 });
 
+it('each attempt has the address that it was sent to, over a new connection or the same', async () => {
+  const webhook = await stack.client.register(receiver.url);
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const { attempts } = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  expect(attempts.map(({ outcome, remote_address: address }) => [outcome, address])).toEqual([
+    ['http_5xx', '127.0.0.1'],
+    ['http_5xx', '127.0.0.1'],
+    ['delivered', '127.0.0.1'],
+  ]);
+  await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+});
+
+it('an attempt that no receiver took has the address that was tried', async () => {
+  await receiver.stop();
+  const webhook = await stack.client.register(receiver.url.replace('127.0.0.1', '127.0.0.2'));
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const { attempts } = await stack.client.waitForStatus(webhook.id, eventId, 'exhausted');
+  expect(attempts[0]).toMatchObject({ outcome: 'connect_refused', remote_address: '127.0.0.2' });
+  await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+});
+
 it('signs with a secret that the client brought along', async () => {
   const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
   const { body: webhook } = await stack.client.expect<{ id: string; secret: string }>(

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { QUICK_WIN } from '../support/samples';
+import { Receiver } from '../support/receiver';
+import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
@@ -81,6 +82,27 @@ it('tells what two attempts differ in', async () => {
     .getByText('the same')
     .waitFor();
   await table.getByRole('row', { name: /Body/ }).getByText('down').waitFor();
+});
+
+it('tells the address of each attempt, and that two attempts went to different ones', async () => {
+  const { client } = portal();
+  const [before, after] = [await Receiver.start(() => 503), await Receiver.start(() => 204, '127.0.0.2')];
+  const webhook = await client.register(before.url, [BRIEF.type], { retry_schedule: ['1h'] });
+  const event = await client.publish(BRIEF.type, BRIEF.data);
+  const id = `${event}.${webhook.id}`;
+  await until(async () => (await client.readDelivery(id)).attempt_count === 1 || undefined);
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { url: after.url });
+  await client.expect(202, 'POST', `/v1/deliveries/${id}/redeliver`);
+  await client.waitForStatus(webhook.id, event, 'delivered');
+  await Promise.all([before.stop(), after.stop()]);
+
+  const page = await portal().signIn({ path: `/deliveries/${id}` });
+  const row = page.getByRole('table', { name: 'Differences' }).getByRole('row', { name: /Address/ });
+  await row.getByLabel('differs: ').waitFor();
+  expect(await row.getByRole('cell').allInnerTexts()).toEqual(['127.0.0.1', '127.0.0.2']);
+  await page.getByText('Began').filter({ hasText: 'to 127.0.0.2' }).waitFor();
+  expect(await page.getByText('It went together with other events').count()).toBe(0);
+  await checkAccessibility(page);
 });
 
 it('verifies a signature by a secret that goes nowhere', async () => {

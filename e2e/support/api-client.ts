@@ -23,6 +23,7 @@ export interface DeliveryView {
     number: number;
     trigger: string;
     outcome: string;
+    remote_address: string | null;
     started_at: string;
     duration_ms: number;
     error?: string;

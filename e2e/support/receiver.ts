@@ -32,22 +32,28 @@ export class Receiver {
   #port = 0;
 
   /** @param reply gives the answer to a request; by default 204 to everything. */
-  constructor(private readonly reply: (request: ReceivedRequest, count: number) => Reply = () => 204) {}
+  constructor(
+    private readonly reply: (request: ReceivedRequest, count: number) => Reply = () => 204,
+    private readonly host = '127.0.0.1',
+  ) {}
 
-  static async start(reply?: (request: ReceivedRequest, count: number) => Reply): Promise<Receiver> {
-    const receiver = new Receiver(reply);
+  static async start(
+    reply?: (request: ReceivedRequest, count: number) => Reply,
+    host?: string,
+  ): Promise<Receiver> {
+    const receiver = new Receiver(reply, host);
     await receiver.listen();
     return receiver;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/hook`;
+    return `http://${this.host}:${this.#port}/hook`;
   }
 
   /** Starts to listen; after a `stop`, on the same port as before. */
   async listen(): Promise<void> {
     this.#server = createServer((request, response) => void this.#receive(request, response));
-    this.#server.listen(this.#port, '127.0.0.1');
+    this.#server.listen(this.#port, this.host);
     await once(this.#server, 'listening');
     this.#port = (this.#server.address() as AddressInfo).port;
   }

@@ -151,7 +151,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'c102299b5765f986',
+      saved_by: 'e62cde4782b9d5f0',
     },
   },
   readTransformation: {
@@ -161,11 +161,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: 'a456d06a27c0d5df',
+      saved_by: 'cc09d916b1db8fad',
     },
   },
   tryTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 17.456 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 24.839 },
   },
   listTransformationVersions: {
     '200': {
@@ -174,7 +174,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           version: 1,
           code: 'export default () => ({ body: 1 });',
           saved_at: '2026-11-21T16:13:00.859Z',
-          saved_by: '79a4fa353d409554',
+          saved_by: '54d2581b34e3d85c',
         },
       ],
     },
@@ -186,11 +186,11 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       version: 1,
       code: 'export default () => ({ body: 1 });',
       saved_at: '2026-11-21T16:13:00.859Z',
-      saved_by: '4a542316715ea741',
+      saved_by: '40dc23181f5c1c8a',
     },
   },
   tryNewTransformation: {
-    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 1.968 },
+    '200': { outcome: 'made', body: '1', headers: {}, error: null, logs: [], duration_ms: 3.155 },
   },
   listTransformationTemplates: {
     '200': {
@@ -226,7 +226,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   createContact: {
     '201': {
-      id: 'ct_01m8e3537034nnxbmm1dn3',
+      id: 'ct_01m8edjgpb5a11gmfb3hjj',
       kind: 'slack',
       target: 'hooks.slack.com',
       webhook_id: null,
@@ -241,7 +241,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ct_01m8e353ekat5pvgvjf6w3',
+          id: 'ct_01m8edjhmf4mr8bbfk0ef9',
           kind: 'email',
           target: 'ops@example.com',
           webhook_id: null,
@@ -256,7 +256,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   updateContact: {
     '200': {
-      id: 'ct_01m8e353krdycw23ng0njc',
+      id: 'ct_01m8edjhy9f7sfxz5rtrv9',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -269,7 +269,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   askContactAgain: {
     '202': {
-      id: 'ct_01m8e353sndfyn60vqnavm',
+      id: 'ct_01m8edjj5v82198h22zep0',
       kind: 'email',
       target: 'ops@example.com',
       webhook_id: null,
@@ -284,8 +284,8 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     '200': {
       data: [
         {
-          id: 'ntf_01m8e35436fypfr1wvwyv9',
-          contact_id: 'ct_01m8e3543057n4jxqwne2e',
+          id: 'ntf_01m8edjmme258rw4m78mkt',
+          contact_id: 'ct_01m8edjmm60jpwk6jfwwjx',
           kind: 'email',
           topic: 'failing',
           subjects: [
@@ -392,6 +392,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         number: 1,
         trigger: 'schedule',
         worker: null,
+        remote_address: null,
         started_at: '2026-11-21T16:13:00.859Z',
         duration_ms: 40,
         timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 40 },
@@ -719,7 +720,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           ],
           created_at: '2026-11-21T16:13:00.859Z',
           expires_at: null,
-          last_used_at: '2026-11-21T16:13:00.859Z',
+          last_used_at: null,
         },
       ],
       next_cursor: null,
@@ -818,7 +819,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
           created_at: '2026-11-21T16:13:00.859Z',
         },
       ],
-      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThlMzVmNzNiMjZtcDB6Ynk5eWsi',
+      next_cursor: 'IjAxaGY3eWF0MDBhY2N0XzAxbThlZGs0eWFlaGJta2RuYmQ0YmUi',
       has_more: true,
     },
   },
@@ -893,7 +894,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         {
           at: '2026-11-21T16:13:00.859Z',
           shards: [{ waiting: 25, delayed: 0, held: 0 }],
-          oldest_waiting_seconds: 17.3,
+          oldest_waiting_seconds: 31,
           workers: 0,
           slots_in_use: 0,
           slots_allowed: 0,
@@ -937,7 +938,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         },
       ],
       next_cursor:
-        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThlMzVoNTViMjU1NXlucXhhcHoiLCJmYWlsZWRBdCI6MTc5NTc2OTQxODkzNn0',
+        'eyJpZCI6ImV2ZW50cy1kZWFkLWxldHRlcnMuMC1hY2N0XzAxbThlZGs3NjFlanY5d3M3Y2J2Y3MiLCJmYWlsZWRBdCI6MTc5NTc4MDM1MzIyNH0',
       has_more: true,
     },
   },

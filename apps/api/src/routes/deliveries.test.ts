@@ -76,6 +76,7 @@ describe('reading', () => {
       responseHeaders: { server: 'nginx' },
       addedHeaders: ['x-tenant'],
       worker: 'f00d42',
+      remoteAddress: '203.0.113.7',
     }),
     nextAttemptAt: ACCEPTED_AT + 6_000,
   };
@@ -114,6 +115,7 @@ describe('reading', () => {
             number: 1,
             trigger: 'schedule',
             worker: 'f00d42',
+            remote_address: '203.0.113.7',
             started_at: '2026-11-21T12:00:01.000Z',
             duration_ms: 40,
             timings: { dns_ms: 3, connect_ms: 4, tls_ms: 9, first_byte_ms: 20, total_ms: 40 },
@@ -137,6 +139,7 @@ describe('reading', () => {
             number: 2,
             trigger: 'manual',
             worker: null,
+            remote_address: null,
             started_at: '2026-11-21T12:00:06.000Z',
             duration_ms: 5,
             timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 5 },

@@ -87,6 +87,12 @@ export const attemptSchema = z
       'Why it was made. `schedule`: the retry schedule. `manual`: a request to send it again. `replay`: a replay. `test`: a test event.',
     ),
     worker: z.string().nullable().describe('The id of the worker that made it. Null: it is no longer known.'),
+    remote_address: z
+      .string()
+      .nullable()
+      .describe(
+        'The IP address that it was sent to; the last one that was tried, if no connection came about. Null: none was tried, a proxy or a listener knows it, or it is no longer known. The port is that of the URL.',
+      ),
     started_at: timeSchema.describe('When the attempt began.'),
     duration_ms: z.number().describe('How many milliseconds the attempt took.'),
     timings: timingsSchema.describe('How long each phase of the request took.'),
@@ -179,6 +185,7 @@ export function presentAttempt(
     number: attempt.number,
     trigger: attempt.trigger ?? 'schedule',
     worker: attempt.worker ?? null,
+    remote_address: attempt.remoteAddress ?? null,
     started_at: formatTime(attempt.startedAt),
     duration_ms: attempt.durationMs,
     timings: presentTimings(attempt),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 import {
   type AttemptLine,
   type DeliveryStatus,
@@ -74,6 +75,7 @@ export interface AttemptColumns {
   readonly status: string;
   readonly trigger: string;
   readonly worker: string | Absent;
+  readonly remote_address: string | Absent;
   readonly duration_ms: number;
   readonly dns_ms: number | Absent;
   readonly connect_ms: number | Absent;
@@ -219,6 +221,7 @@ function attemptRowOf(
     status,
     trigger: line.g ?? 'schedule',
     worker: line.k === undefined ? undefined : storable(line.k),
+    remote_address: line.j === undefined ? undefined : storableAddress(line.j),
     duration_ms: line.d,
     dns_ms: timings[3],
     connect_ms: timings[1],
@@ -260,6 +263,7 @@ function lineOf(columns: AttemptColumns, type: string): string {
     w: last < 0 ? undefined : timings.slice(0, last + 1).map((time) => time ?? null),
     g: columns.trigger === 'schedule' ? undefined : (columns.trigger as AttemptLine['g']),
     k: columns.worker ?? undefined,
+    j: columns.remote_address ?? undefined,
     x: columns.added_headers?.join(','),
     f: columns.content_headers ?? undefined,
     h: columns.response_headers ?? undefined,
@@ -293,6 +297,15 @@ const REPLACEMENT = '\uFFFD';
 
 function storable(text: string): string {
   return text.replace(UNSTORABLE, REPLACEMENT);
+}
+
+// PostgreSQL refuses what is none, an address with a zone too, and writes other spellings and the ends of "::" in its
+// own way. The line itself keeps those.
+function storableAddress(text: string): string | undefined {
+  if (isIPv4(text) || text === '::1') return text;
+  if (text.startsWith('::')) return undefined;
+  const url = `http://[${text}]`;
+  return URL.canParse(url) && new URL(url).hostname === `[${text}]` ? text : undefined;
 }
 
 function storableValues(texts: Readonly<Record<string, string>>): Record<string, string> {

@@ -145,3 +145,6 @@ export const ATTEMPT_DETAILS = `
 ALTER TABLE webhook_attempts ADD COLUMN transform_version integer, ADD COLUMN token_status integer,
   ADD COLUMN token_error text, ADD COLUMN batch_id text, ADD COLUMN content_headers jsonb;
 `;
+
+/** Of attempts. It takes half the bytes of a text, and can be searched by network. */
+export const REMOTE_ADDRESSES = `ALTER TABLE webhook_attempts ADD COLUMN remote_address inet`;

@@ -228,6 +228,7 @@ const COUNTED = {
 const UNCOUNTED = {
   trigger: 'schedule',
   worker: null,
+  remote_address: null,
   dns_ms: null,
   connect_ms: null,
   tls_ms: null,

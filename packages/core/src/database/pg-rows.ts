@@ -46,6 +46,7 @@ const ATTEMPT_COLUMNS = [
   'status',
   'trigger',
   'worker',
+  'remote_address',
   'duration_ms',
   'dns_ms',
   'connect_ms',

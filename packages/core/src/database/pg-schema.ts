@@ -7,6 +7,7 @@ import {
   ATTEMPT_DETAILS,
   GROUPS,
   HISTORY_SCHEMA,
+  REMOTE_ADDRESSES,
   SCHEDULES,
 } from './history-schema';
 import { AUDIT_SCHEMA } from './pg-audit-log';
@@ -22,6 +23,7 @@ const MIGRATIONS = [
   ADD_REJECTED_IN_BATCH,
   GROUPS,
   ATTEMPT_DETAILS,
+  REMOTE_ADDRESSES,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

@@ -6,7 +6,7 @@ import type { SendResult } from '../domain/transport';
 import type { ResolveName } from '../egress/resolve-name';
 import { DirectRoute, type Route } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
-import { findClosedPort, type LocalServer, startTcpServer } from '../testing/local-server';
+import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { TransportScene } from '../testing/transport-scene';
 import { classifyNetworkError, describeNetworkError } from './got-exchange';
 
@@ -77,6 +77,69 @@ describe('the timings of a result', () => {
   });
 });
 
+describe('the address of the receiver', () => {
+  /** A name that leads to these addresses, the first ones the first time. */
+  const toAddresses = (...answers: (readonly string[])[]) => {
+    const left = answers.values();
+    return byName(async () =>
+      [...(left.next().value ?? [])].map((address) => ({
+        address,
+        family: address.includes(':') ? 6 : 4,
+        ttlSeconds: 0,
+      })),
+    );
+  };
+  const EVERY_ADDRESS = '0.0.0.0';
+  const lastRequest: RequestListener = (_request, response) =>
+    response.setHeader('connection', 'close').end('bye');
+
+  it('is that of the URL, if that has one', async () => {
+    const { port } = await startReceiver();
+    const answered = { status: 200, remoteAddress: '127.0.0.1' };
+    expect(await scene.sender()(`http://127.0.0.1:${port}/`)).toMatchObject(answered);
+    const url = `http://[::1]:${await findClosedPort()}/`;
+    expect(await scene.sender()(url)).toMatchObject({ kind: 'failed', remoteAddress: '::1' });
+  });
+
+  it('follows the answers of a name', async () => {
+    const { port } = scene.willClose(await startHttpServer(lastRequest, EVERY_ADDRESS));
+    const send = scene.sender({ route: toAddresses(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.3']) });
+    const url = `http://hooks.example.com:${port}/`;
+    for (const remoteAddress of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
+      expect(await send(url)).toMatchObject({ status: 200, remoteAddress });
+    }
+  });
+
+  it('is that of the connection that is used again, whatever the name says by then', async () => {
+    const { port, connectionCount } = scene.willClose(await startHttpServer(thanks, EVERY_ADDRESS));
+    const send = scene.sender({ route: toAddresses(['127.0.0.2'], ['127.0.0.1']) });
+    for (let i = 0; i < 3; i += 1) {
+      expect(await send(`http://hooks.example.com:${port}/`)).toMatchObject({ remoteAddress: '127.0.0.2' });
+    }
+    expect(connectionCount()).toBe(1);
+  });
+
+  it('is the last one that was tried, if none of them took the connection', async () => {
+    const url = `http://hooks.example.com:${await findClosedPort()}/`;
+    const send = scene.sender({ route: toAddresses(['::1', '127.0.0.2', '127.0.0.3']) });
+    expect(await send(url)).toMatchObject({ reason: 'connect_refused', remoteAddress: '127.0.0.3' });
+  });
+
+  it('is known of a receiver that hung up before it answered', async () => {
+    const { port } = await startRawReceiver((socket) => socket.destroy());
+    const send = scene.sender({ route: toAddresses(['127.0.0.1'], ['127.0.0.1']) });
+    expect(await send(`http://hooks.example.com:${port}/`)).toMatchObject({
+      kind: 'failed',
+      remoteAddress: '127.0.0.1',
+    });
+  });
+
+  it('is not known where none was tried', async () => {
+    const send = scene.sender({ route: byName(() => new Promise(() => {})), connectTimeoutMs: SHORT_MS });
+    expect(await send('http://hooks.example.com/')).toHaveProperty('remoteAddress', undefined);
+  });
+});
+
 describe('the time for connecting', () => {
   it('ends a look-up that gets no answer', async () => {
     const send = scene.sender({ connectTimeoutMs: SHORT_MS, route: byName(() => new Promise(() => {})) });
@@ -89,7 +152,10 @@ describe('the time for connecting', () => {
   });
 
   it('ends a connection that does not come about', async () => {
-    const never: Route = { open: () => Object.assign(new Socket(), { connecting: true }) };
+    const never: Route = {
+      open: () => Object.assign(new Socket(), { connecting: true }),
+      addressOf: () => undefined,
+    };
     expect(await scene.sender({ connectTimeoutMs: SHORT_MS, route: never })('http://127.0.0.1/')).toEqual({
       kind: 'failed',
       reason: 'connect_timeout',
@@ -111,6 +177,7 @@ describe('the time for connecting', () => {
       reason: 'tls_error',
       error: 'No TLS handshake in 100 ms.',
       timings: { connectMs: MS },
+      remoteAddress: '127.0.0.1',
     });
     await closed;
   });
@@ -129,7 +196,10 @@ describe('the time for connecting', () => {
   });
 
   it('is within the whole time', async () => {
-    const never: Route = { open: () => Object.assign(new Socket(), { connecting: true }) };
+    const never: Route = {
+      open: () => Object.assign(new Socket(), { connecting: true }),
+      addressOf: () => undefined,
+    };
     expect(await scene.sender({ timeoutMs: SHORT_MS, route: never })('http://127.0.0.1/')).toMatchObject({
       reason: 'connect_timeout',
       error: 'No connection in 100 ms.',

@@ -6,7 +6,7 @@ import type { Request, Response } from 'got';
 import { type AttemptTimings, keptHeaders, type TransportFailure } from '../domain/attempt';
 import { hostOf } from '../domain/target-url';
 import type { DeliveryRequest, Permission, SendResult } from '../domain/transport';
-import { PROXY_FAULT_CODE } from '../egress/routes';
+import { PROXY_FAULT_CODE, type Route } from '../egress/routes';
 
 export interface ExchangeLimits {
   /** For the DNS lookup, connecting and the TLS handshake together. */
@@ -21,6 +21,8 @@ export interface ExchangeInput {
   readonly request: DeliveryRequest;
   /** Start to send it; over a new connection if `isFresh`. */
   readonly open: (request: DeliveryRequest, isFresh: boolean) => Request;
+  /** By which its connections are opened. */
+  readonly route: Pick<Route, 'addressOf'>;
   /** For the whole exchange. */
   readonly timeoutMs: number;
   readonly limits: ExchangeLimits;
@@ -190,6 +192,7 @@ export class Exchange {
       ...(kept === undefined ? {} : { headers: kept }),
       body: this.#keptText(),
       timings: this.#timings(),
+      remoteAddress: this.#remoteAddress(),
     });
   }
 
@@ -213,7 +216,12 @@ export class Exchange {
       reason,
       error: error.slice(0, MAX_ERROR_LENGTH),
       timings: this.#timings(),
+      remoteAddress: this.#remoteAddress(),
     });
+  }
+
+  #remoteAddress(): string | undefined {
+    return this.#socket && this.input.route.addressOf(this.#socket);
   }
 
   #end(result: SendResult): void {

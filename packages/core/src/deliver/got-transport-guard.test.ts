@@ -211,7 +211,9 @@ describe('the peer of a connection', () => {
       }),
     );
     const send = scene.sender({ route: new CarelessRoute(buildGuard({ allowedCidrs: [] })) });
-    expect(await send(`${scheme}://hooks.example.com:${port}/`)).toMatchObject(BLOCKED);
+    const result = await send(`${scheme}://hooks.example.com:${port}/`);
+    expect(result).toMatchObject(BLOCKED);
+    expect(result).toHaveProperty('remoteAddress', undefined);
     await closed;
     expect(received).toBe(0);
   });

@@ -43,6 +43,7 @@ describe('a delivery by a proxy', () => {
     const result = await sender(at(proxy.port))(`http://hooks.example.com:${receiver.port}/`);
     expect(result).toMatchObject({ kind: 'responded', status: 204 });
     expect(result).toHaveProperty('timings', { connectMs: MS, firstByteMs: MS });
+    expect(result).toHaveProperty('remoteAddress', undefined);
     expect(proxy.asked).toEqual([`hooks.example.com:${receiver.port}`]);
   });
 
@@ -53,6 +54,7 @@ describe('a delivery by a proxy', () => {
     await send(`http://hooks.example.com:${receiver.port}/`);
     expect(await send(`http://hooks.example.com:${receiver.port}/`)).toMatchObject({
       timings: { firstByteMs: MS },
+      remoteAddress: undefined,
     });
     expect(proxy.asked).toHaveLength(1);
     expect(receiver.connectionCount()).toBe(1);

@@ -95,6 +95,7 @@ export class GotTransport {
     return new Exchange({
       request,
       open: this.#open,
+      route: this.#options.route,
       timeoutMs: request.timeoutMs ?? this.#options.timeoutMs,
       limits: this.#limitsOf(request),
       signal,

@@ -65,7 +65,7 @@ async function fanOut(dataLength: number) {
 it('the history of a delivery that succeeds at once takes up at most 600 bytes', async () => {
   const { endpointId, eventId, deliveries, bytes } = await fanOut(10);
   const timings = { dnsMs: 12, connectMs: 100, tlsMs: 120, firstByteMs: 250 };
-  const attempt = buildAcceptedAttempt({ timings, worker: 'f00d42' });
+  const attempt = buildAcceptedAttempt({ timings, worker: 'f00d42', remoteAddress: '203.0.113.210' });
   const eventType = 'keyword.quick_win';
   const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType } as const;
   await deliveries.append({ endpointId, eventId }, fact);

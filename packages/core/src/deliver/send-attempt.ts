@@ -230,6 +230,7 @@ function toAttempt(
     addedHeaders: addedHeadersOf(endpoint, transformed),
     contentHeaders: endpoint.format === 'native' && !transformed ? undefined : keptHeadersOf(content),
     worker: workerId,
+    remoteAddress: result.remoteAddress,
     trace: outcome === 'delivered' ? undefined : span?.context,
   };
 }

@@ -105,6 +105,11 @@ export interface Attempt {
   readonly batchId?: string | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
+  /**
+   * The IP address that it was sent to; the last one that was tried, if no connection came about. Absent: none was
+   * tried, or only a proxy or a listener's client knows it. The port is the URL's.
+   */
+  readonly remoteAddress?: string | undefined;
   /** Its position in a trace, if it failed: the next attempt links to it. */
   readonly trace?: TraceContext | undefined;
 }

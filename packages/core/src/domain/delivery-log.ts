@@ -271,6 +271,7 @@ export interface AttemptLine {
   readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; absent ones at the end are left out
   readonly g?: Trigger | undefined; // trigger; absent: schedule
   readonly k?: string | undefined; // worker
+  readonly j?: string | undefined; // remote address
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly f?: Readonly<Record<string, string>> | undefined; // format: headers that described the body; absent: the usual one
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
@@ -394,6 +395,7 @@ function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
+    ...(line.j === undefined ? {} : { remoteAddress: line.j }),
     ...(transformed === undefined ? {} : { transformed }),
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.f === undefined ? {} : { contentHeaders: line.f }),
@@ -425,6 +427,7 @@ function toLine(fact: DeliveryFact): Line {
     w: encodeTimings(attempt.timings),
     g: attempt.trigger,
     k: attempt.worker,
+    j: attempt.remoteAddress,
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     f: attempt.contentHeaders,
     h: attempt.responseHeaders,

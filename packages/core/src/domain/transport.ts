@@ -92,12 +92,14 @@ export type SentResult =
       /** The beginning of the response's body. */
       readonly body: string;
       readonly timings: AttemptTimings;
+      readonly remoteAddress?: string | undefined;
     }
   | {
       readonly kind: 'failed';
       readonly reason: TransportFailure;
       readonly error: string;
       readonly timings: AttemptTimings;
+      readonly remoteAddress?: string | undefined;
     };
 
 /**

@@ -23,6 +23,9 @@ export interface Route {
     onConnection: OnConnection | undefined,
     connect: (options: ConnectOptions) => Connected,
   ): Connected;
+
+  /** The receiver's address at the other end of a connection, or the last one that was tried; `undefined`: not known. */
+  addressOf(connection: Duplex): string | undefined;
 }
 
 export interface DirectRouteContext extends JudgeTargetContext {
@@ -35,6 +38,7 @@ export interface DirectRouteContext extends JudgeTargetContext {
  */
 export class DirectRoute implements Route {
   readonly #find = callbackify((name: string, family: number) => findAllowed(this.context, name, family));
+  readonly #addresses = new WeakMap<Duplex, string>();
 
   constructor(private readonly context: DirectRouteContext) {}
 
@@ -46,6 +50,8 @@ export class DirectRoute implements Route {
     const blocked = judgeLiteral(this.context, options);
     if (blocked) return refuse(blocked, onConnection);
     const socket = connect({ ...options, lookup: this.lookup }) as Socket;
+    // Only of addresses that were judged before.
+    socket.on('connectionAttempt', (address: string) => this.#addresses.set(socket, address));
     // Before all other listeners of the connection: they send the request, or begin the TLS handshake.
     socket.prependOnceListener('connect', () => this.#judgePeer(socket, options.host ?? ''));
     return socket;
@@ -63,9 +69,16 @@ export class DirectRoute implements Route {
 
   #judgePeer(socket: Socket, host: string): void {
     const { remoteAddress } = socket;
-    const fault =
-      remoteAddress === undefined ? new HungUpError() : judgeTarget(this.context, host, remoteAddress);
-    if (fault) socket.destroy(fault);
+    if (remoteAddress === undefined) return void socket.destroy(new HungUpError());
+    const blocked = judgeTarget(this.context, host, remoteAddress);
+    if (!blocked) return void this.#addresses.set(socket, remoteAddress);
+    // Clients see what is recorded, and must not see an address that is refused.
+    this.#addresses.delete(socket);
+    socket.destroy(blocked);
+  }
+
+  addressOf(connection: Duplex): string | undefined {
+    return this.#addresses.get(connection);
   }
 }
 
@@ -142,6 +155,11 @@ export class ProxyRoute implements Route {
         (connection) => onConnection?.(null, connection as Duplex),
         (error: unknown) => refuse(error as Error, onConnection),
       );
+    return undefined;
+  }
+
+  /** The other end is the proxy, which alone knows the receiver's address. */
+  addressOf(): undefined {
     return undefined;
   }
 }

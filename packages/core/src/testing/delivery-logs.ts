@@ -29,6 +29,12 @@ function attemptedFact(eventType: string) {
           outcome: fc.constantFrom<AttemptOutcome>(...attemptOutcomes),
           trigger: fc.constantFrom(...triggers),
           worker: fc.stringMatching(/^[0-9a-f]{6}$/),
+          remoteAddress: fc.oneof(
+            fc.ipV4(),
+            fc.ipV6(),
+            fc.constantFrom('2001:db8::1:0:0:1', '::ffff:10.0.0.1', 'fe80::1%eth0', '::'),
+            text,
+          ),
           responseStatus: fc.integer({ min: 100, max: 599 }),
           error: text,
           responseBody: text,

@@ -11,8 +11,8 @@ export interface LocalServer {
 }
 
 /** A receiver on this machine that speaks HTTP. */
-export function startHttpServer(listener: RequestListener): Promise<LocalServer> {
-  return listen(createHttpServer(listener));
+export function startHttpServer(listener: RequestListener, host?: string): Promise<LocalServer> {
+  return listen(createHttpServer(listener), host);
 }
 
 /** A server on this machine that speaks as `onConnection` does, or not at all. */
@@ -43,7 +43,7 @@ async function canListen(port: number): Promise<boolean> {
 }
 
 /** Lets a server of whatever kind listen on a free port. */
-export async function listen(server: Server): Promise<LocalServer> {
+export async function listen(server: Server, host = '127.0.0.1'): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {
@@ -53,7 +53,7 @@ export async function listen(server: Server): Promise<LocalServer> {
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

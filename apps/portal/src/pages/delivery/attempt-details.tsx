@@ -37,9 +37,14 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
         <p className={styles['soft']}>
           Began <Time at={at} />
           {attempt.worker !== null && ` at ${attempt.worker}`}
+          {attempt.remote_address !== null && (
+            <>
+              , to <code>{attempt.remote_address}</code>
+            </>
+          )}
         </p>
         {outcome !== 'delivered' && <Failure attempt={attempt} />}
-        {attempt.batch_id !== null && (
+        {attempt.batch_id !== undefined && (
           <p>
             It went together with other events, in the request <code>{attempt.batch_id}</code>.
           </p>

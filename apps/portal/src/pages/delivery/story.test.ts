@@ -9,6 +9,7 @@ function attempt(number: number, changes: Partial<Attempt> = {}): Attempt {
     number,
     trigger: 'schedule',
     worker: 'w1',
+    remote_address: '203.0.113.7',
     started_at: at('12:00:05'),
     duration_ms: 34,
     timings,
@@ -85,12 +86,14 @@ it('tells what two attempts differ in', () => {
   const second = attempt(2, {
     response_status: 200,
     outcome: 'delivered',
+    remote_address: '2001:db8::7',
     timings,
     response_headers: { server: 'b', date: '1' },
   });
   const differing = differencesOf(attempt(1), second).filter(({ isSame }) => !isSame);
   expect(differing.map(({ name, values }) => [name, ...values])).toEqual([
     ['Answer', 'HTTP 503', 'HTTP 200'],
+    ['Address', '203.0.113.7', '2001:db8::7'],
     ['First byte', '30 ms', '900 ms'],
     ['In all', '34 ms', '904 ms'],
     ['Header server', 'a', 'b'],

@@ -104,6 +104,7 @@ export function differencesOf(first: Attempt, second: Attempt): readonly Differe
     texts('Error', (one) => one.error),
     texts('Trigger', (one) => one.trigger),
     texts('Worker', (one) => one.worker),
+    texts('Address', (one) => one.remote_address),
     times('DNS', (timings) => timings.dns_ms),
     times('Connect', (timings) => timings.connect_ms),
     times('TLS', (timings) => timings.tls_ms),

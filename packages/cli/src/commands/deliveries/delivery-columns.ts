@@ -21,5 +21,6 @@ export const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   ['answer', ({ response_status }) => response_status],
   ['ms', ({ duration_ms }) => Math.round(duration_ms)],
   ['trigger', ({ trigger }) => trigger],
+  ['address', ({ remote_address }) => remote_address],
   ['error', ({ error }) => error],
 ];
