@@ -56,6 +56,85 @@ it('draws the gaps to scale', async () => {
   expect((third - first) / (last - first)).toBeCloseTo(share, 2);
 });
 
+describe('of an event', () => {
+  const eventId = () => deliveryId.slice(0, deliveryId.indexOf('.'));
+
+  it('is a line for itself and one for each delivery, with gaps to scale and what is to come', async () => {
+    const { attempts, next_attempt_at: due } = await portal().client.readDelivery(deliveryId);
+    const page = await portal().signIn({ path: `/events/${eventId()}` });
+    const lanes = page.getByRole('list', { name: 'Time line' }).getByRole('listitem');
+    const lane = lanes.filter({ hasText: new URL(sink.receiver.url).host });
+    await lane.getByText('3 attempts').waitFor();
+    const marks = lane.locator('[class*=mark]');
+    await until(async () => ((await marks.count()) === 4 ? true : undefined));
+    expect(await lanes.count()).toBe(2);
+    const [, second = 0, third = 0, last = 0] = await marks.evaluateAll((all) =>
+      all.map(
+        (one) => (one as unknown as { getBoundingClientRect(): { x: number } }).getBoundingClientRect().x,
+      ),
+    );
+    const [, secondAt = 0, thirdAt = 0] = attempts.map(({ started_at: at }) => Date.parse(at));
+    const share = (thirdAt - secondAt) / (Date.parse(due ?? '') - secondAt);
+    expect((third - second) / (last - second)).toBeCloseTo(share, 2);
+    await lane.getByRole('link').click();
+    await page.waitForURL(`**/portal/deliveries/${deliveryId}`);
+  });
+
+  it('is a table as well, by keys alone', async () => {
+    const page = await portal().signIn({ path: `/events/${eventId()}` });
+    await page.getByText('3 attempts').waitFor();
+    await page.getByRole('button', { name: 'As a table' }).focus();
+    await page.keyboard.press('Enter');
+    const table = page.getByRole('table', { name: 'Time line' });
+    await until(async () => ((await table.getByRole('row').count()) === 6 ? true : undefined));
+    const texts = await table.getByRole('row').allInnerTexts();
+    expect(texts[1]).toMatch(/\+ 0 ms\s+The event\s+Accepted/);
+    expect(texts[2]).toMatch(/Attempt 1: HTTP 503/);
+    expect(texts[5]).toMatch(/\+ \d+ min\s.*Attempt 4 is due/s);
+    await checkAccessibility(page);
+    await checkWidth(page);
+  });
+
+  it('has the next attempt as soon as it was made', async () => {
+    const { client } = portal();
+    const own = await startSwitchedReceiver(204);
+    const webhook = await client.register(own.receiver.url, [BRIEF.type], { description: 'Later' });
+    const event = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhook.id, event, 'delivered');
+    const page = await portal().signIn({ path: `/events/${event}` });
+    const lane = page
+      .getByRole('list', { name: 'Time line' })
+      .getByRole('listitem')
+      .filter({ hasText: 'Later' });
+    await lane.getByText('1 attempt').waitFor();
+    await client.expect(202, 'POST', `/v1/deliveries/${event}.${webhook.id}/redeliver`);
+    await lane.getByText('2 attempts').waitFor();
+    await until(async () => ((await lane.locator('[class*=mark]').count()) === 2 ? true : undefined));
+    await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+    await own.receiver.stop();
+  });
+
+  it('is that of a scheduled event before it is due', async () => {
+    const { client } = portal();
+    const deliverAt = new Date(Date.now() + 3_600_000).toISOString();
+    const event = { type: BRIEF.type, data: BRIEF.data, deliver_at: deliverAt };
+    const { body } = await client.expect<{ id: string }>(202, 'POST', '/v1/events', event);
+    const page = await portal().signIn({ path: `/events/${body.id}`, width: 360 });
+    const lanes = page.getByRole('list', { name: 'Time line' });
+    await lanes.getByText('Is due').waitFor();
+    await page.getByRole('region', { name: 'Time line' }).getByText('+ 60 min').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+  });
+
+  it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) => {
+    const page = await portal().signIn({ path: `/events/${eventId()}`, width });
+    await page.getByText('3 attempts').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+  });
+});
+
 it('has request and answer side by side, and below each other on a phone', async () => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
   const request = page.getByRole('region', { name: 'Request of attempt 3' });

@@ -13,12 +13,27 @@ export interface Step {
   readonly text: string;
 }
 
+/** Milliseconds since the Unix epoch; `to` is later. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** From the first to the end of the last one. */
+export function rangeOf(steps: readonly Step[]): Range {
+  const from = Math.min(...steps.map(({ at }) => at));
+  return { from, to: Math.max(...steps.map(({ at, lengthMs }) => at + lengthMs), from + 1) };
+}
+
 type Told = Pick<DeliveryWithAttempts, 'created_at' | 'status' | 'hold' | 'next_attempt_at'> & {
   readonly attempts: readonly Attempt[];
 };
 
-/** In the order of time: its acceptance, each attempt, what holds it now, and the attempt to come. */
-export function stepsOf(delivery: Told, now: number): readonly Step[] {
+/**
+ * In the order of time: its acceptance, each attempt, what holds it now, and the attempt to come, which has the number
+ * `next`.
+ */
+export function stepsOf(delivery: Told, now: number, next = delivery.attempts.length + 1): readonly Step[] {
   const { created_at: acceptedAt, attempts, status, hold, next_attempt_at: nextAt } = delivery;
   const accepted: Step = { kind: 'accepted', at: Date.parse(acceptedAt), lengthMs: 0, text: 'Accepted' };
   const held: readonly Step[] =
@@ -33,11 +48,11 @@ export function stepsOf(delivery: Told, now: number): readonly Step[] {
         ]
       : [];
   const due = status === 'held' ? (hold?.until ?? null) : nextAt;
-  const next: readonly Step[] =
+  const toCome: readonly Step[] =
     due === null || (status !== 'pending' && status !== 'held')
       ? []
-      : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${attempts.length + 1} is due` }];
-  return [accepted, ...attempts.map(stepOf), ...held, ...next].toSorted((a, b) => a.at - b.at);
+      : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${next} is due` }];
+  return [accepted, ...attempts.map(stepOf), ...held, ...toCome].toSorted((a, b) => a.at - b.at);
 }
 
 function stepOf({

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatGap, type Step, stepsOf } from './story';
+import { formatGap, type Range, rangeOf, type Step, stepsOf } from './story';
 import styles from './story.module.css';
 
 const SHAPES: Readonly<Record<Step['kind'], string>> = {
@@ -17,20 +17,9 @@ const SHAPES: Readonly<Record<Step['kind'], string>> = {
 export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const [now] = useState(() => new Date().getTime());
   const steps = stepsOf(delivery, now);
-  const first = steps[0]?.at ?? 0;
-  const end = Math.max(...steps.map(({ at, lengthMs }) => at + lengthMs), first + 1);
-  const share = (ms: number) => `${(100 * ms) / (end - first)}%`;
   return (
     <Section title="Time line">
-      <div className={styles['track']} aria-hidden="true">
-        {steps.map((step, index) => (
-          <span
-            key={index}
-            className={`${styles['mark']} ${styles[step.kind]}`}
-            style={{ left: share(step.at - first), width: share(step.lengthMs) }}
-          />
-        ))}
-      </div>
+      <Track steps={steps} range={rangeOf(steps)} />
       <ol className={styles['steps']}>
         {steps.map((step, index) => {
           const former = steps[index - 1];
@@ -51,5 +40,26 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
         })}
       </ol>
     </Section>
+  );
+}
+
+interface TrackProps {
+  readonly steps: readonly Step[];
+  readonly range: Range;
+}
+
+/** A mark for each step, as long as it took, with gaps to scale. What they are is said beside it. */
+export function Track({ steps, range: { from, to } }: TrackProps) {
+  const share = (ms: number) => `${(100 * ms) / (to - from)}%`;
+  return (
+    <div className={styles['track']} aria-hidden="true">
+      {steps.map((step, index) => (
+        <span
+          key={index}
+          className={`${styles['mark']} ${styles[step.kind]}`}
+          style={{ left: share(step.at - from), width: share(step.lengthMs) }}
+        />
+      ))}
+    </div>
   );
 }

@@ -18,6 +18,7 @@ import { ScheduleActions } from '../events/schedule-actions';
 import { formatCount } from '../webhooks/health-figures';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
+import { EventTimeline } from './event-timeline';
 
 type Event = components['schemas']['Event'];
 
@@ -45,6 +46,7 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!event && !error && <Skeleton lines={10} />}
       {event && <EventFacts event={event} />}
+      {event && <EventTimeline event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}
       <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
       <ChangesIfAny target={id} />

@@ -1,0 +1,34 @@
+import type { components } from '@hookferry/client';
+import type { Attempt, Delivery } from '../../api/delivery-queries';
+import { type Step, stepsOf } from '../delivery/story';
+
+type Event = components['schemas']['Event'];
+
+/** What happened to one delivery of an event, or will. */
+export interface Lane {
+  readonly delivery: Delivery;
+  readonly steps: readonly Step[];
+}
+
+/** Its acceptance, and when it is due, was, or would have been. */
+export function stepsOfEvent({
+  created_at: createdAt,
+  deliver_at: dueAt,
+  status,
+}: Pick<Event, 'created_at' | 'deliver_at' | 'status'>): readonly Step[] {
+  const accepted: Step = { kind: 'accepted', at: Date.parse(createdAt), lengthMs: 0, text: 'Accepted' };
+  if (dueAt === null) return [accepted];
+  const due: Step =
+    status === 'accepted'
+      ? { kind: 'accepted', at: Date.parse(dueAt), lengthMs: 0, text: 'Was due' }
+      : { kind: 'due', at: Date.parse(dueAt), lengthMs: 0, text: DUE[status] };
+  return [accepted, due];
+}
+
+const DUE = { scheduled: 'Is due', cancelled: 'Would be due; it was cancelled before' } as const;
+
+/** Acceptance is the event's. @param attempts as far as they are known */
+export function laneOf(delivery: Delivery, attempts: readonly Attempt[], now: number): Lane {
+  const steps = stepsOf({ ...delivery, attempts }, now, delivery.attempt_count + 1);
+  return { delivery, steps: steps.filter(({ kind }) => kind !== 'accepted') };
+}
