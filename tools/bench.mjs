@@ -17,30 +17,30 @@ const USAGE = `Usage: npm run bench [-- NAME …] [options]
 
 All benchmarks, or those that are named: path, drain, burst, tenants, scale, shapes, history, scrape, portal.
 
-  --short             a quick look instead of figures to rely on
-  --rounds N          how often each measurement is made
-  --deliveries N      how many are loaded, or events published
-  --scene NAME        one scene alone, of burst, tenants, scale, shapes; of history: pages, replay, path are parts of what the
-                      history in PostgreSQL costs; redis, or lists, account, fan-out, is reading without one; of
-                      portal: overview is how soon that is drawn
+  --short             a short run, whose figures are only rough
+  --rounds N          how often each measurement is repeated
+  --deliveries N      how many deliveries are loaded, or events published
+  --scene NAME        one scene alone, of burst, tenants, scale and shapes.
+                      history: pages, replay and path measure the history in PostgreSQL; redis, lists, account and fan-out
+                      measure reading without one. portal: overview measures how soon that page is shown
   --seconds N         tenants: how long an attack lasts
-  --shards N          burst: how many the queues are split over
-  --json FILE         writes the figures to a file as well; one of path, drain, burst, tenants, scale, shapes, history at a time
-  --build DIR         measures the build of another checkout; of the same
-  --node FILE,…       all of it by each of these programs, one after the other, in the place of this Node
+  --shards N          burst: the number of shards of the queues
+  --json FILE         also writes the figures to a file; for one of path, drain, burst, tenants, scale, shapes, history
+  --build DIR         measures the build of another checkout; for the same benchmarks
+  --node FILE,…       runs everything with each of these Node programs, one after the other
 
 Of path:
 
-  --scenes NAME,…     what cases cost the service beside its plain case: retry, bodies, rate-limited, strict, filtered,
-                      own-types, pushed, batch, fan-out; or all
-  --commands          which commands to Redis an event needs, and what scripts call there
-  --receivers         receivers that take their time: all scenes that have aims
+  --scenes NAME,…     further cases, beside the plain one: retry, bodies, rate-limited, strict, filtered, own-types, pushed,
+                      batch, fan-out; or all
+  --commands          counts the commands to Redis for one event, and those that scripts call
+  --receivers         slow receivers: all scenes that have aims
   --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
   --webhooks N,…      how many webhooks the events are spread over
-  --busy N,…          how many processes beside it use all the processor time that they get
-  --kill-worker       one of two workers is killed
-  --idempotency-keys  an Idempotency-Key of its own for each request of ours
-  --profile DIR       no figures: CPU profiles`;
+  --busy N,…          how many other processes use all the processor time that they get
+  --kill-worker       kills one of two workers
+  --idempotency-keys  sends an Idempotency-Key with each request to Hookferry
+  --profile DIR       writes CPU profiles, instead of measuring`;
 
 const args = process.argv.slice(2);
 const nodes = takeNodes();
@@ -62,7 +62,7 @@ async function run() {
   await installDependencies({ signal });
   say('setup', 'compiling (tsc -b bench)');
   if ((await runInForeground([installedProgram('tsc'), '-b', 'bench'], { signal })) !== 0) {
-    throw new Problem('The benchmarks do not compile: the errors are above.');
+    throw new Problem('The benchmarks do not compile. The errors are above.');
   }
   await buildPortal({ signal });
   const { TEST_REDIS_URL, ...server } = await provideTestRedis(group, signal);

@@ -150,13 +150,16 @@ async function main() {
   });
   const [path, scale, history] = positionals;
   if (path === undefined || scale === undefined)
-    throw new Problem('Say which figures: npm run capacity -- PATH SCALE [HISTORY]');
+    throw new Problem('Name the files with figures: npm run capacity -- PATH SCALE [HISTORY]');
   const event = eventCostsIn((await readFigures(path)).ratios ?? []);
-  if (!event) throw new Problem(`${path} has no figures of the path: npm run bench -- path --json ${path}`);
+  if (!event)
+    throw new Problem(
+      `${path} has no figures of the benchmark "path". Measure them: npm run bench -- path --json ${path}`,
+    );
   const delivery = (await readFigures(scale)).workers?.['1'];
   if (!delivery)
     throw new Problem(
-      `${scale} has no figures of the scene "workers": npm run bench -- scale --json ${scale}`,
+      `${scale} has no figures of the scene "workers". Measure them: npm run bench -- scale --json ${scale}`,
     );
   const assumed = /** @type {Assumptions} */ (
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name, numberOf(name, text)]))
@@ -165,7 +168,9 @@ async function main() {
   if (history === undefined) return;
   const move = /** @type {MoveCosts | undefined} */ ((await readFigures(history)).history);
   if (!move)
-    throw new Problem(`${history} has no figures of the history: npm run bench -- history --json ${history}`);
+    throw new Problem(
+      `${history} has no figures of the history. Measure them: npm run bench -- history --json ${history}`,
+    );
   const moved = PER_DAY.map((perDay) => historyOf(perDay, { event, delivery }, move, assumed));
   process.stdout.write(
     '\n| Deliveries a day | Redis memory, GiB | moving: workers (cores) | Redis (cores) | PostgreSQL (cores) | disk of PostgreSQL, GiB |\n' +

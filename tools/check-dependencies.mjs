@@ -59,7 +59,7 @@ function findLockFaults(packages) {
     // A host that is named here is asked instead of the registry that is set up where it is installed.
     ...(locked.resolved === undefined
       ? []
-      : [`${labelOf(locked)} names where to fetch it: ${locked.resolved}`]),
+      : [`${labelOf(locked)} names the host to fetch it from: ${locked.resolved}`]),
   ]);
 }
 

@@ -19,11 +19,13 @@ try {
   await installDependencies({ signal });
   say('setup', 'compiling (tsc -b)');
   if ((await runInForeground([installedProgram('tsc'), '-b'], { signal })) !== 0) {
-    throw new Problem('The project does not compile: the errors are above.');
+    throw new Problem('The project does not compile. The errors are above.');
   }
   const server = describeServer(await provideRedis());
   if (server['TEST_REDIS_SERVER'] === undefined) {
-    throw new Problem('Faults need a Redis that keeps its data: install one (`apt install redis-server`).');
+    throw new Problem(
+      'The fault suite needs a Redis that keeps its data. Install Redis: `apt install redis-server`.',
+    );
   }
   process.exitCode = await runInForeground(
     [process.execPath, join(projectFolder, 'e2e/faults/dist/faults/main.js'), ...process.argv.slice(2)],

@@ -67,7 +67,7 @@ function takeIn(measurements, argument) {
   const measurement = measurements[name];
   if (measurement === undefined) {
     throw new Problem(
-      `Say what the file has: one of ${Object.keys(measurements).join(', ')}, as in path=path.json`,
+      `Name the measurement in the file: one of ${Object.keys(measurements).join(', ')}, as in path=path.json`,
     );
   }
   /** @type {{ ratios?: readonly Row[] }} */
@@ -128,12 +128,14 @@ function bringUpToDate(page, measurements) {
     if (!written.includes(`<!-- figures of ${name}:`)) continue;
     const before = written;
     written = withTable(written, `figures of ${name}`, COMMAND, describe(measurement));
-    if (written !== before) wrong.push(`${page}: the table of ${name} is another`);
+    if (written !== before)
+      wrong.push(`${page}: the table of ${name} is outdated. Update it: npm run figures`);
   }
   if (written.includes('<!-- capacity:')) {
     const before = written;
     written = withTable(written, 'capacity', COMMAND, drawCapacity(costsIn(measurements), USUAL).trimEnd());
-    if (written !== before) wrong.push(`${page}: what many deliveries a day need is another`);
+    if (written !== before)
+      wrong.push(`${page}: the table of capacities is outdated. Update it: npm run figures`);
   }
   if (!options.check && written !== text) writeFileSync(path, written);
   return wrong;
@@ -164,7 +166,7 @@ function costsIn({ path, scale }) {
   const of = (/** @type {Measurement | undefined} */ measurement, /** @type {string} */ id) => {
     const figure = measurement?.figures[id];
     if (figure === undefined)
-      throw new Problem(`docs/figures.json has no ${id}, which capacity is computed of.`);
+      throw new Problem(`docs/figures.json has no ${id}, which the capacity is computed from.`);
     return figure.value;
   };
   return {

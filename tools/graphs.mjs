@@ -59,7 +59,7 @@ async function run() {
   } finally {
     await browser.close();
   }
-  say('graphs', `drawn: ${PICTURE}`);
+  say('graphs', `wrote ${PICTURE}`);
 }
 
 /**
@@ -96,7 +96,7 @@ async function makeTraffic(stack) {
  */
 async function startPrometheus(stack, dataFolder) {
   const found = await findPrometheus();
-  if ('refusal' in found) throw new Problem(`There is no Prometheus: ${found.refusal}`);
+  if ('refusal' in found) throw new Problem(`Prometheus cannot be found or fetched: ${found.refusal}`);
   const { prometheus } = found.program;
   const folder = join(dataFolder, 'prometheus');
   await mkdir(folder);

@@ -45,9 +45,9 @@ if (values.write) {
     ...(tables.some(({ root }) => root === CORE) ? [] : [`${PAGE} has no folders of ${CORE}`]),
     ...tables.flatMap(findFolderFaults),
     ...sources.flatMap(findImportFaults),
-    ...circles.map((members) => `a circle: ${members.join(', ')}`),
+    ...circles.map((members) => `circular imports: ${members.join(', ')}`),
     ...walks.flatMap(findWalkFaults),
-    ...(written === page ? [] : [`${PAGE} shows other folders: ${COMMAND}`]),
+    ...(written === page ? [] : [`${PAGE} is outdated. Update it: ${COMMAND}`]),
   ];
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   process.stdout.write(`${sources.length} files, ${faults.length} faults\n`);
@@ -158,11 +158,11 @@ function withUses(text, { root, rows, order }) {
 /** @param {ReturnType<typeof readTables>[number]} table */
 function findFolderFaults({ root, order }) {
   return sourcesOf(root).flatMap(({ path, folder, imports }) => {
-    if (!order.includes(folder)) return [`${path}: "${folder}" has no place in ${PAGE}`];
+    if (!order.includes(folder)) return [`${path}: "${folder}" is missing in ${PAGE}`];
     return imports.flatMap((target) => {
       const other = graph.get(target);
       const goesUp = other?.root === root && order.indexOf(other.folder) > order.indexOf(folder);
-      return goesUp ? [`${path}: goes up, to ${target}`] : [];
+      return goesUp ? [`${path}: imports ${target}, against the order of folders`] : [];
     });
   });
 }
@@ -177,7 +177,7 @@ function findImportFaults({ path, root, specifiers }) {
     const target = join('/', dirname(path), specifier);
     const leaves = specifier.startsWith('.') && !target.startsWith(join('/', root));
     const reaches = /^@hookferry\/[a-z-]+\/(src|dist)\//.test(specifier);
-    return leaves || reaches ? [`${path}: reaches into a package, to ${specifier}`] : [];
+    return leaves || reaches ? [`${path}: imports ${specifier}, an inner file of another package`] : [];
   });
 }
 

@@ -24,6 +24,6 @@ export function withTable(page, name, command, table) {
   const end = `<!-- /${name} -->`;
   const [before, rest = ''] = page.split(begin);
   const [, after] = rest.split(end);
-  if (after === undefined) throw new Error(`The page has no place for the table: ${begin} … ${end}`);
+  if (after === undefined) throw new Error(`The page has no markers for the table: ${begin} … ${end}`);
   return `${before}${begin}\n\n${table}\n\n${end}${after}`;
 }

@@ -63,7 +63,8 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    if (!existsSync(join(DIST, 'index.html'))) throw new Problem('There is no site: npm run site');
+    if (!existsSync(join(DIST, 'index.html')))
+      throw new Problem('The site is not built. Build it first: npm run site');
     await askAll();
   } catch (error) {
     say('search', describeError(error));

@@ -1,15 +1,15 @@
 // @ts-check
 /**
  * `npm start` runs the whole service on this machine: Redis, the worker and the API.
- * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends. With `--keep` it
- * stays, with what it has delivered, to be looked at in the portal.
- * `--history` also runs a PostgreSQL, where what is over moves to.
- * `--watch` compiles what is changed, and starts the worker and the API anew with it: that is `npm run dev`.
- * `--skip-setup` takes it as given that everything is installed and compiled.
+ * `npm start -- --demo` also runs a demonstration: a receiver, one event of each type, a retry; then everything stops.
+ * With `--keep` it keeps running, so that its deliveries can be seen in the portal.
+ * `--history` also runs PostgreSQL, to which finished deliveries move.
+ * `--watch` compiles changed files, and restarts the worker and the API with them: that is `npm run dev`.
+ * `--skip-setup` installs and compiles nothing.
  *
- * Every variable that the programs read can be set; what is not set gets a default for one machine, see
- * start/start-stack.mjs. DATA_DIR is where data is kept, REDIS_PROVIDER where Redis comes from, POSTGRES_PROVIDER
- * where PostgreSQL does.
+ * Every setting of the API and the worker can be given as a variable. The others get defaults for one machine
+ * (start/start-stack.mjs). DATA_DIR is the folder of the data, REDIS_PROVIDER and POSTGRES_PROVIDER the sources of Redis
+ * and PostgreSQL.
  */
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -35,11 +35,11 @@ const OPTIONS = /** @type {const} */ ({
 });
 const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--watch] [--skip-setup]
 
-  --demo        also shows the service at work: a receiver, one event of each type, a retry; then it ends
-  --keep        with --demo: goes on after that, with its data, and prints a link to the portal
-  --history     also runs a PostgreSQL: what is over moves there, and stays for months (docs/history.md)
-  --watch       compiles what is changed, and starts the worker and the API anew with it (npm run dev)
-  --skip-setup  takes it as given that everything is installed and compiled
+  --demo        also runs a demonstration: a receiver, one event of each type, a retry; then everything stops
+  --keep        with --demo: keeps running afterwards, and prints a link to the portal
+  --history     also runs PostgreSQL: finished deliveries move there, and are kept for months (docs/history.md)
+  --watch       compiles changed files, and restarts the worker and the API with them (npm run dev)
+  --skip-setup  installs and compiles nothing
 
 Every setting of the API and the worker can be given as a variable: see docs/configuration.md.`;
 
@@ -100,8 +100,8 @@ async function demonstrate({ keep: isKept = false, history: hasHistory = false }
   await runDemo({ stack, signal, group, isKept });
   if (!isKept) return;
   const link = await createPortalLink({ ...stack, signal });
-  say('demo', `look at it (once, within ten minutes): ${link ?? stack.apiUrl}`);
-  say('demo', 'Ctrl-C stops everything, and forgets it');
+  say('demo', `portal (this link works once, within ten minutes): ${link ?? stack.apiUrl}`);
+  say('demo', 'Ctrl-C stops everything and deletes its data');
   await untilStopped();
 }
 

@@ -156,7 +156,7 @@ async function compile() {
 }
 
 /**
- * Runs every check, also after one has failed: one run is to tell all there is to mend. Shows only what failed, as tests
+ * Runs every check, also after one has failed: so that one run shows everything to fix. Shows only the failures, because tests
  * write at the same time.
  * @returns {Promise<number>} how many failed
  */

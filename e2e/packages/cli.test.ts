@@ -143,7 +143,7 @@ describe('as a script runs it', () => {
     expect(await json([...tried, '--data', EXACT])).toMatchObject({ looked_at: 1, matched: 1 });
     const { stdout } = await succeed([...tried, '--data', '-'], '{"keyword":"blue"}');
     expect(stdout).toBe(
-      'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 pass.\n',
+      'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 events pass.\n',
     );
     expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
@@ -182,7 +182,7 @@ describe('as a script runs it', () => {
     const { id } = await stack.client.register(proving.url, ['*'], { verification: 'challenge' });
     await proving.waitFor(1);
     expect(await succeed(['webhooks', 'verify', id])).toMatchObject({
-      stdout: `The receiver of ${id} is asked.\n`,
+      stdout: `The receiver of ${id} gets a request to verify.\n`,
       stderr: expect.stringContaining(`hookferry webhooks show ${id}`),
     });
     await proving.waitFor(2);

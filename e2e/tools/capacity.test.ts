@@ -66,7 +66,7 @@ function rowOf(out: string): readonly string[] {
 }
 
 it('says what is missing or wrong', async () => {
-  expect(await run({ ratios: [] }, scale)).toContain('no figures of the path');
+  expect(await run({ ratios: [] }, scale)).toContain('no figures of the benchmark "path"');
   expect(await run(path, { shards: {} })).toContain('no figures of the scene "workers"');
   expect(await run(path, scale, '--busy', 'very')).toContain('--busy must be a number above 0');
 });

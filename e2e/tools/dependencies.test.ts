@@ -61,7 +61,7 @@ describe('npm run dependencies', () => {
   it('names each package that says where it is fetched from', async () => {
     const resolved = 'https://packages.example.com/express.tgz';
     const faults = await faultsWith('express', { resolved });
-    expect(faults).toEqual([expect.stringMatching(`names where to fetch it: ${resolved}$`)]);
+    expect(faults).toEqual([expect.stringMatching(`names the host to fetch it from: ${resolved}$`)]);
   });
 
   it.each(['GPL-3.0-only', 'SEE LICENSE IN LICENSE', 'MIT AND GPL-2.0-only', undefined])(

@@ -80,15 +80,15 @@ describe('npm run house', () => {
     [
       `${CORE}/low/a.ts`,
       "import type { d } from '../high/d';",
-      'low/a.ts: goes up, to packages/core/src/high/d.ts',
+      'low/a.ts: imports packages/core/src/high/d.ts, against the order of folders',
     ],
     [
       `${CORE}/low/a.ts`,
       "export type { d } from '../high/d';",
-      'low/a.ts: goes up, to packages/core/src/high/d.ts',
+      'low/a.ts: imports packages/core/src/high/d.ts, against the order of folders',
     ],
-    [`${CORE}/other/a.ts`, '', 'other/a.ts: "other" has no place in docs/architecture.md'],
-    [`${CORE}/lone.ts`, '', 'src/lone.ts: "src" has no place in docs/architecture.md'],
+    [`${CORE}/other/a.ts`, '', 'other/a.ts: "other" is missing in docs/architecture.md'],
+    [`${CORE}/lone.ts`, '', 'src/lone.ts: "src" is missing in docs/architecture.md'],
     [`${CORE}/high/b.ts`, "import '../testing/help';", 'high/b.ts: product code imports ../testing/help'],
     [
       'apps/api/src/a.ts',
@@ -98,12 +98,12 @@ describe('npm run house', () => {
     [
       'apps/admin/src/a.ts',
       "import '@hookferry/receiver/dist/verify';",
-      'reaches into a package, to @hookferry/receiver/dist/verify',
+      'imports @hookferry/receiver/dist/verify, an inner file of another package',
     ],
     [
       'apps/admin/src/a.ts',
       "import '../../../packages/core/src/low/a';",
-      'reaches into a package, to ../../../packages/core/src/low/a',
+      'imports ../../../packages/core/src/low/a, an inner file of another package',
     ],
   ])('finds what is wrong in %s with %s', (path, line, fault) => {
     write(`${CORE}/high/d.ts`, '');
@@ -120,7 +120,7 @@ describe('npm run house', () => {
     );
     const { code, faults } = house('--check');
     expect(code).toBe(1);
-    expect(faults).toContain('a circle: packages/core/src/high/b.ts, packages/core/src/high/c.ts');
+    expect(faults).toContain('circular imports: packages/core/src/high/b.ts, packages/core/src/high/c.ts');
   });
 
   it('finds a step of a walk that is not there, and one to which no import leads', () => {
@@ -139,7 +139,7 @@ describe('npm run house', () => {
     const page = join(project, 'docs/architecture.md');
     change('docs/architecture.md', '| low   ', '| –     ');
     expect(house('--check').faults).toEqual([
-      'docs/architecture.md shows other folders: npm run house -- --write',
+      'docs/architecture.md is outdated. Update it: npm run house -- --write',
     ]);
     expect(house('--write').code).toBe(0);
     expect(readFileSync(page, 'utf8')).toBe(PRODUCT['docs/architecture.md']);

@@ -46,7 +46,7 @@ describe.each(hasPostgres ? ['path', 'npm'] : ['npm'])(
       );
 
       const second = await start({ POSTGRES_PROVIDER: source });
-      expect(second.output).not.toContain('making the folder');
+      expect(second.output).not.toContain('creating the database folder');
       expect(await eventsIn(folder)).toContain(id);
       const response = await ask(second, `/v1/events/${id}`, apiKey);
       expect(await response.json()).toMatchObject({ id, data: EVENT });
@@ -97,7 +97,7 @@ describeWhereInstalled('npm start -- --history', () => {
     await Promise.race([once(other, 'listening'), once(other, 'error')]);
     try {
       const running = await start({});
-      expect(running.output).toMatch(/port 5432 is taken .*: ours is on port \d+/);
+      expect(running.output).toMatch(/port 5432 is in use: PostgreSQL listens on \d+ instead/);
     } finally {
       other.close();
     }
@@ -130,7 +130,7 @@ describe('npm start -- --history, on any machine', () => {
     await writeFile(join(folder, 'postgres/data/half'), '');
     const { exitCode, output } = await startAndFail({});
 
-    expect(output).toContain("is broken: its file PG_VERSION can't be read");
+    expect(output).toContain("is damaged: its file PG_VERSION can't be read");
     expect(await readdir(join(folder, 'postgres/data'))).toEqual(['half']);
     expect(exitCode).toBe(1);
   });
@@ -140,13 +140,13 @@ describe('npm start -- --history, on any machine', () => {
     await writeFile(file, '');
     const { exitCode, output } = await startAndFail({ DATA_DIR: join(file, 'data') });
 
-    expect(output).toMatch(/The folder for data, .*, can't be written to .* DATA_DIR names another one/);
+    expect(output).toMatch(/The folder for data, .*, can't be written to .* Set DATA_DIR to another folder/);
     expect(exitCode).toBe(1);
   });
 
   it('refuses a source that it does not know', async () => {
     const { output } = await startAndFail({ POSTGRES_PROVIDER: 'apt' });
-    expect(output).toContain("POSTGRES_PROVIDER is 'apt', and can be path, npm.");
+    expect(output).toContain("POSTGRES_PROVIDER is 'apt': it must be one of path, npm.");
   });
 
   it('starts no PostgreSQL and fetches none when nobody asks for it', async () => {

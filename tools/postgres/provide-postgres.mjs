@@ -46,8 +46,8 @@ export async function providePostgres(wanted) {
         : `The history was written by PostgreSQL ${wanted.major}, and there is none of that version:`,
       ...refusals,
       wanted.major === undefined
-        ? 'Install one (`apt install postgresql`, `brew install postgresql`) or set HISTORY_DATABASE_URL to one that runs.'
-        : `Install PostgreSQL ${wanted.major}, or move the folder \`postgres\` of the data away: then the history begins anew.`,
+        ? 'Install PostgreSQL (`apt install postgresql`, `brew install postgresql`), or set HISTORY_DATABASE_URL to a running one.'
+        : `Install PostgreSQL ${wanted.major}, or move the folder \`postgres\` of the data away: then an empty history is created.`,
     ].join('\n'),
   );
 }
@@ -58,7 +58,7 @@ function allowedSources() {
   if (name === undefined || name === '') return sources;
   const chosen = sources.filter(([source]) => source === name);
   if (chosen.length > 0) return chosen;
-  throw new Problem(`POSTGRES_PROVIDER is '${name}', and can be ${Object.keys(SOURCES).join(', ')}.`);
+  throw new Problem(`POSTGRES_PROVIDER is '${name}': it must be one of ${Object.keys(SOURCES).join(', ')}.`);
 }
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
@@ -144,7 +144,7 @@ async function inspect(folder, { major: wantedMajor, account }, libraryFolder) {
   }
   const version = `PostgreSQL ${number}`;
   if (Number(major) < OLDEST_MAJOR)
-    return { refusal: `${path} is ${version}, and ${OLDEST_MAJOR} is needed` };
+    return { refusal: `${path} is ${version}; ${OLDEST_MAJOR} or later is needed` };
   if (wantedMajor !== undefined && wantedMajor !== Number(major)) return { refusal: `${path} is ${version}` };
   if (!existsSync(join(folder, 'initdb'))) return { refusal: `there is no initdb beside ${path}` };
   return { program: { folder, version, env } };

@@ -39,7 +39,7 @@ export async function makeDataFolder({ program, account, folder, passwordFile, s
   if (code !== 0) {
     await rm(unfinished, { recursive: true, force: true });
     throw new Problem(
-      `${program.version} can't make its folder ${folder}:\n${errors.trim() || output.trim()}`,
+      `${program.version} could not create its folder ${folder}:\n${errors.trim() || output.trim()}`,
     );
   }
   await rename(unfinished, folder);
@@ -85,7 +85,10 @@ export async function runPostgres({ program, account, group, folder, logFile, po
   while (!(await isReady(folder, pid))) {
     if (isPatient && Date.now() > patienceEnds) {
       isPatient = false;
-      say('start', `PostgreSQL is not ready yet: after a crash it reads what it wrote last. See ${logFile}`);
+      say(
+        'start',
+        `PostgreSQL is not ready yet: after a crash it first repeats its last writes. See ${logFile}`,
+      );
     }
     await sleep(ASK_EVERY_MS, undefined, { signal });
   }

@@ -17,7 +17,7 @@ export async function isPortFree(port, host) {
  */
 export async function findFreePort(host, except = []) {
   const port = await tryToListen(0, host);
-  if (port === undefined) throw new Error(`No port of ${host} is free.`);
+  if (port === undefined) throw new Error(`Every port of ${host} is in use.`);
   return except.includes(port) ? await findFreePort(host, except) : port;
 }
 

@@ -148,7 +148,7 @@ class ManagedProcess {
 
   #kill() {
     if (!this.#isRunning) return;
-    say(this.description.name, 'did not stop in time: killed');
+    say(this.description.name, 'did not stop in time, and was killed');
     this.#tell('SIGKILL');
   }
 

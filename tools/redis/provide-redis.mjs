@@ -28,7 +28,7 @@ export async function provideRedis() {
     [
       'There is no Redis on this machine, and none could be fetched:',
       ...refusals,
-      'Install one (`apt install redis-server`, `brew install redis`) or set REDIS_URL to one that runs.',
+      'Install Redis (`apt install redis-server`, `brew install redis`), or set REDIS_URL to a running one.',
     ].join('\n'),
   );
 }
@@ -39,7 +39,7 @@ function allowedSources() {
   if (wanted === undefined || wanted === '') return sources;
   const chosen = sources.filter(([name]) => name === wanted);
   if (chosen.length > 0) return chosen;
-  throw new Problem(`REDIS_PROVIDER is '${wanted}', and can be ${Object.keys(SOURCES).join(', ')}.`);
+  throw new Problem(`REDIS_PROVIDER is '${wanted}': it must be one of ${Object.keys(SOURCES).join(', ')}.`);
 }
 
 const NAMES = ['redis-server', 'valkey-server'];
@@ -119,7 +119,7 @@ async function inspectRedisProgram(path, libraryPath) {
   const [, name, number, major, minor] = match;
   const version = `${name} ${number}`;
   if (!isRecent(Number(major), Number(minor))) {
-    return { refusal: `${path} is ${version}, and ${OLDEST.major}.${OLDEST.minor} is needed` };
+    return { refusal: `${path} is ${version}; ${OLDEST.major}.${OLDEST.minor} or later is needed` };
   }
   return { program: { command: [path], version, keepsData: true, ...(libraryPath && { libraryPath }) } };
 }

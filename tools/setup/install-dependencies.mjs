@@ -22,7 +22,7 @@ export async function installDependencies(options = {}) {
 export async function writeClientTypes({ signal }) {
   const tool = join(projectFolder, 'tools/write-client-types.mjs');
   const code = await runInForeground([process.execPath, tool], { ...(signal && { signal }) });
-  if (code !== 0) throw new Problem("The client's types can't be made: the error is above.");
+  if (code !== 0) throw new Problem('The types of the client could not be written. The error is above.');
 }
 
 /** @param {{ signal?: AbortSignal }} options */
@@ -46,10 +46,10 @@ async function install(options) {
   if (exact.code === 0) return;
   // `npm ci` gives up over an optional package for another platform that the registry (a partial mirror, say)
   // or the lock file lacks. `npm install` does without, takes the same versions, and here changes no file.
-  say('setup', 'npm ci gave up; trying npm install --no-save');
+  say('setup', 'npm ci failed; trying npm install --no-save');
   const lenient = await runQuietly(['npm', 'install', '--no-save', ...OPTIONS], options);
   if (lenient.code === 0) return;
-  throw new Problem(`The dependencies can't be installed.\n${exact.errors}\n${lenient.errors}`);
+  throw new Problem(`npm could not install the dependencies:\n${exact.errors}\n${lenient.errors}`);
 }
 
 /** Some dependencies are compiled: a node_modules of another platform or major version of Node is of no use. */

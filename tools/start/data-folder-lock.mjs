@@ -122,12 +122,12 @@ async function waitUntilGone({ start, redis }, folder) {
  */
 export async function endLeftBehind({ title, pid, command, folder, stopSignal = 'SIGTERM' }) {
   if (!isRunning(pid, command)) return;
-  say('start', `ending the ${title} (process ${pid}) that an earlier npm start left behind`);
+  say('start', `stopping the ${title} (process ${pid}) that an earlier npm start left running`);
   process.kill(pid, stopSignal);
   const deadline = Date.now() + LEFT_BEHIND_TIMEOUT_MS;
   while (isRunning(pid, command)) {
     if (Date.now() > deadline)
-      throw new Problem(`${title} (process ${pid}) still uses ${folder}: end it first.`);
+      throw new Problem(`${title} (process ${pid}) still uses ${folder}. Stop it, then start again.`);
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -78,10 +78,10 @@ export async function createPortalLink({ apiUrl, apiKey, signal }) {
     /** @type {{ url?: string, detail?: string }} */
     const answer = JSON.parse(await response.text());
     if (response.status === 201) return answer.url;
-    say('start', `no link to the portal: ${answer.detail}`);
+    say('start', `The link to the portal could not be created: ${answer.detail}`);
   } catch (error) {
     signal.throwIfAborted();
-    say('start', `no link to the portal: ${messageOf(error)}`);
+    say('start', `The link to the portal could not be created: ${messageOf(error)}`);
   }
   return undefined;
 }

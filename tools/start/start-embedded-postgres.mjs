@@ -29,18 +29,14 @@ export async function startEmbeddedPostgres({ dataFolder, group, signal }) {
   const passwordFile = join(home, 'password');
   const password = await providePassword(passwordFile, folder, account);
   if (!(await isThere(folder))) {
-    say('setup', `making the folder of ${program.version}: ${folder}`);
+    say('setup', `creating the database folder of ${program.version}: ${folder}`);
     await makeDataFolder({ program, account, folder, passwordFile, signal });
   }
   await endEarlierServer(folder);
 
   const isUsual = await isPortFree(USUAL_PORT, '127.0.0.1');
   const port = isUsual ? USUAL_PORT : await findFreePort('127.0.0.1');
-  if (!isUsual)
-    say(
-      'start',
-      `port ${USUAL_PORT} is taken by another PostgreSQL, or something else: ours is on port ${port}`,
-    );
+  if (!isUsual) say('start', `port ${USUAL_PORT} is in use: PostgreSQL listens on ${port} instead`);
   say('start', `starting ${program.version} on port ${port}, data in ${folder}`);
   const logFile = join(dataFolder, 'postgres.log');
   await runPostgres({ program, account, group, folder, logFile, port, signal });
@@ -66,7 +62,7 @@ async function provideHome(home) {
     }
     if (own === 0) return await requireWay(home, { uid, gid });
     throw new Problem(
-      `${home} belongs to another user (${uid}), who started a history here before. Be that one, or set DATA_DIR.`,
+      `${home} belongs to another user (${uid}), who created this history. Run npm start as that user, or set DATA_DIR to another folder.`,
     );
   } catch (error) {
     if (error instanceof Problem) throw error;
@@ -83,8 +79,8 @@ async function requireWay(home, account) {
   const { code } = await runQuietly(['/bin/sh', '-c', 'test -w "$0"', home], { cwd: '/', account });
   if (code === 0) return account;
   throw new Problem(
-    `PostgreSQL does not run as root, so user ${account.uid} is to run it, who can't write to ${home}: a folder above is closed.\n` +
-      'Start it as another user, or set DATA_DIR to a folder that everybody may enter, such as /var/tmp/hookferry.',
+    `PostgreSQL does not run as root, so npm start runs it as user ${account.uid}. This user can't write to ${home}, because a folder above it is closed.\n` +
+      'Start as another user, or set DATA_DIR to a folder that all users may enter, such as /var/tmp/hookferry.',
   );
 }
 
@@ -97,8 +93,8 @@ async function readMajor(folder) {
   const text = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
   if (/^\d+$/.test(text)) return Number(text);
   throw new Problem(
-    `${folder} is broken: its file PG_VERSION can't be read. Bring the folder back from a backup,\n` +
-      'or move it away: then the history begins anew, without what has moved there.',
+    `${folder} is damaged: its file PG_VERSION can't be read. Restore the folder from a backup,\n` +
+      'or move it away: then an empty history is created, and the moved deliveries are lost.',
   );
 }
 

@@ -19,13 +19,12 @@ export async function startEmbeddedRedis({ dataFolder, group, signal }, lock) {
   const folder = join(dataFolder, 'redis');
   const isUsual = await isPortFree(USUAL_PORT, '127.0.0.1');
   const port = isUsual ? USUAL_PORT : await findFreePort('127.0.0.1');
-  if (!isUsual)
-    say('start', `port ${USUAL_PORT} is taken by another Redis, or something else: ours is on port ${port}`);
+  if (!isUsual) say('start', `port ${USUAL_PORT} is in use: Redis listens on ${port} instead`);
   if (program.keepsData) {
     say('start', `starting ${program.version} on port ${port}, data in ${folder}`);
   } else {
     say('start', `starting ${program.version} on port ${port}`);
-    say('start', 'WARNING: this Redis is for trying out only. It is slow and KEEPS NOTHING when it stops.');
+    say('start', 'WARNING: this Redis is for trials only. It is slow, and LOSES ALL DATA when it stops.');
     say(
       'start',
       'WARNING: for anything else install a real one (apt install redis-server, brew install redis).',

@@ -87,7 +87,7 @@ async function provideDataFolder(folder) {
     await access(folder, constants.W_OK);
   } catch (error) {
     throw new Problem(
-      `The folder for data, ${folder}, can't be written to (${messageOf(error)}). DATA_DIR names another one.`,
+      `The folder for data, ${folder}, can't be written to (${messageOf(error)}). Set DATA_DIR to another folder.`,
     );
   }
 }
@@ -176,13 +176,16 @@ async function choosePort(env, { who, variable, usual, host, except = [] }) {
   if (given === '0') return await findFreePort(host, except);
   const wanted = given ? Number(given) : usual;
   if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) {
-    throw new Problem(`${variable} is '${given}', which is no port.`);
+    throw new Problem(`${variable} is '${given}': it must be a port, 1 to 65535.`);
   }
   if (!except.includes(wanted) && (await isPortFree(wanted, host))) return wanted;
-  if (given) throw new Problem(`${variable} is ${given}, and that port of ${host} is taken.`);
+  if (given)
+    throw new Problem(
+      `${variable} is ${given}, but another program uses that port of ${host}. Choose another port.`,
+    );
 
   const port = await findFreePort(host, except);
-  say('start', `port ${usual} is taken: the ${who} listens on ${port}`);
+  say('start', `port ${usual} is in use: the ${who} listens on ${port} instead`);
   return port;
 }
 
@@ -203,7 +206,10 @@ export async function waitUntilReady({ name, url, path = '/readyz', signal }) {
   for (;;) {
     const answer = await askReadiness(url + path, signal);
     if (answer === 'ready') return;
-    if (Date.now() > deadline) throw new Problem(`The ${name} did not become ready: ${url}${path} ${answer}`);
+    if (Date.now() > deadline)
+      throw new Problem(
+        `The ${name} is not ready after ${GIVE_UP_AFTER_MS / 1000} s: ${url}${path} ${answer}`,
+      );
     await sleep(ASK_EVERY_MS, undefined, { signal });
   }
 }

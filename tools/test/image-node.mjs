@@ -35,7 +35,10 @@ export async function provideImageNode(signal) {
     { signal },
   );
   if (fetched.code === 0 && (await isOfVersion(program, version))) return program;
-  say('test', `Node.js ${version} can't be had here, nothing runs under it: ${lastLine(fetched.errors)}`);
+  say(
+    'test',
+    `Node.js ${version} cannot be fetched, so these tests are left out: ${lastLine(fetched.errors)}`,
+  );
   return undefined;
 }
 

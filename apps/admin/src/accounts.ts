@@ -116,7 +116,7 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
     });
 }
 
-const HOW_TO_OPEN = 'Give the SECRETS_ENCRYPTION_KEY that API and workers have.';
+const HOW_TO_OPEN = 'Set SECRETS_ENCRYPTION_KEY to the value that the API and the workers have.';
 
 export function addPauseAccount(accounts: Command, { output, withContext }: Cli): void {
   accounts
@@ -158,7 +158,7 @@ function parseId(given: unknown): AccountId {
 }
 
 async function untilErased(context: AdminContext, id: AccountId, output: Output): Promise<void> {
-  output.error('The workers erase it. If nothing moves, see that one is running.\n');
+  output.error('The workers erase it. If the numbers do not fall, check that a worker is running.\n');
   let said = '';
   for (let left = await readLeft(context, id); left !== undefined; left = await readLeft(context, id)) {
     if (left !== said) output.error(`${left}\n`);
@@ -173,9 +173,9 @@ async function readLeft(context: AdminContext, id: AccountId): Promise<string | 
     const remains = await readRemains(context, await readAccount(context, id));
     if (!remains) return undefined;
     if (remains.endpoints + remains.events > 0) {
-      return `Still there: ${remains.endpoints} webhooks, ${remains.events} events.`;
+      return `Left: ${remains.endpoints} webhooks, ${remains.events} events.`;
     }
-    return 'No webhooks or events are listed any more. What no list has is looked for among all keys.';
+    return 'All webhooks and events are erased. The workers now search all keys of Redis for what is left.';
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return undefined;
     throw error;

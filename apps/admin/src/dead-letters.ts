@@ -61,7 +61,7 @@ export function addListDeadLetters(deadLetters: Command, { output, withContext }
         }
         const shown = found.slice(0, limit);
         output.out(json ? formatJson(shown) : formatTable(TITLES, shown.map(toRow)));
-        if (found.length > limit) output.error('There are more: --limit shows as many as you like.\n');
+        if (found.length > limit) output.error('There are more: raise --limit to see them.\n');
       });
     });
 }
@@ -97,7 +97,7 @@ function indented(json: string): string {
 export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
   addEachDeadLetter(deadLetters, cli, {
     name: 'drop',
-    description: 'Drop dead letters for good. A delivery or a replay whose job it was is cancelled.',
+    description: 'Drop dead letters for good. The delivery or replay of a dropped job is cancelled.',
     done: ['Dropped', 'dropped'],
     act: (context, id) =>
       dropDeadLetter(
@@ -111,7 +111,8 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
 export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
   addEachDeadLetter(deadLetters, cli, {
     name: 'redrive',
-    description: 'Put dead letters back onto their queues. What fails again is a dead letter again.',
+    description:
+      'Put dead letters back onto their queues. A job that fails again becomes a dead letter again.',
     done: ['Put back', 'redriven'],
     act: (context, id) =>
       redriveDeadLetter(

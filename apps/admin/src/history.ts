@@ -92,7 +92,7 @@ const TOLD_EVERY = 5_000;
 export function addRetryRefused(history: Command, { output, withContext }: Cli): void {
   history
     .command('retry-refused')
-    .description('Let workers move refused events again, such as after you have repaired a constraint.')
+    .description('Let workers move refused events again, after you have removed the cause.')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(retryFlagsSchema, given);
@@ -107,7 +107,7 @@ export function addRetryRefused(history: Command, { output, withContext }: Cli):
         output.out(json ? formatJson({ put_back: count }) : `Put back ${count}.\n`);
         if (count === 0) return;
         output.error(
-          'Workers move it within HISTORY_MOVE_AFTER. What is refused again: hookferry-admin history refused\n',
+          'Workers move it within HISTORY_MOVE_AFTER. To see those that are refused again: hookferry-admin history refused\n',
         );
       });
     });

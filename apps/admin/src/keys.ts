@@ -128,7 +128,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
           `See: hookferry-admin keys list --account ${account}`,
           revoked,
         );
-        await withAdvice('last_admin_key', 'To revoke it all the same, add --last.', listed);
+        await withAdvice('last_admin_key', 'To revoke it anyway, add --last.', listed);
         output.out(json ? formatJson({ id, account_id: account }) : `Revoked the key ${id}.\n`);
       });
     });

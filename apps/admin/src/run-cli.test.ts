@@ -286,9 +286,11 @@ describe('accounts delete', () => {
   }
 
   it('waits until the account is gone, and says who erases it and what is still going on', async () => {
-    const { exitCode, out, error } = await deleteAcme('', 'looked for among all keys');
+    const { exitCode, out, error } = await deleteAcme('', 'search all keys of Redis');
     expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Erased the account acme.\n' });
-    expect(error).toContain('The workers erase it. If nothing moves, see that one is running.');
+    expect(error).toContain(
+      'The workers erase it. If the numbers do not fall, check that a worker is running.',
+    );
   });
 
   it('tells programs that the account is erased once it is', async () => {
@@ -494,8 +496,8 @@ describe('doctor', () => {
 
   it.each([
     ['another address', (address: string) => address, '127.0.0.1 is in none of SOURCE_ADDRESSES'],
-    ['none', () => 'hello', 'the response names no address'],
-    ['several', (address: string) => `${address}, 203.0.113.7`, 'names several addresses'],
+    ['none', () => 'hello', "the page's answer has no address"],
+    ['several', (address: string) => `${address}, 203.0.113.7`, 'has several addresses'],
   ])('fails when the echo sees %s', async (_what, answer, detail) => {
     const { exitCode, out, error } = await withEcho(answer, ask('203.0.113.0/28'));
     expect(JSON.parse(out).findings[0]).toMatchObject({

@@ -47,8 +47,8 @@ export async function runCli(
 }
 
 const NOTES = `
-It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: that of npm start in this folder,
-while it runs, or redis://127.0.0.1:6379): the Redis of the API.
+It connects to the Redis of the API, at REDIS_URL or REDIS_URL_FILE (default: the Redis of npm start in this
+folder, while that runs, or redis://127.0.0.1:6379).
 Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong`;
 
 /** Every command. */

@@ -45,14 +45,16 @@ export function clientOf({ url, key }: Profile, cli: Cli, more: ClientExtras = {
     userAgent: `hookferry-cli/${PACKAGE_VERSION}`,
     ...(account === undefined ? {} : { account }),
     onRetry: ({ delayMs }) =>
-      cli.output.note(`No good answer; trying again in ${(delayMs / 1_000).toFixed(1)} s…`),
+      cli.output.note(
+        `The API did not answer, or refused for now. Trying again in ${(delayMs / 1_000).toFixed(1)} s…`,
+      ),
   });
 }
 
 export async function readConnection({ flags, environment, profileFile, output }: Cli): Promise<Profile> {
   const flag = flags().profile;
   if (flag !== undefined && environment.HOOKFERRY_API_KEY) {
-    output.note('HOOKFERRY_API_KEY is set, and wins over --profile.');
+    output.note('HOOKFERRY_API_KEY is set, and is used instead of --profile.');
   }
   const isComplete = Boolean(environment.HOOKFERRY_URL && environment.HOOKFERRY_API_KEY);
   // Without a profile to look at, a file that is not right is no obstacle.

@@ -31,7 +31,7 @@ import { parseId } from './input/parse-flags';
 import { PACKAGE_VERSION } from './version';
 
 const ENVIRONMENT_HELP = `Environment:
-  HOOKFERRY_URL, HOOKFERRY_API_KEY  where the API is, and the key: they win over the profile
+  HOOKFERRY_URL, HOOKFERRY_API_KEY  where the API is, and the key: used instead of the profile
   HOOKFERRY_PROFILE                 the profile, as --profile
   NO_COLOR                          no colours`;
 
@@ -55,7 +55,7 @@ export function createProgram(cli: Cli): Command {
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('What there is: add --help')
+    .showHelpAfterError('For the commands and flags: add --help')
     .configureOutput({
       writeOut: (text) => cli.output.write(text),
       writeErr: (text) => cli.output.note(text.trimEnd()),

@@ -88,12 +88,12 @@ function addLimits(command: Command): Command {
     .option('--weight <n>', 'its share of the workers, 1 to 100', parsePositive)
     .option(
       '--quota-bytes <n>',
-      'how many bytes it may store; 0: no limit; none: as the service has it',
+      'how many bytes it may store; 0: no limit; none: the default of the service',
       parseQuota,
     )
     .option(
       '--history-retention <time>',
-      'how long its history is kept, such as 30d; none: as the service has it',
+      'how long its history is kept, such as 30d; none: the default of the service',
     )
     .addOption(
       new Option(
@@ -101,11 +101,11 @@ function addLimits(command: Command): Command {
         'how requests of new webhooks are signed: hmac, ed25519 (a key pair), or both',
       ).choices(endpointSettings.signing.choices),
     )
-    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: as the service has it')
+    .option('--cloudevents-source <uri>', 'the source of its CloudEvents; none: the default of the service')
     .addOption(
       new Option(
         '--endpoint-verification <kind>',
-        'whether new webhooks have to be verified: off, required; none: as the service has it',
+        'whether new webhooks have to be verified: off, required; none: the default of the service',
       ).choices(['off', 'required', NONE]),
     );
 }
@@ -176,9 +176,13 @@ async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise
 }
 
 async function deleteAccount(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
-  await requireYes(cli, flags, `Erase the account ${id} with all that it owns? Nothing brings it back.`);
+  await requireYes(
+    cli,
+    flags,
+    `Erase the account ${id} with everything that it owns? This cannot be undone.`,
+  );
   const client = await connect(cli);
   const account = await client.DELETE('/v1/accounts/{id}', { params: { path: { id } } });
   cli.output.result(account, `The account ${id} is being erased.`);
-  cli.output.note(`How far it is: hookferry accounts show ${id}`);
+  cli.output.note(`See its progress: hookferry accounts show ${id}`);
 }

@@ -31,11 +31,11 @@ export function addAudit(program: Command, cli: Cli): void {
   const list = audit
     .command('list')
     .description('List the entries of the audit log.')
-    .option('--actor <id>', 'only acts of this key, session, system user, or type of actor')
-    .option('--action <name>', 'only these acts, such as webhook.update or webhook.*')
-    .option('--target <id>', 'only acts on this object')
-    .option('--since <time>', 'from then on, such as 2026-11-21T12:00:00Z')
-    .option('--until <time>', 'before then')
+    .option('--actor <id>', 'only actions of this key, session, system user, or type of actor')
+    .option('--action <name>', 'only these actions, such as webhook.update or webhook.*')
+    .option('--target <id>', 'only actions on this object')
+    .option('--since <time>', 'only from this time on, such as 2026-11-21T12:00:00Z')
+    .option('--until <time>', 'only before this time')
     .option('--all-accounts', "of all accounts; for operators' keys")
     .action((flags: AuditFlags) => listAudit(flags, cli));
   addExample(addPaging(list), 'hookferry audit list --action "webhook.*" --limit 20');

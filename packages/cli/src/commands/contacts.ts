@@ -103,7 +103,7 @@ function addSettings(command: Command, all: string): void {
 
 async function listContacts(cli: Cli): Promise<void> {
   const { data } = await (await connect(cli)).GET('/v1/contacts');
-  cli.output.list(data, COLUMNS, 'There are none: nobody is told.');
+  cli.output.list(data, COLUMNS, 'There are none: nobody gets a message when a webhook fails.');
 }
 
 async function addContact(flags: AddFlags, cli: Cli): Promise<void> {

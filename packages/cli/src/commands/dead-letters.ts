@@ -37,7 +37,7 @@ const queueOption = () =>
 export function addDeadLetters(program: Command, cli: Cli): void {
   const deadLetters = program
     .command('dead-letters')
-    .description("Dead letters: jobs that no worker can work on. For operators' keys.");
+    .description("Dead letters: jobs that no worker could process. For operators' keys.");
   const list = deadLetters
     .command('list')
     .description('List dead letters, newest first.')
@@ -68,7 +68,7 @@ interface Act {
 
 const REDRIVE: Act = {
   name: 'redrive',
-  description: 'Put them back onto their queues. What fails again is a dead letter again.',
+  description: 'Put them back onto their queues. A job that fails again becomes a dead letter again.',
   question: 'Put every dead letter back onto its queue?',
   done: ['Put back', 'redriven'],
   run: (client, id) => client.POST('/v1/dead-letters/{id}/redrive', { params: { path: { id } } }),
@@ -76,7 +76,7 @@ const REDRIVE: Act = {
 
 const DROP: Act = {
   name: 'drop',
-  description: 'Drop them for good. A delivery whose job it was is cancelled.',
+  description: 'Drop them for good. The delivery of a dropped job is cancelled.',
   question: 'Drop these dead letters for good?',
   done: ['Dropped', 'dropped'],
   run: (client, id) => client.DELETE('/v1/dead-letters/{id}', { params: { path: { id } } }),
@@ -87,7 +87,7 @@ function addAct(parent: Command, act: Act, cli: Cli): void {
     .command(act.name)
     .description(act.description)
     .argument('[ids...]', 'their ids, from the list')
-    .option('--all', 'all that there are now')
+    .option('--all', 'all that exist now')
     .addOption(queueOption())
     .action((ids: readonly string[], flags: ActFlags) => actOnEach(ids, flags, act, cli));
   addExample(addYes(command), `hookferry dead-letters ${act.name} --all --queue events --yes`);

@@ -107,8 +107,8 @@ function addList(events: Command, cli: Cli): void {
       '--data <json>',
       "only those whose data contain this JSON object: itself, @FILE, or '-' for stdin",
     )
-    .option('--since <time>', 'accepted from then on: a time, or how long ago (2h)', parseEachTime)
-    .option('--until <time>', 'accepted before then', parseEachTime)
+    .option('--since <time>', 'accepted at or after this time: a time, or how long ago (2h)', parseEachTime)
+    .option('--until <time>', 'accepted before this time', parseEachTime)
     .action((flags: ListFlags) => listEvents(flags, cli));
   addExample(
     addPaging(list),

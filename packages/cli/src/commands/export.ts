@@ -24,10 +24,12 @@ export function addExport(program: Command, cli: Cli): void {
   const command = program
     .command('export')
     .description('Print every recorded attempt, each as a line of JSON. Goes on after a broken connection.')
-    .option('--since <time>', 'of events accepted from then on: a time, or how long ago (2h)', (text) =>
-      parseTime(text),
+    .option(
+      '--since <time>',
+      'of events accepted at or after this time: a time, or how long ago (2h)',
+      (text) => parseTime(text),
     )
-    .option('--until <time>', 'of events accepted before then', (text) => parseTime(text))
+    .option('--until <time>', 'of events accepted before this time', (text) => parseTime(text))
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--limit <n>', 'at most so many lines', parsePositive)
     .option('--cursor <cursor>', 'the cursor of a line, to go on after it')

@@ -63,7 +63,7 @@ async function bodyOf({ filter, data, type, event, events, last }: TryFlags, pro
 
 function describe({ looked_at, matched, results }: FilterTried): string {
   const lines = results.flatMap(describeResult);
-  return [...lines, `${matched} of ${looked_at} pass.`].join('\n');
+  return [...lines, `${matched} of ${looked_at} events pass.`].join('\n');
 }
 
 function describeResult({ event_id, type, matches, because }: FilterResult): readonly string[] {

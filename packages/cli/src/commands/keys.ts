@@ -44,7 +44,7 @@ function addCreate(keys: Command, cli: Cli): void {
     .description('Issue a key. It is printed on stdout, this once.')
     .requiredOption('--name <name>', 'a name for people')
     .requiredOption('--scopes <list>', `what it may do, separated by commas: ${SCOPES}`, parseList)
-    .option('--expires <duration>', 'how long it is valid, such as 90d (default: for ever)', parseDuration)
+    .option('--expires <duration>', 'how long it is valid, such as 90d (default: forever)', parseDuration)
     .action((flags: CreateFlags) => createKey(flags, cli));
   addExample(create, 'hookferry keys create --name ci --scopes events:write --expires 90d > key.txt');
 }
@@ -76,7 +76,7 @@ async function createKey({ name, scopes, expires }: CreateFlags, cli: Cli): Prom
 }
 
 async function revokeKey(id: string, flags: RevokeFlags, cli: Cli): Promise<void> {
-  await requireYes(cli, flags, `Revoke the key ${id}? Whoever uses it is refused from then on.`);
+  await requireYes(cli, flags, `Revoke the key ${id}? Requests with it are refused at once.`);
   const client = await connect(cli);
   const query = flags.last ? { last: 'true' as const } : {};
   await client.DELETE('/v1/api-keys/{id}', { params: { path: { id }, query } });

@@ -18,7 +18,7 @@ const STRANGE = new Set<string>(['route_not_found', 'unexpected_answer']);
 export function addLogin(program: Command, cli: Cli): void {
   const login = program
     .command('login')
-    .description('Keep the URL of an API and a key to it, as a profile.')
+    .description('Save the URL of an API and a key for it, as a profile.')
     .requiredOption('--url <url>', 'where the API is')
     .option('--key-stdin', 'read the key from stdin instead of asking for it')
     .action((flags: LoginFlags) => logIn(flags, cli));
@@ -35,15 +35,15 @@ async function logIn({ url: given, keyStdin }: LoginFlags, cli: Cli): Promise<vo
   const profiles = await profileFile.read();
   const name = chosenName({ flag: cli.flags().profile, environment, profiles });
   if (!isProfileName(name)) {
-    throw new UsageError(`"${name}" is not a valid name of a profile.`, 'Take 1 to 64 of: A-Z a-z 0-9 _ -');
+    throw new UsageError(`"${name}" is not a valid name of a profile.`, 'Use 1 to 64 of: A-Z a-z 0-9 _ -');
   }
-  if (isOpenToOthers(url)) output.note('Warning: over http: the key can be read on its way. Better: https:');
+  if (isOpenToOthers(url)) output.note('Warning: over http:, others can read the key on its way. Use https:');
   const profile = { url, key: await readKey(keyStdin === true, cli) };
   await checkKey(clientOf(profile, cli), url);
   await profileFile.write(withProfile(profiles, name, profile));
   output.result({ profile: name, url }, `Logged in to ${url}, as the profile "${name}".`);
   if (environment.HOOKFERRY_URL || environment.HOOKFERRY_API_KEY) {
-    output.note('HOOKFERRY_URL or HOOKFERRY_API_KEY is set, and wins over profiles.');
+    output.note('HOOKFERRY_URL or HOOKFERRY_API_KEY is set, and is used instead of profiles.');
   }
 }
 

@@ -20,5 +20,5 @@ async function logOut({ output, profileFile, environment, flags }: Cli): Promise
     throw new UsageError(`There is no profile "${name}".`, 'See: hookferry profiles list');
   }
   await profileFile.write(withoutProfile(profiles, name));
-  output.result({ profile: name, removed: true }, `Forgot the profile "${name}".`);
+  output.result({ profile: name, removed: true }, `Deleted the profile "${name}".`);
 }

@@ -25,8 +25,10 @@ export function addMetrics(program: Command, cli: Cli): void {
       new Option('--interval <interval>', 'the length of each interval (default: 1h)').choices(INTERVALS),
     )
     .addOption(new Option('--by <group>', 'count each of these by itself').choices(Object.keys(GROUPS)))
-    .option('--since <time>', 'from then on: a time, or how long ago (7d)', (text) => parseTime(text))
-    .option('--until <time>', 'before then', (text) => parseTime(text))
+    .option('--since <time>', 'only from this time on: a time, or how long ago (7d)', (text) =>
+      parseTime(text),
+    )
+    .option('--until <time>', 'only before this time', (text) => parseTime(text))
     .action((flags: MetricsFlags) => countDeliveries(flags, cli));
   addExample(
     deliveries,

@@ -49,6 +49,6 @@ export async function printPages<Item>(
   if (hasMore) output.note(`There are more than these ${shown.length}: --limit N, or --all.`);
   else if (isCutShort())
     output.note(
-      'The list ends here: the history, which has what is older, is not reachable. Repeat it in a while.',
+      'The list ends here, because the history, which has the older items, is not reachable. Try again later.',
     );
 }

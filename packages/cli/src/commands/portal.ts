@@ -20,7 +20,7 @@ export function addPortal(program: Command, cli: Cli): void {
     .description('Print a link that opens the portal in a browser, once.')
     .option(
       '--capabilities <list>',
-      `what it is good for, comma between: ${CAPABILITIES} (default: read,webhooks,resend)`,
+      `what the session may do, separated by commas: ${CAPABILITIES} (default: read,webhooks,resend)`,
       parseList,
     )
     .option('--expires-in <duration>', 'when the session ends, such as 15m (default: 1h)', parseDuration)
@@ -41,5 +41,5 @@ async function makeLink({ capabilities, expiresIn }: PortalFlags, cli: Cli): Pro
   };
   const session = await client.POST('/v1/portal-sessions', { body });
   cli.output.result(session, session.url);
-  cli.output.note(`Good for one time, within ten minutes. The session ends at ${session.expires_at}.`);
+  cli.output.note(`The link works once, within ten minutes. The session ends at ${session.expires_at}.`);
 }

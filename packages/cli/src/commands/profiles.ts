@@ -27,6 +27,6 @@ async function listProfiles({ output, profileFile, environment, flags }: Cli): P
       ['url', ({ url }) => url],
       ['', ({ is_used }) => (is_used ? '← used' : ' ')],
     ],
-    'There are none. Make one: hookferry login --url URL',
+    'There are none. Create one: hookferry login --url URL',
   );
 }

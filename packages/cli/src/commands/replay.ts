@@ -25,10 +25,12 @@ export function addReplay(program: Command, cli: Cli): void {
     .command('replay')
     .description('Send the events of a time range to a webhook again. It counts them first, and asks.')
     .argument('<webhook>', 'its id or uid', parseId)
-    .requiredOption('--since <time>', 'accepted from then on: a time, or how long ago (2h)', (text) =>
-      parseTime(text),
+    .requiredOption(
+      '--since <time>',
+      'accepted at or after this time: a time, or how long ago (2h)',
+      (text) => parseTime(text),
     )
-    .option('--until <time>', 'accepted up to then (default: now)', (text) => parseTime(text))
+    .option('--until <time>', 'accepted up to this time (default: now)', (text) => parseTime(text))
     .addOption(
       new Option('--mode <mode>', 'which events: those that failed, those that it never got, or all')
         .choices(['failed', 'missing', 'all'])
@@ -57,7 +59,7 @@ async function replayEvents(webhook: string, flags: ReplayFlags, cli: Cli): Prom
   const replay = await start(webhook, flags, false, client);
   if (!flags.wait) {
     output.result(replay, `The replay ${replay.id} has begun.`);
-    return output.note(`How far it is: hookferry replays show ${replay.id}`);
+    return output.note(`See its progress: hookferry replays show ${replay.id}`);
   }
   await showToTheEnd(replay, client, cli);
 }
@@ -94,7 +96,7 @@ async function showToTheEnd(replay: Replay, client: Client, cli: Cli): Promise<v
     }
   });
   if (seen.finished_at === null) await leave(seen, client, cli);
-  else if (seen.status === 'cancelled') output.note('Somebody has cancelled it.');
+  else if (seen.status === 'cancelled') output.note('It was cancelled.');
   requireDone(seen);
   output.result(seen, `Put ${seen.enqueued} of ${seen.found} events onto the queue.`);
 }
@@ -102,9 +104,9 @@ async function showToTheEnd(replay: Replay, client: Client, cli: Cli): Promise<v
 /** Ctrl-C was pressed: what is to become of the replay? @throws Interrupted, always. */
 async function leave({ id }: Replay, client: Client, { output, prompt }: Cli): Promise<never> {
   const how = `Cancel it with: hookferry replays cancel ${id}`;
-  if (prompt.canAsk && (await prompt.confirm('Cancel the replay? Else it goes on.', how))) {
+  if (prompt.canAsk && (await prompt.confirm('Cancel the replay? Otherwise it goes on.', how))) {
     await client.DELETE('/v1/replays/{id}', { params: { path: { id } } });
-    output.note('Cancelled. What is on the queue already is delivered.');
+    output.note('Cancelled. Deliveries that are on the queue already are sent.');
   } else {
     output.note(`The replay ${id} goes on. ${how}`);
   }

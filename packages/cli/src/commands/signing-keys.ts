@@ -41,8 +41,8 @@ async function listSigningKeys(cli: Cli): Promise<void> {
 
 async function rotateSigningKey(flags: RotateFlags, cli: Cli): Promise<void> {
   const question = flags.immediate
-    ? 'Take away all keys for a new one? Receivers refuse what they cannot verify until they have it.'
-    : 'Make a new key? Receivers with a copy of the old one have to get it.';
+    ? 'Replace all keys by a new one? Receivers refuse deliveries until they have the new key.'
+    : 'Create a new key? Receivers that keep a copy of the old key need the new one.';
   await requireYes(cli, flags, question);
   const client = await connect(cli);
   const body = flags.immediate ? { immediate: true } : {};

@@ -62,7 +62,7 @@ async function putType(name: string, given: string, cli: Cli): Promise<void> {
   const client = await connect(cli, { fetch: (request) => fetch(new Request(request, { body: text })) });
   const body = value as { description: string; schema: boolean | Record<string, unknown>; example: unknown };
   const type = await client.PUT('/v1/event-types/{name}', { params: { path: { name } }, body });
-  cli.output.result(type, `The event type ${type.name} is in force, as version ${type.version ?? 1}.`);
+  cli.output.result(type, `The event type ${type.name} is saved, as version ${type.version ?? 1}.`);
 }
 
 function addDelete(types: Command, cli: Cli): void {

@@ -5,26 +5,26 @@ const ADVICE: Readonly<Record<string, string>> = {
   insufficient_scope: 'Use a key that has this scope. What yours may do: hookferry doctor',
   operator_only: 'Use a key of the account "default" with the scope "admin".',
   not_found:
-    'Check the id, and that the profile is of the right account. The list commands show what there is.',
+    'Check the id, and that the profile belongs to the right account. The list commands show all ids.',
   route_not_found: 'Check that the URL of the profile is that of the API: hookferry doctor',
   invalid_request: 'Correct what is named above.',
   malformed_json: 'Check that the data are JSON in UTF-8.',
   event_id_conflict: 'Give this event an id of its own: --id',
-  payload_erased: 'Its data are gone for good. Publish a new event.',
+  payload_erased: 'Its payload was erased, and cannot be restored. Publish a new event.',
   last_admin_key: 'Issue another key with the scope "admin" first, or pass --last.',
   limit_reached: 'Delete what is not needed any more, or ask the operator for more.',
-  quota_exceeded: 'See what takes up the room: hookferry usage',
+  quota_exceeded: 'See what is stored: hookferry usage',
   replays_running: 'Wait for a replay to end, or cancel one: hookferry replays cancel ID',
-  payload_too_large: 'Send less in one event.',
-  rate_limited: 'Wait a few seconds, then repeat it.',
-  request_timeout: 'Repeat it.',
+  payload_too_large: 'Send smaller events.',
+  rate_limited: 'Wait a few seconds, then try again.',
+  request_timeout: 'Try again.',
 };
 
-const HISTORY_ADVICE = 'Repeat it in a while. What is recent can be read meanwhile: leave out what is older.';
+const HISTORY_ADVICE = 'Try again later. Recent records can be read meanwhile: ask for these alone.';
 
 /** What to do about an answer of the API, as a sentence. */
 export function adviceFor({ code, status }: Pick<WebhooksApiError, 'code' | 'status'>): string {
   if (code === 'history_unavailable') return HISTORY_ADVICE;
-  if (status >= 500) return 'Repeat it in a while. If it stays so, give the request id to the operator.';
+  if (status >= 500) return 'Try again later. If it fails again, give the request id to the operator.';
   return ADVICE[code] ?? 'The page on errors in the documentation explains the code.';
 }

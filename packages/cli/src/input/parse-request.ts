@@ -30,7 +30,7 @@ function endOfHead(bytes: Buffer): readonly [end: number, bodyAt: number] {
   const [crlf, lf] = [bytes.indexOf('\r\n\r\n'), bytes.indexOf('\n\n')];
   if (crlf >= 0 && (lf < 0 || crlf < lf)) return [crlf, crlf + 4];
   if (lf >= 0) return [lf, lf + 2];
-  throw notARequest('No empty line ends the headers.');
+  throw notARequest('The headers are not followed by an empty line.');
 }
 
 function notARequest(message: string): UsageError {

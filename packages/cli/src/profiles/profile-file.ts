@@ -19,7 +19,10 @@ export class ProfileFile {
     if (text === undefined) return NO_PROFILES;
     const profiles = parseProfiles(text);
     if (profiles !== undefined) return profiles;
-    throw new UsageError(`${this.path} is not a file of profiles.`, 'Move it away, then: hookferry login');
+    throw new UsageError(
+      `${this.path} is not a valid file of profiles.`,
+      'Move it away, then run: hookferry login',
+    );
   }
 
   // Written beside and renamed: whoever reads meanwhile finds the old file or the new one, whole.
@@ -44,7 +47,7 @@ export class ProfileFile {
       if (this.platform !== 'win32' && (mode & OTHERS) !== 0) {
         throw new UsageError(
           `Others on this machine can read the keys in ${this.path}.`,
-          `Close it: chmod 600 "${this.path}". Then replace the keys, if somebody may have read them.`,
+          `Restrict it: chmod 600 "${this.path}". Then replace the keys, if somebody may have read them.`,
         );
       }
       return await file.readFile('utf8');

@@ -38,8 +38,10 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
       '--data <json>',
       "only those of events whose data contain this JSON object: itself, @FILE, or '-'",
     )
-    .option('--since <time>', 'from then on: a time, or how long ago (2h)', (text) => parseTime(text))
-    .option('--until <time>', 'before then', (text) => parseTime(text))
+    .option('--since <time>', 'only from this time on: a time, or how long ago (2h)', (text) =>
+      parseTime(text),
+    )
+    .option('--until <time>', 'only before this time', (text) => parseTime(text))
     .action((flags: ListFlags) => listDeliveries(flags, cli));
   addExample(
     addPaging(list),

@@ -19,7 +19,7 @@ export function addTailDeliveries(deliveries: Command, cli: Cli): void {
     .command('tail')
     .description('Show attempts as they are made.')
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
-    .option('--max <n>', 'end after so many attempts (default: until Ctrl-C)', parsePositive)
+    .option('--max <n>', 'end after this many attempts (default: until Ctrl-C)', parsePositive)
     .action((flags: TailFlags) => cli.interrupts.during((signal) => tailDeliveries(flags, signal, cli)));
   addExample(
     tail,

@@ -28,7 +28,7 @@ function reachabilityOf(url: string, error: Error): Finding {
   const isTls = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code);
   if (isTls) {
     const advice =
-      'Its certificate must be valid for this name. One of your own authority: NODE_EXTRA_CA_CERTS=FILE';
+      'Its certificate must be valid for this name. If your own authority issued it, set NODE_EXTRA_CA_CERTS=FILE';
     return bad('TLS', `${message} (${code})`, advice);
   }
   const detail = code === '' ? message : `${message} (${code})`;
@@ -44,30 +44,30 @@ function transportOf(url: string): Finding {
   if (!isOpenToOthers(url)) return good('TLS', 'none, on this machine');
   return doubtful(
     'TLS',
-    'none: the key can be read on its way',
+    'none: others can read the key on its way',
     'Put TLS in front of the API, and use https:',
   );
 }
 
 async function readinessOf(url: string): Promise<Finding> {
   const answer = await ask(`${url}/readyz`);
-  if (!(answer instanceof Error) && answer.ok) return good('ready', 'the API has its store');
+  if (!(answer instanceof Error) && answer.ok) return good('ready', 'the API reaches Redis');
   const detail = answer instanceof Error ? answer.message : `/readyz answers with ${answer.status}`;
-  return bad('ready', detail, 'The operator should look at Redis and at the log of the API.');
+  return bad('ready', detail, 'Ask the operator to check Redis and the log of the API.');
 }
 
 /** @param date the header `Date` of the answer. @param now in milliseconds since the Unix epoch. */
 export function clockOf(date: string | null, now: number): Finding {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs))
-    return doubtful('clock', 'the API gave no time', 'A proxy may take away the header Date.');
+    return doubtful('clock', 'the answer has no time', 'Check whether a proxy removes the header Date.');
   const skew = Math.round((now - theirs) / 1_000);
   const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the API`;
   if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('clock', detail);
   return bad(
     'clock',
     detail,
-    'Keep the clocks right (NTP): signatures are refused when they are 300 s apart.',
+    'Set the clocks by NTP: receivers refuse signatures when clocks differ by 300 s.',
   );
 }
 
@@ -75,14 +75,14 @@ async function versionOf(url: string): Promise<Finding> {
   const advice = 'Check that the URL leads to the API and not to something else.';
   const answer = await ask(`${url}/openapi.json`);
   if (answer instanceof Error || !answer.ok)
-    return doubtful('version', 'the API does not describe itself', advice);
+    return doubtful('version', 'the API does not serve /openapi.json', advice);
   try {
     const { info } = (await answer.json()) as {
       readonly info: { readonly title: string; readonly version: string };
     };
     return good('version', `${info.title}, API version ${info.version}`);
   } catch {
-    return doubtful('version', 'what describes the API is no OpenAPI document', advice);
+    return doubtful('version', '/openapi.json is not an OpenAPI document', advice);
   }
 }
 

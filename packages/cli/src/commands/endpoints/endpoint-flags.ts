@@ -43,7 +43,7 @@ export function addEndpointFlags(command: Command): Command {
   command
     .option(
       '--events <types>',
-      'which it gets: types, prefixes such as "order.*", or "*"; comma between',
+      'the event types that it gets: names, prefixes such as "order.*", or "*", separated by commas',
       parseList,
     )
     .option('--filter <json>', "a filter on the data of events: JSON, @FILE or '-'; null removes it");
@@ -53,17 +53,17 @@ export function addEndpointFlags(command: Command): Command {
     .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
     .option(
       '--auth <json>',
-      "how requests prove who sends them: OAuth2, Basic or Bearer, as the API takes it. JSON, @FILE or '-'; null removes",
+      "how requests authenticate at the receiver: OAuth2, Basic or Bearer, as in the API. JSON, @FILE or '-'; null removes",
     );
   for (const part of partsOf(REST)) command.addOption(flagOf(part));
   command.addOption(
-    new Option('--verification <kind>', 'how its receiver proves that it wants the requests').choices(
+    new Option('--verification <kind>', 'how the receiver confirms that it wants the requests').choices(
       METHODS,
     ),
   );
   return command.option(
     '--data <json>',
-    "members as the API takes them; other flags win over them. JSON, @FILE or '-'",
+    "members as the API takes them; other flags override them. JSON, @FILE or '-'",
   );
 }
 

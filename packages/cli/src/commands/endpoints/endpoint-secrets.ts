@@ -33,12 +33,16 @@ async function printSecret(id: string, cli: Cli): Promise<void> {
 }
 
 async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<void> {
-  await requireYes(cli, flags, `Make a new secret for ${id}? Its receiver has to get it.`);
+  await requireYes(
+    cli,
+    flags,
+    `Create a new secret for ${id}? Its receiver needs it before the old one ends.`,
+  );
   const client = await connect(cli);
   const answer = await client.POST('/v1/webhooks/{id}/rotate-secret', {
     params: { path: { id } },
     body: flags.overlap === undefined ? {} : { overlap_seconds: Math.round(flags.overlap / 1_000) },
   });
   cli.output.result(answer, answer.secret);
-  cli.output.note(`The secret before it signs as well until ${answer.previous_secret_expires_at}.`);
+  cli.output.note(`The previous secret also signs until ${answer.previous_secret_expires_at}.`);
 }

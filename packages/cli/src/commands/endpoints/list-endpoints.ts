@@ -31,6 +31,6 @@ async function listEndpoints(flags: ListFlags, cli: Cli): Promise<void> {
   await printPages(cli, flags, {
     items: client.paginate('/v1/webhooks', { params: { query } }),
     columns: LIST_COLUMNS,
-    ifNone: 'There are none. Make one: hookferry webhooks create URL --events TYPES',
+    ifNone: 'There are none. Create one: hookferry webhooks create URL --events TYPES',
   });
 }

@@ -15,6 +15,6 @@ export function addVerifyEndpoint(webhooks: Command, cli: Cli): void {
 async function verifyEndpoint(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const asked = await client.POST('/v1/webhooks/{id}/verify', { params: { path: { id } } });
-  cli.output.result(asked, `The receiver of ${asked.id} is asked.`);
+  cli.output.result(asked, `The receiver of ${asked.id} gets a request to verify.`);
   cli.output.note(`See the result: hookferry webhooks show ${asked.id}`);
 }

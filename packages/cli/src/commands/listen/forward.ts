@@ -106,8 +106,8 @@ const BY_CODE: Readonly<Record<string, readonly [ForwardFailure, string]>> = {
   ECONNREFUSED: ['connect_refused', 'connection_refused: nothing listens at'],
   ECONNRESET: ['connection_reset', 'connection_reset: the connection was closed by'],
   EPIPE: ['connection_reset', 'connection_reset: the connection was closed by'],
-  ENOTFOUND: ['dns_error', 'dns_error: there is no such name as that of'],
-  EAI_AGAIN: ['dns_error', 'dns_error: nobody could be asked for the name of'],
+  ENOTFOUND: ['dns_error', 'dns_error: there is no such host name:'],
+  EAI_AGAIN: ['dns_error', 'dns_error: no DNS server answered for'],
   ETIMEDOUT: ['connect_timeout', 'connect_timeout: no connection to'],
 };
 

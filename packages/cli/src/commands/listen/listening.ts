@@ -121,7 +121,7 @@ export class Listening {
   }
 
   #onEnd(reason: ListenerLine['reason']): void {
-    if (reason === 'removed') throw new CheckFailed('Somebody has deleted the listener.');
+    if (reason === 'removed') throw new CheckFailed('The listener was deleted.');
     if (reason !== 'replaced') return;
     throw new CheckFailed(
       `Another "hookferry listen" has taken over the listener "${this.settings.listener.name}". To run both, give one of them --name NAME`,
@@ -134,7 +134,11 @@ export class Listening {
     const params = { path: { id: this.#id } };
     await this.#client
       .DELETE('/v1/webhooks/{id}', { params })
-      .catch(() => this.cli.output.note('The service could not be told; the listener is gone in a minute.'));
+      .catch(() =>
+        this.cli.output.note(
+          'The API could not be reached to end the listener. It ends by itself within a minute.',
+        ),
+      );
   }
 }
 
