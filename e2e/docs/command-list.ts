@@ -10,6 +10,8 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'docs/guides/publishing.md': 'e2e/docs/guides.test.ts',
   'docs/guides/receiving.md': 'e2e/docs/guides.test.ts',
   'docs/nothing-arrives.md': 'e2e/docs/runbook.test.ts',
+  'docs/recipes/idempotent-receiver.md': 'e2e/docs/recipes.test.ts',
+  'docs/recipes/queue-behind-receiver.md': 'e2e/docs/recipes.test.ts',
   'docs/recipes/receiver-in-ci.md': 'e2e/docs/recipes.test.ts',
   'docs/runbook.md': 'e2e/docs/runbook.test.ts',
 };

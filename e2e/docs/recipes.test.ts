@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -11,6 +12,7 @@ import { Queue } from 'bullmq';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
+import { Reader } from './reader';
 import { RecipeProgram } from './recipe-program';
 
 const ROOT = join(__dirname, '../..');
@@ -65,6 +67,46 @@ it('the queue behind the receiver has each event once, and it is worked on', asy
   expect(receiver.output.match(/worked on 17: brief.created/g)).toHaveLength(1);
   const queue = willClose(new Queue('webhook-inbox', { connection: redis.client }));
   await until(async () => ((await queue.getCompletedCount()) === 2 ? true : undefined));
+});
+
+describe('tried as their pages say', () => {
+  let reader: Reader;
+  beforeAll(async () => {
+    reader = await Reader.start();
+  });
+  afterAll(() => reader.stop());
+
+  /** The blocks of commands of a recipe, whose program the reader has saved. psql is not everywhere. */
+  async function open(name: string): Promise<string[]> {
+    const page = await readPage(`recipes/${name}.md`);
+    const [program = ''] = blocksOf(page, 'js');
+    await writeFile(join(reader.folder, '.data/receiver.mjs'), reader.adapt(program));
+    return blocksOf(page, 'sh').map((block) => reader.adapt(block).replace(/^psql .*$/gm, ':'));
+  }
+
+  it('the queue behind the receiver works on what is triggered', async () => {
+    const [run, cleanUp, ...rest] = await open('queue-behind-receiver');
+    expect(rest).toEqual([]);
+    await reader.terminal.paste(run);
+    await reader.terminal.waitFor(/worked on evt_\w+: brief\.created/);
+    expect(await reader.terminal.paste(cleanUp)).toContain('Deleted the webhook inbox');
+  });
+
+  describePostgres('with a database', () => {
+    it('the idempotent receiver has one row for an event that is sent twice', async () => {
+      const postgres = willClose(await PostgresServer.start());
+      const [tables = ''] = blocksOf(await readPage('recipes/idempotent-receiver.md'), 'sql');
+      await postgres.query(tables);
+      const [run = '', send, cleanUp, ...rest] = await open('idempotent-receiver');
+      expect(rest).toEqual([]);
+      await reader.terminal.paste(run.replace('postgresql://…', postgres.url));
+      await reader.terminal.waitFor(/listening on \d+/);
+      await reader.terminal.paste(send);
+      await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
+      expect(await postgres.query('SELECT FROM quick_wins')).toHaveLength(1);
+      expect(await reader.terminal.paste(cleanUp)).toContain('Deleted the webhook once');
+    });
+  });
 });
 
 describe('the script that checks a receiver in CI', () => {
