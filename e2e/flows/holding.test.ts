@@ -26,6 +26,33 @@ it('holds what a disabled endpoint is owed, and delivers it once it is enabled, 
   await receiver.stop();
 });
 
+it('tells of each attempt what held it: before the first one, and again before a later one', async () => {
+  const receiver = await Receiver.start((_request, count) => (count === 1 ? 410 : 204));
+  const webhook = await client.register(receiver.url);
+  const path = `/v1/webhooks/${webhook.id}`;
+  await client.expect(200, 'POST', `${path}/disable`);
+  const [eventId = ''] = await publish(1);
+  const resume = async () => {
+    await client.waitForStatus(webhook.id, eventId, 'held');
+    const heldAt = Date.now();
+    await until(async () => Date.now() - heldAt > 1_100 || undefined);
+    await client.expect(200, 'POST', `${path}/enable`);
+  };
+  await resume();
+  await until(async () => receiver.requests.length === 1 || undefined);
+  await resume();
+  const { attempts } = await client.waitForStatus(webhook.id, eventId, 'delivered');
+  for (const { holds, started_at: startedAt } of attempts) {
+    expect(holds?.[0]).toMatchObject({ reason: 'disabled' });
+    expect(holds?.at(-1)).toMatchObject({ until: startedAt });
+  }
+  expect(attempts).toHaveLength(2);
+  expect(Date.parse(attempts[1]?.holds?.[0]?.from ?? '')).toBeGreaterThan(
+    Date.parse(attempts[0]?.started_at ?? ''),
+  );
+  await receiver.stop();
+});
+
 it('disables an endpoint whose receiver answers 410, and holds the delivery until it is enabled again', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 410 : 204));
   const webhook = await client.register(receiver.url);

@@ -37,6 +37,25 @@ it('is a time line of what happened, with what is to come', async () => {
   expect(await steps.nth(4).innerText()).toMatch(/\+ \d+ min[\s\S]*Attempt 4 is due/);
 });
 
+it('has what held it before an attempt', async () => {
+  const { client } = portal();
+  const own = await Receiver.start();
+  const { id: webhook } = await client.register(own.url, [BRIEF.type]);
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook}/disable`);
+  const event = await client.publish(BRIEF.type, BRIEF.data);
+  await client.waitForStatus(webhook, event, 'held');
+  const heldAt = Date.now();
+  await until(async () => Date.now() - heldAt > 1_100 || undefined);
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook}/enable`);
+  await client.waitForStatus(webhook, event, 'delivered');
+  await own.stop();
+  const page = await portal().signIn({ path: `/deliveries/${event}.${webhook}` });
+  const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
+  await steps.getByText(/Held for [\d.]+ s, because its webhook was disabled/).waitFor();
+  expect(await steps.count()).toBe(3);
+  await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
+});
+
 it('draws the gaps to scale', async () => {
   const { attempts, next_attempt_at: due } = await portal().client.readDelivery(deliveryId);
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });

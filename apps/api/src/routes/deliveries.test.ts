@@ -77,6 +77,10 @@ describe('reading', () => {
       addedHeaders: ['x-tenant'],
       worker: 'f00d42',
       remoteAddress: '203.0.113.7',
+      holds: [
+        { reason: 'disabled', since: ACCEPTED_AT - 20_000 },
+        { reason: 'busy', since: ACCEPTED_AT - 1_000 },
+      ],
     }),
     nextAttemptAt: ACCEPTED_AT + 6_000,
   };
@@ -116,6 +120,10 @@ describe('reading', () => {
             trigger: 'schedule',
             worker: 'f00d42',
             remote_address: '203.0.113.7',
+            holds: [
+              { reason: 'disabled', from: '2026-11-21T11:59:40.000Z', until: '2026-11-21T11:59:59.000Z' },
+              { reason: 'busy', from: '2026-11-21T11:59:59.000Z', until: '2026-11-21T12:00:01.000Z' },
+            ],
             started_at: '2026-11-21T12:00:01.000Z',
             duration_ms: 40,
             timings: { dns_ms: 3, connect_ms: 4, tls_ms: 9, first_byte_ms: 20, total_ms: 40 },

@@ -1,6 +1,6 @@
 import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
 import { type Attempt, attemptOutcomeSchema, type TokenError } from '@hookferry/core/domain/attempt';
-import { holdReasons, triggerSchema } from '@hookferry/core/domain/delivery';
+import { holdReasons, type PastHold, triggerSchema } from '@hookferry/core/domain/delivery';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
@@ -80,6 +80,14 @@ const tokenErrorSchema = z
   })
   .meta({ id: 'TokenError' });
 
+const pastHoldSchema = z
+  .object({
+    reason: z.enum(holdReasons).describe('The reason why the delivery was held.'),
+    from: timeSchema.describe('When it was held.'),
+    until: timeSchema.describe('When another reason took its place, or the attempt began.'),
+  })
+  .meta({ id: 'PastHold' });
+
 export const attemptSchema = z
   .object({
     number: z.int().describe('The number of the attempt within its delivery, from 1.'),
@@ -92,6 +100,12 @@ export const attemptSchema = z
       .nullable()
       .describe(
         'The IP address that it was sent to; the last one that was tried, if no connection came about. Null: none was tried, a proxy or a listener knows it, or it is no longer known. The port is that of the URL.',
+      ),
+    holds: z
+      .array(pastHoldSchema)
+      .optional()
+      .describe(
+        'Why the delivery was held between the former attempt and this one, in the order of time. Absent: it was not, or for less than a second.',
       ),
     started_at: timeSchema.describe('When the attempt began.'),
     duration_ms: z.number().describe('How many milliseconds the attempt took.'),
@@ -186,6 +200,7 @@ export function presentAttempt(
     trigger: attempt.trigger ?? 'schedule',
     worker: attempt.worker ?? null,
     remote_address: attempt.remoteAddress ?? null,
+    ...(attempt.holds === undefined ? {} : { holds: presentHolds(attempt.holds, attempt.startedAt) }),
     started_at: formatTime(attempt.startedAt),
     duration_ms: attempt.durationMs,
     timings: presentTimings(attempt),
@@ -200,6 +215,14 @@ export function presentAttempt(
     error: attempt.error ?? null,
     ...(attempt.tokenError === undefined ? {} : { token_error: presentTokenError(attempt.tokenError) }),
   };
+}
+
+function presentHolds(holds: readonly PastHold[], endsAt: number): z.infer<typeof pastHoldSchema>[] {
+  return holds.map(({ reason, since }, i) => ({
+    reason,
+    from: formatTime(since),
+    until: formatTime(holds[i + 1]?.since ?? endsAt),
+  }));
 }
 
 function presentTokenError({ status, code }: TokenError): z.infer<typeof tokenErrorSchema> {

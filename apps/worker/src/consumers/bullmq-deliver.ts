@@ -4,6 +4,7 @@ import {
   type DeliveryMates,
   type DeliveryParts,
   type DeliveryRun,
+  decodeHolds,
   type JobEnd,
   parseDeliveryId,
   type WantedMates,
@@ -93,7 +94,11 @@ export class DeliveryConsumer {
       worker,
       mateJobs,
       inOrder,
-      toRun: (job, data) => ({ ...this.#toRun(job, job, data), texts: asGoodAsNew(job.texts) }),
+      toRun: (job, data) => ({
+        ...this.#toRun(job, job, data),
+        holds: readHolds(job.holds),
+        texts: asGoodAsNew(job.texts),
+      }),
       endOf: (end) => this.#endOf(end),
     };
     announceFailures(worker, emit);
@@ -150,6 +155,7 @@ export class DeliveryConsumer {
     if (!parts) throw notADelivery();
     return {
       ...this.#toRun(job, parts, data),
+      holds: readHolds(this.#worker.holdsOf(job)),
       texts: this.#worker.textsOf(job),
       // While queues are split again, each delivery is claimed by itself.
       mates: placement.isSettled ? new Mates(this.#mateContext, job, parts.eventId) : undefined,
@@ -198,6 +204,10 @@ function readData(data: unknown): DeliveryJobData {
   const read = deliveryJobSchema.safeParse(data);
   if (!read.success) throw notADelivery();
   return read.data;
+}
+
+function readHolds(text: string | undefined): DeliveryRun['holds'] {
+  return text === undefined ? undefined : decodeHolds(text);
 }
 
 function notADelivery(): Error {

@@ -49,6 +49,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #mateJobs: MateJobs;
   readonly #inOrder: InOrder;
   readonly #texts = new WeakMap<HeldRun, DeliveryTexts>();
+  readonly #holds = new WeakMap<HeldRun, string>();
   readonly #runs = new WeakMap<HeldRun, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
@@ -68,6 +69,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** What was read along with a job, if that is still as good as new. */
   textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
     return asGoodAsNew(this.#texts.get(job));
+  }
+
+  /** Why a job was held before, as its field has it. */
+  holdsOf(job: Job<DeliveryJob>): string | undefined {
+    return this.#holds.get(job);
   }
 
   /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
@@ -160,10 +166,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return taken.job && this.#open(taken.job);
   }
 
-  #open({ jobId, token, json, texts }: TakenJob): Job<DeliveryJob, JobEnd> {
+  #open({ jobId, token, json, holds, texts }: TakenJob): Job<DeliveryJob, JobEnd> {
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     if (texts) this.#texts.set(job, texts);
+    if (holds !== undefined) this.#holds.set(job, holds);
     return job;
   }
 

@@ -76,6 +76,7 @@ export interface AttemptColumns {
   readonly trigger: string;
   readonly worker: string | Absent;
   readonly remote_address: string | Absent;
+  readonly holds: string | Absent;
   readonly duration_ms: number;
   readonly dns_ms: number | Absent;
   readonly connect_ms: number | Absent;
@@ -222,6 +223,7 @@ function attemptRowOf(
     trigger: line.g ?? 'schedule',
     worker: line.k === undefined ? undefined : storable(line.k),
     remote_address: line.j === undefined ? undefined : storableAddress(line.j),
+    holds: line.ho === undefined ? undefined : storable(line.ho),
     duration_ms: line.d,
     dns_ms: timings[3],
     connect_ms: timings[1],
@@ -264,6 +266,7 @@ function lineOf(columns: AttemptColumns, type: string): string {
     g: columns.trigger === 'schedule' ? undefined : (columns.trigger as AttemptLine['g']),
     k: columns.worker ?? undefined,
     j: columns.remote_address ?? undefined,
+    ho: columns.holds ?? undefined,
     x: columns.added_headers?.join(','),
     f: columns.content_headers ?? undefined,
     h: columns.response_headers ?? undefined,

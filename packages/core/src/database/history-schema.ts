@@ -148,3 +148,6 @@ ALTER TABLE webhook_attempts ADD COLUMN transform_version integer, ADD COLUMN to
 
 /** Of attempts. It takes half the bytes of a text, and can be searched by network. */
 export const REMOTE_ADDRESSES = `ALTER TABLE webhook_attempts ADD COLUMN remote_address inet`;
+
+/** Of attempts, as the line of the log has them: few are held, and only to be shown. */
+export const HOLDS = `ALTER TABLE webhook_attempts ADD COLUMN holds text`;

@@ -229,6 +229,7 @@ const UNCOUNTED = {
   trigger: 'schedule',
   worker: null,
   remote_address: null,
+  holds: null,
   dns_ms: null,
   connect_ms: null,
   tls_ms: null,

@@ -47,6 +47,7 @@ const ATTEMPT_COLUMNS = [
   'trigger',
   'worker',
   'remote_address',
+  'holds',
   'duration_ms',
   'dns_ms',
   'connect_ms',

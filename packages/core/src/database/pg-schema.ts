@@ -7,6 +7,7 @@ import {
   ATTEMPT_DETAILS,
   GROUPS,
   HISTORY_SCHEMA,
+  HOLDS,
   REMOTE_ADDRESSES,
   SCHEDULES,
 } from './history-schema';
@@ -24,6 +25,7 @@ const MIGRATIONS = [
   GROUPS,
   ATTEMPT_DETAILS,
   REMOTE_ADDRESSES,
+  HOLDS,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

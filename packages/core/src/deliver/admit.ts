@@ -209,16 +209,20 @@ export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: 
 /** As `hold`; gives how many others were held along, too. */
 export async function holdAlong(
   { heldDeliveries, admissionStore, releaser, random, emit }: HoldContext,
-  { run: { accountId, endpointId, eventId }, endpoint, event: { acceptedAt, trace } }: ReadyDelivery,
+  ready: ReadyDelivery,
   refusal: Refused,
 ): Promise<{ readonly delayMs: number; readonly along: number }> {
+  const { run, endpoint, previousStartedAt } = ready;
+  const { accountId, endpointId, eventId } = run;
+  const { acceptedAt, trace } = ready.event;
   const { reason, wakeUpAt, awaitsSlot } = refusal;
   const address = { accountId, endpointId };
   const alongForMs = isRefusedForAll(endpoint, refusal) ? BOUND_MS : undefined;
   if (endpoint.ordering === 'group' && !refusal.isBehind) {
     await admissionStore.markReady(endpointId, { eventId, acceptedAt });
   }
-  const along = await heldDeliveries.enter(address, { eventId, acceptedAt }, wakeUpAt, reason, alongForMs);
+  const held = { eventId, acceptedAt, previousStartedAt };
+  const along = await heldDeliveries.enter(address, held, wakeUpAt, reason, alongForMs);
   releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = trace && { traceId: trace.traceId };

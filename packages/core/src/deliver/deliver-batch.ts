@@ -31,7 +31,13 @@ import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './lo
 import { persistFor } from './persist';
 import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { recordTogether } from './record-together';
-import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
+import {
+  holdsOf,
+  type SendAttemptContext,
+  type SendOutcome,
+  type SentAttempt,
+  sendAttempt,
+} from './send-attempt';
 import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
 
 export type DeliverBatchContext = LoadDeliveryContext &
@@ -504,14 +510,16 @@ function kindOf(
 
 /** What the request was for one of its deliveries. */
 function attemptOf(
-  { attemptNumber, trigger, transformed }: ReadyDelivery,
+  ready: ReadyDelivery,
   sent: SentAttempt,
   batchId: EventId,
   isRejected: boolean,
 ): SentAttempt {
+  const { attemptNumber, trigger, transformed } = ready;
   const { attempt } = sent;
   const own: Attempt = {
     ...attempt,
+    holds: holdsOf(ready, attempt.startedAt),
     number: attemptNumber,
     trigger: trigger === 'schedule' ? undefined : trigger,
     outcome: isRejected ? 'rejected_in_batch' : attempt.outcome,

@@ -67,6 +67,8 @@ export interface ReadyDelivery {
   readonly wasDelivered: boolean;
   /** When its event was accepted, or the delivery was requested. Milliseconds since the Unix epoch. */
   readonly begunAt: number;
+  /** When the previous attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
+  readonly previousStartedAt?: number | undefined;
   /** The position of the previous attempt in a trace, if it has one. */
   readonly previousTrace?: TraceContext | undefined;
 }
@@ -184,6 +186,7 @@ function nextAttemptOf(
     scheduledAttempt: round.attempts + 1,
     wasDelivered: status === 'delivered',
     begunAt: round.requestedAt ?? acceptedAt,
+    previousStartedAt: attempts.at(-1)?.startedAt,
     previousTrace: attempts.at(-1)?.trace,
   } as const;
 }

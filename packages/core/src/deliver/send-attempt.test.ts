@@ -17,7 +17,7 @@ import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type Permit, SLOW_MS } from './flow/concurrency';
-import { judgeResult, readReceiverWish } from './send-attempt';
+import { holdsOf, judgeResult, readReceiverWish } from './send-attempt';
 
 let scene: DeliveryScene;
 beforeAll(async () => {
@@ -364,5 +364,21 @@ describe('what a result means', () => {
   it('nothing is wished without a response', () => {
     const failed: SentResult = { kind: 'failed', reason: 'dns_error', error: 'no', timings: {} };
     expect(readReceiverWish(failed, false)).toEqual(NOTHING);
+  });
+});
+
+describe('the holds of an attempt', () => {
+  const disabled = { reason: 'disabled', since: NOW } as const;
+  const busy = { reason: 'busy', since: NOW + 5_000 } as const;
+
+  it.each([
+    ['are none of a delivery that was not held', undefined, undefined, 9_000, undefined],
+    ['are those of its job', [disabled, busy], undefined, 9_000, [disabled, busy]],
+    ['leave out those before the former attempt', [disabled, busy], NOW + 2_000, 9_000, [busy]],
+    ['are none where all came before the former attempt', [disabled], NOW + 2_000, 9_000, undefined],
+    ['are none of less than a second', [disabled], undefined, 999, undefined],
+  ])('%s', async (_what, holds, previousStartedAt, afterMs, expected) => {
+    const { run } = await scene.arrange();
+    expect(holdsOf({ run: { ...run, holds }, previousStartedAt }, NOW + afterMs)).toEqual(expected);
   });
 });

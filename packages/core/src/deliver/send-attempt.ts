@@ -152,16 +152,18 @@ function isUnauthorized(result: SentResult): boolean {
 /** An attempt that failed before there was a request to the receiver. */
 export function attemptWithoutRequest(
   { clock, workerId }: Pick<SendAttemptContext, 'clock' | 'workerId'>,
-  { attemptNumber: number, trigger }: ReadyDelivery,
+  ready: ReadyDelivery,
   startedAt: number,
   failure: Pick<Attempt, 'outcome' | 'error' | 'tokenError'>,
 ): SentAttempt {
+  const { attemptNumber: number, trigger } = ready;
   const attempt: Attempt = {
     number,
     trigger: trigger === 'schedule' ? undefined : trigger,
     startedAt,
     durationMs: clock() - startedAt,
     ...failure,
+    holds: holdsOf(ready, startedAt),
     worker: workerId,
   };
   return { kind: 'sent', attempt, wish: NOTHING, retryAfter: undefined, span: undefined };
@@ -206,13 +208,14 @@ function toTimestamp(now: number): number {
 
 function toAttempt(
   { clock, workerId }: SendAttemptContext,
-  { attemptNumber: number, trigger, endpoint, transformed }: ReadyDelivery,
+  ready: ReadyDelivery,
   startedAt: number,
   content: DeliveryContent,
   outcome: AttemptOutcome,
   result: SentResult,
   span: AttemptSpan | undefined,
 ): Attempt {
+  const { attemptNumber: number, trigger, endpoint, transformed } = ready;
   const response = result.kind === 'responded' ? result : undefined;
   return {
     number,
@@ -229,10 +232,25 @@ function toAttempt(
     transformed,
     addedHeaders: addedHeadersOf(endpoint, transformed),
     contentHeaders: endpoint.format === 'native' && !transformed ? undefined : keptHeadersOf(content),
+    holds: holdsOf(ready, startedAt),
     worker: workerId,
     remoteAddress: result.remoteAddress,
     trace: outcome === 'delivered' ? undefined : span?.context,
   };
+}
+
+// Shorter waits are part of an attempt at a busy receiver.
+const SHORTEST_HOLD_MS = 1_000;
+
+/** The holds between the former attempt and one that begins at this time. */
+export function holdsOf(
+  { run: { holds = [] }, previousStartedAt = 0 }: Pick<ReadyDelivery, 'run' | 'previousStartedAt'>,
+  startedAt: number,
+): Attempt['holds'] {
+  if (holds.length === 0) return undefined;
+  const own = holds.filter(({ since }) => since >= previousStartedAt);
+  const [first] = own;
+  return first && startedAt - first.since >= SHORTEST_HOLD_MS ? own : undefined;
 }
 
 function addedHeadersOf(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Trigger } from './delivery';
+import type { PastHold, Trigger } from './delivery';
 import type { TokenErrorCode } from './receiver-auth';
 import type { TraceContext } from './trace';
 
@@ -103,6 +103,8 @@ export interface Attempt {
   readonly contentHeaders?: Readonly<Record<string, string>> | undefined;
   /** Of a request for several events: its `webhook-id`. */
   readonly batchId?: string | undefined;
+  /** Why the delivery was held before it, in the order of time. Absent: it was not, or for less than a second. */
+  readonly holds?: readonly PastHold[] | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
   /**

@@ -7,7 +7,7 @@ import {
   type TokenError,
   type Transformed,
 } from './attempt';
-import { type RequestTrigger, type Trigger, triggers } from './delivery';
+import { decodeHolds, encodeHold, type RequestTrigger, type Trigger, triggers } from './delivery';
 import type { EventId } from './event';
 import type { TokenErrorCode } from './receiver-auth';
 import { formatTraceparent, parseTraceparent } from './trace';
@@ -272,6 +272,7 @@ export interface AttemptLine {
   readonly g?: Trigger | undefined; // trigger; absent: schedule
   readonly k?: string | undefined; // worker
   readonly j?: string | undefined; // remote address
+  readonly ho?: string | undefined; // holds before it, as `encodeHold` writes each
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly f?: Readonly<Record<string, string>> | undefined; // format: headers that described the body; absent: the usual one
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
@@ -396,6 +397,7 @@ function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
     ...(line.j === undefined ? {} : { remoteAddress: line.j }),
+    ...(line.ho === undefined ? {} : { holds: decodeHolds(line.ho) }),
     ...(transformed === undefined ? {} : { transformed }),
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.f === undefined ? {} : { contentHeaders: line.f }),
@@ -428,6 +430,7 @@ function toLine(fact: DeliveryFact): Line {
     g: attempt.trigger,
     k: attempt.worker,
     j: attempt.remoteAddress,
+    ho: attempt.holds?.map(encodeHold).join(''),
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     f: attempt.contentHeaders,
     h: attempt.responseHeaders,

@@ -1,5 +1,5 @@
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { deliveryIdOf, parseDeliveryId } from './delivery';
+import { decodeHolds, deliveryIdOf, encodeHold, holdReasons, parseDeliveryId } from './delivery';
 
 const ENDPOINT = `wh_${'0'.repeat(22)}`;
 
@@ -40,4 +40,11 @@ describe('parseDeliveryId', () => {
   ])('takes %j for no delivery id', (text) => {
     expect(parseDeliveryId(text)).toBeUndefined();
   });
+});
+
+it('writes each hold in nine characters, from which it is read again', () => {
+  const holds = holdReasons.map((reason, i) => ({ reason, since: 1_700_000_000_000 + i }));
+  const texts = holds.map(encodeHold);
+  expect(texts.map(({ length }) => length)).toEqual(texts.map(() => 9));
+  expect(decodeHolds(texts.join(''))).toEqual(holds);
 });

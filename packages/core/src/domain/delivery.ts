@@ -57,6 +57,8 @@ export interface DeliveryRun {
   readonly endpointId: EndpointId;
   /** Whether the job ran before: it was held, tried, or taken over from a worker that died. */
   readonly hasWaited: boolean;
+  /** Why its job was held, the last few reasons. Those before the former attempt may be among them. */
+  readonly holds?: readonly PastHold[] | undefined;
   /** Whether it was taken over from a worker that stopped renewing its lock. */
   readonly wasTakenOver: boolean;
   /**
@@ -141,7 +143,7 @@ export interface DeliveryRequested {
   readonly requestedAt: number;
 }
 
-/** Why a delivery is held. */
+/** Why a delivery is held. Records have their positions: a new one goes at the end. */
 export const holdReasons = [
   'disabled',
   'unverified',
@@ -153,6 +155,34 @@ export const holdReasons = [
   'batching',
 ] as const;
 export type HoldReason = (typeof holdReasons)[number];
+
+/** That a delivery was held before an attempt: until the next hold, or until the attempt. */
+export interface PastHold {
+  readonly reason: HoldReason;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+}
+
+// A letter and a time in base 36, which has eight digits until the year 2059: nine characters each, without a separator.
+const HOLD = /([a-z])([0-9a-z]{8})/g;
+const FIRST_LETTER = 'a'.charCodeAt(0);
+
+export function encodeHold({ reason, since }: PastHold): string {
+  return String.fromCharCode(FIRST_LETTER + holdReasons.indexOf(reason)) + encodeHoldTime(since);
+}
+
+/** Texts of these are in the order of the times. */
+export function encodeHoldTime(time: number): string {
+  return time.toString(36).padStart(8, '0');
+}
+
+/** The holds that a text has, one after the other. */
+export function decodeHolds(text: string): readonly PastHold[] {
+  return [...text.matchAll(HOLD)].flatMap(([, letter = '', time = '']) => {
+    const reason = holdReasons[letter.charCodeAt(0) - FIRST_LETTER];
+    return reason === undefined ? [] : [{ reason, since: Number.parseInt(time, 36) }];
+  });
+}
 
 /** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */
 export const slowReasons = ['slow', 'stranger'] as const;

@@ -21,6 +21,8 @@ import { COUNT_HELD } from './redis-held-counts';
 
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.
 const PAGE = 50;
+/** Of a job that was taken: what the reply has of it. */
+const VALUES_EACH = 7;
 
 /*
  * The deliveries that go together are recorded in their jobs: each has the event of the first one, and the job of that
@@ -73,7 +75,7 @@ const TAKE_MATES = defineScript(
   local function take(event, is_in_front)
     if event == first or #jobs >= most or is_full then return false end
     local job = event .. suffix
-    local started, stalled, data, with = unpack(redis.call('HMGET', base .. job, '${jobFields.attemptsStarted}', '${jobFields.stalledCount}', '${jobFields.data}', '${jobFields.firstMate}'))
+    local started, stalled, data, with, holds = unpack(redis.call('HMGET', base .. job, '${jobFields.attemptsStarted}', '${jobFields.stalledCount}', '${jobFields.data}', '${jobFields.firstMate}', '${jobFields.holds}'))
     account = account or data and string.match(data, '"account_id":"([%w_-]+)"')
     if not data or not account then return end
     if with and not tied and tied_to(base, event, suffix) then return false end
@@ -86,7 +88,7 @@ const TAKE_MATES = defineScript(
     room = room - (text and #text or 0)
     jobs[#jobs + 1], events[#events + 1] = job, event
     logs[#logs + 1] = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
-    for _, value in ipairs({event, (tonumber(started) or 0) + 1, tonumber(stalled) or 0, data, false, text}) do
+    for _, value in ipairs({event, (tonumber(started) or 0) + 1, tonumber(stalled) or 0, data, false, text, holds}) do
       taken[#taken + 1] = value
     end
     return true
@@ -128,10 +130,10 @@ const TAKE_MATES = defineScript(
     redis.call('LPUSH', active, unpack(jobs))
     for i, job in ipairs(jobs) do
       redis.call('SET', base .. job .. ':lock', ARGV[7], 'PX', ARGV[8])
-      redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', taken[6 * i - 4], '${jobFields.firstMate}', tied and leader or first)
+      redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', taken[${VALUES_EACH} * i - 5], '${jobFields.firstMate}', tied and leader or first)
     end
     if reads_along then
-      for i, log in ipairs(redis.call('MGET', unpack(logs))) do taken[6 * i - 1] = log end
+      for i, log in ipairs(redis.call('MGET', unpack(logs))) do taken[${VALUES_EACH} * i - 2] = log end
       breaker = redis.call('GET', ${inLua(keys.breaker('<endpoint>' as EndpointId))})
       stored = read_once('HGET', ${inLua(keys.endpoints('<account>' as AccountId))}, endpoint)
     end
@@ -189,7 +191,6 @@ type MatesReply = readonly [
   /** Of each: event, how often it was started and stalled, data, log, the stored event. */
   taken: readonly (string | number | null)[],
 ];
-const VALUES_EACH = 6;
 
 /** A job that was taken along with another one, as far as a worker needs it. */
 export interface TakenMate extends DeliveryParts {
@@ -202,6 +203,8 @@ export interface TakenMate extends DeliveryParts {
   readonly processedOn: number;
   /** As JSON. */
   readonly data: string;
+  /** As its field has them. Absent: it was not held. */
+  readonly holds: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
   readonly texts: DeliveryTexts | undefined;
 }
@@ -303,6 +306,7 @@ function matesOf(
       stalledCounter: Number(taken[i + 2]),
       processedOn,
       data: String(taken[i + 3]),
+      holds: (taken[i + 6] as string | null) ?? undefined,
       texts: readsAlong ? { log, breaker, endpoint: stored, event, readAt } : undefined,
     });
   }

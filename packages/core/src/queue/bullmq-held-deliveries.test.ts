@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { deliveryIdOf } from '../domain/delivery';
+import { decodeHolds, deliveryIdOf, encodeHold, type HoldReason } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
@@ -9,7 +9,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
-import { createJobKeys } from './bullmq-layout';
+import { createJobKeys, jobFields } from './bullmq-layout';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -70,6 +70,52 @@ async function arrange(count: number, { priority = 0 } = {}) {
     },
   };
 }
+
+describe('what a job tells of its holds', () => {
+  const holdsOf = async (jobId: string) =>
+    decodeHolds((await redis.client.hget(jobKeys.job(jobId), jobFields.holds)) ?? '');
+
+  async function arrangeOne() {
+    const { address, eventIds, jobIds } = await arrange(1);
+    const [eventId = uniqueEventId()] = eventIds;
+    const enter = (reason: HoldReason, previousStartedAt?: number) =>
+      held.enter(address, { eventId, acceptedAt: NOW, previousStartedAt }, WAKE_UP_AT, reason);
+    return { enter, holds: () => holdsOf(jobIds[0] ?? '') };
+  }
+
+  it('is each reason with its time, once as long as it stays the same', async () => {
+    const { enter, holds } = await arrangeOne();
+    const before = Date.now();
+    for (const reason of ['busy', 'disabled', 'disabled', 'breaker_open'] as const) await enter(reason);
+    const found = await holds();
+    expect(found.map(({ reason }) => reason)).toEqual(['busy', 'disabled', 'breaker_open']);
+    for (const { since } of found.slice(1)) expect(since).toBeGreaterThanOrEqual(before);
+    expect(found.map(({ since }) => since)).toEqual(found.map(({ since }) => since).toSorted());
+  });
+
+  it('begins anew after an attempt', async () => {
+    const { enter, holds } = await arrangeOne();
+    await enter('disabled');
+    await enter('disabled', Date.now() + 1);
+    expect(await holds()).toHaveLength(1);
+    await enter('breaker_open', Date.now() + 60_000);
+    expect(await holds()).toMatchObject([{ reason: 'breaker_open' }]);
+  });
+
+  it('is short enough for the compact form of a job', async () => {
+    const { enter, holds } = await arrangeOne();
+    for (let i = 0; i < 20; i += 1) await enter(i % 2 === 0 ? 'disabled' : 'busy');
+    expect((await holds()).map(encodeHold).join('').length).toBeLessThanOrEqual(64);
+  });
+
+  it('makes no job of one that is gone', async () => {
+    const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+    const eventId = uniqueEventId();
+    await held.enter(address, { eventId, acceptedAt: NOW }, WAKE_UP_AT, 'busy');
+    const jobId = deliveryIdOf({ eventId, endpointId: address.endpointId });
+    expect(await redis.client.exists(jobKeys.job(jobId))).toBe(0);
+  });
+});
 
 describe('deliveries that go together in requests', () => {
   /** Two processes look at the same time: each has read when the wake-up was due before one of them releases. */
@@ -200,7 +246,7 @@ describe('a job that is released', () => {
       redis.client.zrange(jobKeys.marker, '0', '-1', 'WITHSCORES'),
       redis.client.xrevrange(jobKeys.events, '+', '-', 'COUNT', 1),
     ]);
-    const { timestamp: _, since: __, opts = '', ...others } = job;
+    const { timestamp: _, since: __, held: ___, opts = '', ...others } = job;
     const fields = { ...others, opts: opts.replaceAll(jobId, 'this one') };
     const inWait = wait.map((id) => (id === jobId ? 'this one' : 'another one'));
     const event = events.flatMap(([, pairs]) => pairs).map((text) => (text === jobId ? 'this one' : text));

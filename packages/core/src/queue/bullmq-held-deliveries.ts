@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
-import { deliveryIdOf, type HoldReason } from '../domain/delivery';
+import { deliveryIdOf, encodeHold, encodeHoldTime, type HoldReason } from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
@@ -19,6 +19,11 @@ export interface HeldDelivery {
   readonly eventId: EventId;
   /** When its event was accepted. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
+}
+
+export interface EnteringDelivery extends HeldDelivery {
+  /** When its former attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
+  readonly previousStartedAt?: number | undefined;
 }
 
 export interface ReleaseRequest {
@@ -78,7 +83,7 @@ export class HeldDeliveries {
    */
   async enter(
     address: EndpointAddress,
-    { eventId, acceptedAt }: HeldDelivery,
+    { eventId, acceptedAt, previousStartedAt = 0 }: EnteringDelivery,
     wakeUpAt: number,
     reason: HoldReason,
     alongForMs?: number,
@@ -87,7 +92,9 @@ export class HeldDeliveries {
     const index = [keys.held(address.endpointId), keys.wakeUps, keys.heldCounts, keys.countedAsHeld];
     const suffix = suffixOf(address.endpointId);
     const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
-    const args = [...entry, jobs.base, suffix, alongForMs ?? '', systemClock()];
+    const now = systemClock();
+    const told = [encodeHold({ reason, since: now }), encodeHoldTime(previousStartedAt)];
+    const args = [...entry, jobs.base, suffix, alongForMs ?? '', now, ...told];
     const along = idsSchema.parse(await ENTER(this.redis, [...index, jobs.prioritized, jobs.delayed], args));
     return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
   }
@@ -234,6 +241,8 @@ const idsSchema = z.array(z.string());
 // are held along.
 const ALONG_PAGE = 50;
 const MOST_ALONG = 200;
+// Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
+const MOST_HOLDS_BYTES = 63 - 9 + 1;
 // The delay between jobs that are held along: they must not come back together.
 const ALONG_SPREAD_MS = 15_000;
 
@@ -241,15 +250,27 @@ const ALONG_SPREAD_MS = 15_000;
  * An earlier wake-up stays. A job that is held along moves from waiting to delayed together with its entry,
  * as if a worker had taken it for that, its count of starts included: its worker must know later that it has
  * waited. A job that was put back is left alone: there is room for it.
+ *
+ * The job tells why it is held, once for each reason, to the attempt that follows.
  */
 // KEYS: held, wake-ups, counts, counted endpoints, prioritized, delayed. ARGV: event, time of acceptance,
 // endpoint, time of the wake-up, reason, prefix of the jobs' keys, suffix of the ids of the endpoint's jobs,
-// for how long others are delayed ('' for none), now. Gives the ids of the jobs that were held along.
+// for how long others are delayed ('' for none), now, the hold as its job tells it, when its former attempt began. Gives
+// the ids of the jobs that were held along.
 const ENTER = defineScript(
   `
   local held, prioritized, delayed, base, suffix = KEYS[1], KEYS[5], KEYS[6], ARGV[6], ARGV[7]
   redis.call('ZADD', held, 'NX', ARGV[2], ARGV[1])
   redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])
+
+  local own = base .. ARGV[1] .. suffix
+  local stored, known = unpack(redis.call('HMGET', own, '${jobFields.timestamp}', '${jobFields.holds}'))
+  local is_first = not known or string.sub(known, -8) < ARGV[11]
+  if stored and is_first then
+    redis.call('HSET', own, '${jobFields.holds}', ARGV[10])
+  elseif stored and string.sub(known, -9, -9) ~= string.sub(ARGV[10], 1, 1) and #known < ${MOST_HOLDS_BYTES} then
+    redis.call('HSET', own, '${jobFields.holds}', known .. ARGV[10])
+  end
 
   local along, accepted, seen, page, enough = {}, {}, 0, nil, false
   while ARGV[8] ~= '' and not enough do
@@ -271,7 +292,7 @@ const ENTER = defineScript(
     local delay = tonumber(ARGV[8]) + i * ${ALONG_SPREAD_MS}
     redis.call('ZREM', prioritized, job)
     redis.call('ZADD', delayed, string.format('%d', (tonumber(ARGV[9]) + delay) * ${DELAYED_SCORE}), job)
-    redis.call('HSET', base .. job, 'delay', string.format('%d', delay))
+    redis.call('HSET', base .. job, 'delay', string.format('%d', delay), '${jobFields.holds}', ARGV[10])
     redis.call('HINCRBY', base .. job, '${jobFields.attemptsStarted}', 1)
     redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
   end

@@ -34,6 +34,8 @@ export interface Taken {
 
 export interface TakenJob extends HeldJob {
   readonly json: StoredJob;
+  /** As its field has them. Absent: it was not held. */
+  readonly holds: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
   readonly texts: DeliveryTexts | undefined;
 }
@@ -107,7 +109,8 @@ const PUT_BACK_OVERDUE = `
 
 // As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
 // its stream of events, which nobody reads. Jobs without a priority come first. Workers that rest are woken
-// if more jobs wait in the end: scripts of the same turn may add some after the last one was taken. KEYS:
+// if more jobs wait in the end: scripts of the same turn may add some after the last one was taken. Only a job that ran
+// before may have been held. KEYS:
 // wait, prioritized, priority counter, active, delayed, meta, marker. ARGV: prefix of the jobs' keys, now,
 // token, how long the lock holds, the event that the worker knows, 1 to read along what the job needs.
 const TAKE = defineScript(
@@ -153,7 +156,8 @@ const TAKE = defineScript(
   local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
   fields[1], fields[2] = now, (tonumber(fields[2]) or 0) + 1
   redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', fields[2])
-  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5])}`,
+  local holds = fields[2] > 1 and redis.call('HGET', base .. job, '${jobFields.holds}')
+  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5]), holds}`,
   READ_ALONG,
   PUT_BACK_OVERDUE,
 );
@@ -253,10 +257,10 @@ export class RunningJobs {
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
     const args = [this.#keys.base, systemClock(), token, this.lockDurationMs, known, readsAlong];
     const reply = (await TAKE(target, this.#takeKeys, args)) as TakeReply;
-    const [jobId, more, nextDueAt, fields, stored] = reply;
+    const [jobId, more, nextDueAt, fields, stored, holds] = reply;
     if (jobId === null || fields === undefined) return { areMoreWaiting: false, nextDueAt };
     const texts = stored ? textsOf(stored, target, readAt) : undefined;
-    const job = { jobId, token, json: jobOf(jobId, fields), texts };
+    const job = { jobId, token, json: jobOf(jobId, fields), holds: holds ?? undefined, texts };
     return { job, areMoreWaiting: more > 0, nextDueAt };
   }
 
@@ -280,6 +284,7 @@ type TakeReply = readonly [
   nextDueAt: number,
   fields?: StoredFields,
   texts?: StoredTexts | null,
+  holds?: string | null,
 ];
 
 type TextsFor<Names extends readonly unknown[]> = { readonly [Index in keyof Names]: string | null };

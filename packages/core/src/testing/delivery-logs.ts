@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { type AttemptOutcome, attemptOutcomes } from '../domain/attempt';
-import { triggers } from '../domain/delivery';
+import { holdReasons, triggers } from '../domain/delivery';
 import { type DeliveryFact, encodeFact, eraseAnswers } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { tokenErrorCodes } from '../domain/receiver-auth';
@@ -29,6 +29,13 @@ function attemptedFact(eventType: string) {
           outcome: fc.constantFrom<AttemptOutcome>(...attemptOutcomes),
           trigger: fc.constantFrom(...triggers),
           worker: fc.stringMatching(/^[0-9a-f]{6}$/),
+          holds: fc.array(
+            fc.record({
+              reason: fc.constantFrom(...holdReasons),
+              since: fc.integer({ min: 1_700_000_000_000, max: 1_700_000_500_000 }),
+            }),
+            { minLength: 1, maxLength: 3 },
+          ),
           remoteAddress: fc.oneof(
             fc.ipV4(),
             fc.ipV6(),

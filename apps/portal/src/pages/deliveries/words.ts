@@ -47,3 +47,15 @@ export const holds: Readonly<Record<Hold['reason'], string>> = {
     'its webhook gets several events in one request: it is sent when enough events wait, or its waiting time is over',
   busy: 'as many attempts run as its webhook can take: it is sent when one of them ends',
 };
+
+/** Why it waited. */
+export const pastHolds: Readonly<Record<Hold['reason'], string>> = {
+  disabled: 'its webhook was disabled',
+  unverified: 'its webhook was not verified',
+  breaker_open: 'its webhook kept failing',
+  rate_limited: 'the rate limit of its webhook was reached',
+  out_of_turn: 'a delivery before it had not ended',
+  no_token: 'there was no access token',
+  batching: 'it waited for others to go with',
+  busy: 'as many attempts ran as its webhook could take',
+};

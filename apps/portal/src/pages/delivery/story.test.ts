@@ -45,6 +45,22 @@ describe('steps', () => {
     ]);
   });
 
+  it('tell what held it before each attempt, as parts of the time between', () => {
+    const held = [
+      { reason: 'disabled', from: at('12:01:00'), until: at('12:03:00') },
+      { reason: 'breaker_open', from: at('12:03:00'), until: at('12:03:20') },
+    ] as const;
+    const second = attempt(2, { started_at: at('12:03:20'), holds: [...held] });
+    const steps = stepsOf({ ...delivery, attempts: [attempt(1), second] }, now);
+    expect(steps.map(({ kind, lengthMs, text }) => [kind, lengthMs, text])).toEqual([
+      ['accepted', 0, 'Accepted'],
+      ['failed', 34, 'Attempt 1: HTTP 503, 34 ms'],
+      ['held', 120_000, 'Held for 2 min, because its webhook was disabled'],
+      ['held', 20_000, 'Held for 20 s, because its webhook kept failing'],
+      ['failed', 34, 'Attempt 2: HTTP 503, 34 ms'],
+    ]);
+  });
+
   it('tell what holds it, and until when', () => {
     const hold = { reason: 'breaker_open', until: at('12:01:00') } as const;
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);

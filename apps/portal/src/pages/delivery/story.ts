@@ -1,6 +1,6 @@
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { answerOf } from '../deliveries/answer-of';
-import { holds } from '../deliveries/words';
+import { holds, pastHolds } from '../deliveries/words';
 import { formatMs } from './phases';
 
 /** What happened to a delivery, or will. */
@@ -30,8 +30,8 @@ type Told = Pick<DeliveryWithAttempts, 'created_at' | 'status' | 'hold' | 'next_
 };
 
 /**
- * In the order of time: its acceptance, each attempt, what holds it now, and the attempt to come, which has the number
- * `next`.
+ * In the order of time: its acceptance, each attempt and what held it before, what holds it now, and the attempt to
+ * come, which has the number `next`.
  */
 export function stepsOf(delivery: Told, now: number, next = delivery.attempts.length + 1): readonly Step[] {
   const { created_at: acceptedAt, attempts, status, hold, next_attempt_at: nextAt } = delivery;
@@ -52,7 +52,21 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
     due === null || (status !== 'pending' && status !== 'held')
       ? []
       : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${next} is due` }];
-  return [accepted, ...attempts.map(stepOf), ...held, ...toCome].toSorted((a, b) => a.at - b.at);
+  const past = attempts.flatMap((attempt) => [...pastHoldsOf(attempt), stepOf(attempt)]);
+  return [accepted, ...past, ...held, ...toCome].toSorted((a, b) => a.at - b.at);
+}
+
+function pastHoldsOf({ holds: all = [] }: Attempt): readonly Step[] {
+  return all.map(({ reason, from, until }) => {
+    const at = Date.parse(from);
+    const lengthMs = Date.parse(until) - at;
+    return {
+      kind: 'held',
+      at,
+      lengthMs,
+      text: `Held for ${formatGap(lengthMs)}, because ${pastHolds[reason]}`,
+    };
+  });
 }
 
 function stepOf({
