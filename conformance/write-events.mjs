@@ -73,7 +73,7 @@ const cases = [
     { service: true, body: batch(item('evt_1')), expect: several(listed('evt_1')) },
   ],
   ['an item without an id', { id: 'batch_1', body: batch({ ...item('evt_1'), id: undefined }), ...refused }],
-  ['an item that is no object', { id: 'batch_1', body: batch(item('evt_1'), 7), ...refused }],
+  ['an item that is not an object', { id: 'batch_1', body: batch(item('evt_1'), 7), ...refused }],
   ['a structured CloudEvent', { body: { ...full, data }, expect: single(read()) }],
   [
     'a structured CloudEvent, with the signature of the body alone',

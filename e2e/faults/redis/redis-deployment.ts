@@ -1,7 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { RedisServer } from '../../support/redis-server';
 
-// Left out because ioredis' types allow no `undefined` there.
+// Left out, because ioredis' types allow no `undefined` there.
 export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** The Redis of a run, whatever it consists of. */

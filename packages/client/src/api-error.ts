@@ -4,8 +4,8 @@ import type { components } from './schema';
 export type Fault = components['schemas']['Fault'];
 
 /**
- * What went wrong, for programs. A service newer than this client may send others.
- * `unexpected_answer` is the client's own: the answer was none of the API's, but that of a proxy in between, say.
+ * The kind of error, for programs. A service newer than this client may send other codes.
+ * `unexpected_answer` is the client's own: the answer did not come from the API, but from a proxy, for example.
  */
 export type ApiErrorCode = components['schemas']['ErrorCode'] | 'unexpected_answer' | (string & {});
 
@@ -18,7 +18,7 @@ export interface ApiErrorFacts {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The service answered that it did not do what was asked. Decide by `code`; `message` and `detail` are for people. */
+/** The service refused a request. Decide by `code`; `message` and `detail` are for people. */
 export class WebhooksApiError extends Error {
   override readonly name = 'WebhooksApiError';
   /** The HTTP status. */
@@ -26,11 +26,11 @@ export class WebhooksApiError extends Error {
   readonly code: ApiErrorCode;
   /** What is wrong, for people. */
   readonly detail: string;
-  /** What is wrong where in the request; empty when nothing in particular is. */
+  /** The faults of the request, each with its place. Empty if the error is about no member. */
   readonly errors: readonly Fault[];
-  /** Leads to the request in the service's log. */
+  /** The id of the request, which the service's log has too. */
   readonly requestId: string | undefined;
-  /** Seconds until it makes sense to ask again, if the service said so. */
+  /** The seconds after which to try again, if the service said so. */
   readonly retryAfterSeconds: number | undefined;
 
   /** @param request method and path, for the message */

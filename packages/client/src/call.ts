@@ -6,7 +6,7 @@ import { readData, unexpectedAnswer } from './read-answer';
 import { routesWithIdempotencyKey } from './schema';
 import { send } from './send';
 
-/** What a call may have, whatever its path. */
+/** The options of every call. */
 export interface AnyInit extends CallOptions {
   readonly params?: Params;
   readonly body?: unknown;
@@ -17,8 +17,8 @@ export type SendCall = (method: Method, path: string, isStream: boolean, init?: 
 const KEY_HEADER = 'Idempotency-Key';
 
 /**
- * Gives a function that makes a call and resolves with its good answer, of which the body is not yet parsed.
- * What creates something gets an `Idempotency-Key`, the same for each attempt.
+ * Makes the function that sends a call and resolves with its 2xx answer. The body is not parsed yet.
+ * A call that creates something gets an `Idempotency-Key`, the same for each attempt.
  */
 export function createSendCall(options: CheckedOptions): SendCall {
   const http = createFetchClient<AnyPaths>({ baseUrl: options.baseUrl, headers: headersFor(options) });
@@ -39,13 +39,13 @@ export function createSendCall(options: CheckedOptions): SendCall {
   };
 }
 
-/** The data of a good answer. */
+/** The data of a 2xx answer. */
 export async function readBody(request: string, response: Response): Promise<unknown> {
   const { status, headers } = response;
   return readData(request, { status, headers, text: await response.text() });
 }
 
-/** The page of a list in a good answer. @throws WebhooksApiError if there is none */
+/** The page of a list in a 2xx answer. @throws WebhooksApiError if there is none */
 export async function readPage(request: string, response: Response): Promise<Page<unknown>> {
   const data = await readBody(request, response);
   if (isPage(data)) return data;
@@ -64,13 +64,13 @@ function headersFor({ apiKey, account, userAgent }: CheckedOptions): Record<stri
   };
 }
 
-/** `randomUUID` is not there on pages without TLS. */
+/** Browsers have no `randomUUID` on pages without TLS. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** To openapi-fetch all paths are alike here: `Client` has the types of each. */
+/** openapi-fetch gets one type for all paths here: `Client` has the types of each. */
 interface AnyOperation {
   readonly parameters: Params;
   readonly requestBody?: { readonly content: { readonly 'application/json': unknown } };

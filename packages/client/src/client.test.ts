@@ -143,11 +143,7 @@ describe('an error of the API', () => {
       (r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{'),
       'baseUrl',
     ],
-    [
-      'a redirect',
-      (r) => r.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
-      'leads somewhere else',
-    ],
+    ['a redirect', (r) => r.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 'is a redirect'],
   ])('is also what says that the answer is %s', async (_, reply, words) => {
     const client = await serve({}, reply);
     const error = await failureOf(client.GET('/v1/webhooks'));

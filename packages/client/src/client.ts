@@ -15,7 +15,7 @@ import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } fr
 /**
  * Every call resolves with the answer's data.
  *
- * @throws WebhooksApiError if the service answers that it did not do what was asked
+ * @throws WebhooksApiError if the service refuses the request
  * @throws WebhooksConnectionError if no answer came
  * @throws TypeError if a parameter of the path is missing
  */
@@ -25,25 +25,25 @@ export interface Client {
   readonly PUT: Call<'put'>;
   readonly PATCH: Call<'patch'>;
   readonly DELETE: Call<'delete'>;
-  /** The items of all pages of a list; a page is asked for when the loop comes to it. `limit` is the length of a page. */
+  /** The items of all pages of a list. A page is requested when the loop reaches it. `limit` is the length of a page. */
   paginate<P extends ListPath>(
     path: P,
     ...init: InitArguments<Init<P, 'get'> & PaginateOptions>
   ): AsyncGenerator<Item<P>, void, undefined>;
-  /** Every recorded attempt, whole lines only. Where the connection breaks, it goes on after the last line. */
+  /** Every recorded attempt, whole lines only. After a broken connection it continues after the last line. */
   exportDeliveries(
     query?: ExportQuery,
     options?: Pick<CallOptions, 'signal'>,
   ): AsyncGenerator<ExportedAttempt, void, undefined>;
   /**
-   * What changes, as it happens: `ready` says from where on nothing is missing, `reset` that something is. It connects again
-   * by itself, and goes on where it was, until the signal ends it or the service refuses.
+   * The changes of the account, as they happen. `ready`: no later change is missing. `reset`: changes are missing, so read
+   * everything again. It reconnects by itself and continues where it was, until the signal aborts or the service refuses it.
    */
   streamChanges(
     query?: ChangesQuery,
     options?: Pick<CallOptions, 'signal'>,
   ): AsyncGenerator<Change, void, undefined>;
-  /** Connects a listener: what it is told, line by line, until either side ends it. It does not connect again by itself. */
+  /** Connects a listener. Gives its messages, line by line, until either side ends it. It does not reconnect by itself. */
   streamListener(
     id: string,
     query?: ListenerQuery,
@@ -52,9 +52,9 @@ export interface Client {
 }
 
 /**
- * A client for one service and one API key. It keeps no connection and no state: nothing is to be closed.
+ * A client for one service and one API key. It keeps no connection open, so it needs no closing.
  *
- * @throws TypeError for an option that can't work
+ * @throws TypeError if an option is not valid
  */
 export function createClient(options: ClientOptions): Client {
   const checked = checkOptions(options);
@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
     await readBody(`${method.toUpperCase()} ${path}`, await sendCall(method, path, false, init));
   const callBy = (method: Method) => (path: string, init?: AnyInit) => call(method, path, init);
 
-  // The types of paths, parameters and answers come from the API's description; what runs is the same for all.
+  // The types of paths, parameters and answers come from the API's description. The code is the same for all.
   return {
     GET: callBy('get'),
     POST: callBy('post'),

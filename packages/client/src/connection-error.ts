@@ -15,7 +15,7 @@ export class WebhooksConnectionError extends Error {
   }
 }
 
-/** Errors of `fetch` in Node.js after which nothing of the request had been sent. Browsers don't tell. */
+/** Errors of `fetch` in Node.js that mean that nothing was sent. Browsers do not say. */
 const NOTHING_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -30,7 +30,7 @@ export function isCertainlyUnsent({ cause }: WebhooksConnectionError): boolean {
   return NOTHING_SENT.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '');
 }
 
-/** What went wrong below, in words: `fetch failed` alone helps nobody. */
+/** The message of the cause, because `fetch failed` says nothing. */
 export function describeCause(error: unknown): string {
   const cause = causeOf(error);
   const texts = [cause, error].flatMap((each) => [messageOf(each), codeOf(each)]);
@@ -45,7 +45,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** By its shape: an error of another realm (a frame, a test runner) is no `instanceof Error` here. */
+/** By its shape, because errors of another realm (a frame, a test runner) are not `instanceof Error` here. */
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -9,10 +9,10 @@ export interface Deadline {
 }
 
 /**
- * What `work` resolves with, unless the time is over or the caller's signal ends first: the work is told by the signal that
- * it is given, and not waited for.
+ * Resolves with the result of `work`, unless the time is over or the caller's signal aborts first. Then the signal that
+ * `work` was given aborts, and `work` is not waited for.
  *
- * @throws WebhooksConnectionError whatever went wrong
+ * @throws WebhooksConnectionError for every failure
  */
 export async function withDeadline<T>(
   { request, timeoutMs, signal }: Deadline,
@@ -38,7 +38,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Waits, unless the caller's signal ends first. */
+/** Waits, unless the caller's signal aborts first. */
 export async function waitFor(delayMs: number, { request, signal }: Omit<Deadline, 'timeoutMs'>) {
   if (signal.aborted) throw abortedError(request, signal);
   await new Promise<void>((resolve, reject) => {

@@ -10,7 +10,7 @@ export type ExportQuery = NonNullable<paths['/v1/deliveries/export']['get']['par
 
 export const EXPORT_PATH = '/v1/deliveries/export';
 
-/** A sign of life comes every 10 s; after that long without one, the connection is dead. */
+/** The service sends an empty line every 10 s. After this long without one, the connection is dead. */
 const LEAST_SILENCE_MS = 30_000;
 
 /** How long an export may be silent. */
@@ -22,10 +22,10 @@ export interface ExportOptions extends Pick<CheckedOptions, 'retries' | 'onRetry
 }
 
 /**
- * The lines of an export. When the connection breaks, the next request goes on after the last line; `retries` is how often
- * in a row that may fail without a line in between.
+ * The lines of an export. After a broken connection, the next request continues after the last line. `retries` requests in
+ * a row may fail without a line between them.
  *
- * @param open resolves with a good answer whose body is not yet read
+ * @param open resolves with a 2xx answer whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* readExport(
@@ -56,7 +56,7 @@ export async function* readExport(
   }
 }
 
-/** What is left to be asked for. */
+/** The query for the rest. */
 function after({ cursor }: ExportedAttempt, query: ExportQuery): ExportQuery {
   return { ...query, cursor, ...(query.limit === undefined ? {} : { limit: query.limit - 1 }) };
 }

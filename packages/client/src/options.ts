@@ -1,4 +1,4 @@
-/** A call that failed and is about to be made again. */
+/** A call that failed and will be repeated. */
 export interface Retry {
   readonly method: string;
   /** Of the URL, without the query. */
@@ -12,17 +12,17 @@ export interface Retry {
 }
 
 export interface ClientOptions {
-  /** Where the service is: `https://webhooks.example.com`. What is in its path goes before `/v1`. */
+  /** The address of the service, such as `https://webhooks.example.com`. A path in it is put before `/v1`. */
   readonly baseUrl: string;
   /** `whk_…` */
   readonly apiKey: string;
   /** Acts for this account. Only keys of the operator's account may name another than their own. */
   readonly account?: string;
-  /** How often a call is made again after 429, 503 and failed connections: 0 to 20, 3 by default. 0: one request only. */
+  /** How often a call is repeated after 429, 503 and failed connections: 0 to 20. Default 3. 0: one request only. */
   readonly retries?: number;
-  /** For each attempt, to the end of its answer: 1 ms to a day, 30,000 by default. */
+  /** The time for each attempt, to the end of its answer, in milliseconds: 1 to a day. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Instead of the global `fetch`: for a proxy, or certificates of your own. */
+  /** Used instead of the global `fetch`, such as for a proxy or certificates of your own. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /** The header `User-Agent`; by default `hookferry-client/` and the version. Browsers may send their own. */
   readonly userAgent?: string;
@@ -39,7 +39,7 @@ const HEADER_TEXT = /^[\x21-\x7e]+$/;
 
 export type CheckedOptions = Required<Omit<ClientOptions, 'account'>> & Pick<ClientOptions, 'account'>;
 
-/** The options with their defaults. @throws TypeError for one that can't work; the key is never part of its message */
+/** The options with their defaults. @throws TypeError if one is not valid. Its message never has the key */
 export function checkOptions(options: ClientOptions): CheckedOptions {
   const {
     retries = 3,
@@ -69,14 +69,14 @@ export function checkOptions(options: ClientOptions): CheckedOptions {
   };
 }
 
-/** A name and password would be in messages of `fetch`, so they are refused, and not shown here either. */
+/** Messages of `fetch` would show a user name and a password, so they are refused, and are not shown here either. */
 function checkBaseUrl(baseUrl: string): string {
   const url = parseUrl(baseUrl);
   check(url !== undefined, 'baseUrl must be an absolute URL such as https://webhooks.example.com');
   check(['http:', 'https:'].includes(url.protocol), 'baseUrl must begin with https:// or http://');
   check(
     url.username === '' && url.password === '',
-    'baseUrl must have no name and no password: apiKey is enough',
+    'baseUrl must have no user name and no password: use apiKey',
   );
   check(url.search === '' && url.hash === '', 'baseUrl must have no query and no fragment');
   return url.origin + url.pathname.replace(/\/+$/, '');
@@ -90,7 +90,7 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** `unknown`: a variable that is not set comes as undefined, whatever its type says. */
+/** `unknown`, because a variable that is not set is undefined, whatever its type says. */
 function isHeaderText(value: unknown): boolean {
   return typeof value === 'string' && HEADER_TEXT.test(value);
 }

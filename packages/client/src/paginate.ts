@@ -3,8 +3,8 @@ import type { Page } from './call-types';
 
 export interface PaginateOptions {
   /**
-   * Called when the older part of the list is not reachable at the moment: the list ends there then. Without it
-   * the rest is asked for all the same, and the error `history_unavailable` thrown while it stays away.
+   * Called when the older part of the list is not reachable at the moment. The list then ends there. Without this option the
+   * older part is requested anyway, and `history_unavailable` is thrown while it is not reachable.
    */
   readonly onHistoryUnavailable?: () => void;
 }

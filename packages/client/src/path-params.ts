@@ -4,8 +4,8 @@ export interface Params {
 }
 
 /**
- * Every parameter of the path has a value that stays where it belongs: an empty one makes another route of the path,
- * and so do dots, which every URL parser resolves.
+ * Checks that no parameter changes the path: an empty value leads to another route, and so do dots, which every URL parser
+ * resolves.
  *
  * @param route method and path, such as `GET /v1/webhooks/{id}`
  * @throws TypeError naming the parameter

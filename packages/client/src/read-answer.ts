@@ -15,7 +15,7 @@ type Problem = Pick<components['schemas']['Problem'], 'code' | 'detail' | 'error
  * The data of an answer; undefined if it has none.
  *
  * @param request method and path, for the message
- * @throws WebhooksApiError if it is not what the API answers with
+ * @throws WebhooksApiError if it does not come from the API
  */
 export function readData(request: string, answer: Answer): unknown {
   if (answer.text === '') return undefined;
@@ -24,7 +24,7 @@ export function readData(request: string, answer: Answer): unknown {
   return data;
 }
 
-/** The error that an answer other than 2xx stands for. */
+/** The error of an answer other than 2xx. */
 export function readProblem(request: string, answer: Answer): WebhooksApiError {
   const problem = isJson(answer) ? parseJson(answer.text) : undefined;
   if (!isProblem(problem)) return unexpectedAnswer(request, answer);
@@ -38,7 +38,7 @@ export function readProblem(request: string, answer: Answer): WebhooksApiError {
   });
 }
 
-/** For what is none of the API's answers. */
+/** For an answer that does not come from the API. */
 export function unexpectedAnswer(request: string, answer: Omit<Answer, 'text'>): WebhooksApiError {
   const isRedirect = answer.status === 0 || (answer.status >= 300 && answer.status < 400);
   const type = answer.headers.get('content-type') ?? 'no content type';
@@ -46,8 +46,8 @@ export function unexpectedAnswer(request: string, answer: Omit<Answer, 'text'>):
     status: answer.status,
     code: 'unexpected_answer',
     detail: isRedirect
-      ? 'the answer leads somewhere else. Give the address that it leads to as baseUrl.'
-      : `the answer (${type}) is none of the API's. Check baseUrl, and what is between you and the service.`,
+      ? 'the answer is a redirect. Use the address that it leads to as baseUrl.'
+      : `the answer (${type}) does not come from the API. Check baseUrl, and any proxy between you and the service.`,
     requestId: answer.headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: retryAfterOf(answer),
   });
@@ -61,7 +61,7 @@ function isJson({ headers }: Answer): boolean {
   return /^application\/(problem\+)?json\b/i.test(headers.get('content-type') ?? '');
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

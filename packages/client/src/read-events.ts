@@ -6,14 +6,14 @@ import { readLines } from './read-lines';
 /** A server-sent event of this service, whose data are one line of JSON. */
 export interface ReadEvent {
   readonly event: string;
-  /** Where to go on after it. */
+  /** The place after which to continue. */
   readonly id?: string;
   readonly data: unknown;
 }
 
 /**
- * The server-sent events of an answer, as they come. Each ends with the line of its data, after the others. The deadline is
- * for each piece of the answer, comments included.
+ * The server-sent events of an answer, as they arrive. The line of its data is the last of an event. The deadline is for
+ * each piece of the answer, comments included.
  *
  * @throws WebhooksConnectionError
  */
@@ -35,7 +35,7 @@ export async function* readEvents(
       fields = {};
     }
   } finally {
-    // It was left early, or is broken anyway: nobody waits for what is still on its way.
+    // The caller stopped early, or the connection broke: nobody waits for the rest.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -56,7 +56,7 @@ function eventOf(
   return { event, ...(id === undefined ? {} : { id }), data: parsed };
 }
 
-/** The answer has ended although nobody said so. */
+/** The answer ended unexpectedly. */
 export function endedEarly({ request }: Pick<Deadline, 'request'>): WebhooksConnectionError {
   return new WebhooksConnectionError('connection_failed', `${request}: the stream has ended`, undefined);
 }

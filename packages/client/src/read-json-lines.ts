@@ -4,9 +4,9 @@ import { parseJson, unexpectedAnswer } from './read-answer';
 import { readLines } from './read-lines';
 
 /**
- * The JSON texts of an answer, one a line, as they come. The deadline is for each piece of it, empty lines included.
+ * The JSON texts of an answer, one for each line, as they arrive. The deadline is for each piece, empty lines included.
  *
- * @throws WebhooksConnectionError, also when the answer ends within a line
+ * @throws WebhooksConnectionError, also when the answer ended in the middle of a line
  */
 export async function* readJsonLines<Line>(
   response: Response,
@@ -23,17 +23,17 @@ export async function* readJsonLines<Line>(
       yield line as Line;
     }
   } finally {
-    // It was left early, or is broken anyway: nobody waits for what is still on its way.
+    // The caller stopped early, or the connection broke: nobody waits for the rest.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** Some proxies end an answer in good order when what is behind them breaks off. */
+/** Some proxies end an answer regularly when the connection behind them breaks. */
 function checkWhole(isWhole: boolean, { request }: Deadline): void {
   if (isWhole) return;
   throw new WebhooksConnectionError(
     'connection_failed',
-    `${request}: the answer ends within a line`,
+    `${request}: the answer ended in the middle of a line`,
     undefined,
   );
 }

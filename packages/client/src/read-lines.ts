@@ -1,6 +1,6 @@
 /**
- * The lines of a text that comes in pieces; empty ones are passed over. Lines are given as they are complete: what stands
- * after the last line feed was cut off and is never given.
+ * The lines of a text that arrives in pieces, without empty ones. A line is given when it is complete. Text after the last
+ * line feed was cut off, and is never given.
  *
  * @param read the next piece, undefined at the end
  * @returns whether the text ended with a line feed: `false` means that something is missing

@@ -7,7 +7,7 @@
 export function readRetryAfter(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined;
   if (/^\d+$/.test(value)) return Number(value);
-  // Date.parse takes much for a date that is none, "-1" say; HTTP's begin with the day of the week.
+  // Date.parse accepts texts that are not dates, such as "-1". HTTP dates begin with the day of the week.
   const date = /^[a-z]{3,9},? /i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, (date - nowMs) / 1_000);
 }

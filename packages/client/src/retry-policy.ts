@@ -1,7 +1,7 @@
 import { WebhooksApiError } from './api-error';
 import { isCertainlyUnsent, WebhooksConnectionError } from './connection-error';
 
-/** Longer than that nobody waits unasked: the error comes at once, with its `retryAfterSeconds`. */
+/** A caller should know about longer waits, so the error is thrown at once, with its `retryAfterSeconds`. */
 const MAX_RETRY_DELAY_MS = 60_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
@@ -17,15 +17,15 @@ export function isWorthRetrying(error: unknown, isRepeatable: boolean): boolean 
   return isRepeatable || isCertainlyUnsent(error);
 }
 
-/** `request_in_progress`: an attempt whose connection broke is still being worked on under the same `Idempotency-Key`. */
+/** `request_in_progress`: the service still works on an earlier attempt with the same `Idempotency-Key`, whose connection broke. */
 function isTemporary({ status, code, retryAfterSeconds = 0 }: WebhooksApiError): boolean {
   if (retryAfterSeconds * 1_000 > MAX_RETRY_DELAY_MS) return false;
   return status === 429 || status === 503 || code === 'request_in_progress';
 }
 
 /**
- * How long to wait before the next attempt: as long as the service asked for, else longer each time, and never the same
- * for all clients, which would come back together.
+ * How long to wait before the next attempt: as long as the service asked for, otherwise longer each time. It is partly
+ * random, so that clients do not all come back at once.
  *
  * @param retry 1 for the first retry
  * @param random from 0 to less than 1

@@ -4,16 +4,16 @@ import { readProblem, unexpectedAnswer } from './read-answer';
 import { isWorthRetrying, retryDelayMs } from './retry-policy';
 
 export interface Sending {
-  /** Whether it does no harm to send it again when nobody knows what became of it. */
+  /** Whether it does no harm to send it again when the result is unknown. */
   readonly isRepeatable: boolean;
-  /** Whether the body of a good answer is left for the caller to read. */
+  /** Whether the caller reads the body of a 2xx answer. */
   readonly isStream: boolean;
 }
 
 type SendOptions = Pick<CheckedOptions, 'fetch' | 'retries' | 'timeoutMs' | 'onRetry'>;
 
 /**
- * Sends a request until it is answered with 2xx, or for as long as that is worth a try.
+ * Sends a request until the answer is a 2xx, or no retry is left or useful.
  *
  * @throws WebhooksApiError, WebhooksConnectionError those of the last attempt
  */
@@ -48,7 +48,7 @@ async function sendOnce(
       return { response: answered, text: isStream && answered.ok ? undefined : await answered.text() };
     },
   );
-  // A browser says no more than that of a redirect.
+  // Browsers say nothing else about a redirect.
   if (response.status === 0) throw unexpectedAnswer(name, response);
   if (text === undefined) return response;
   const { status, headers } = response;

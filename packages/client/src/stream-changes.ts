@@ -10,7 +10,7 @@ export type ChangesQuery = Omit<
   NonNullable<paths['/v1/stream']['get']['parameters']['query']>,
   'max_seconds'
 >;
-/** What changes; `ready` and `reset` say what can be relied on. */
+/** The changes. `ready`: no later change is missing. `reset`: changes are missing. */
 export type Change = Exclude<StreamedChange, { event: 'end' }>;
 
 export const CHANGES_PATH = '/v1/stream';
@@ -20,14 +20,14 @@ export interface ChangesOptions extends Pick<CheckedOptions, 'retries' | 'onRetr
   readonly signal: AbortSignal | undefined;
 }
 
-// Readers of a process that stops come back to the others, and not all at once.
+// When a process stops, its readers reconnect to the others, at different times.
 const SPREAD_MS = 1_000;
 
 /**
- * What changes, for as long as anybody wants to know. Whenever the connection ends, the next one goes on where it was;
- * `retries` is how often in a row that may fail without an event in between.
+ * The changes, until the caller stops. When a connection ends, the next one continues where it was. `retries` connections
+ * in a row may fail without an event between them.
  *
- * @param open resolves with a good answer whose body is not yet read
+ * @param open resolves with a 2xx answer whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* streamChanges(

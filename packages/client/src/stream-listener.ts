@@ -13,10 +13,10 @@ export interface StreamOptions {
 }
 
 /**
- * What a listener is told, until either side ends it. Connects once: whoever listens connects again, and answers what it
- * has been given in the meantime.
+ * The messages to a listener, until either side ends it. It connects once. The caller reconnects, and answers the deliveries
+ * that it got before.
  *
- * @param open resolves with a good answer whose body is not yet read
+ * @param open resolves with a 2xx answer whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* streamListener(

@@ -15,7 +15,7 @@ export interface BuiltInEvents {
     keyword?: string | undefined;
     url?: string | undefined;
   };
-  /** An import came to its end. */
+  /** An import ended. */
   'import.completed': {
     import_id: string;
     /** What was imported, such as `search_console` or `csv`. */

@@ -6,7 +6,7 @@ import type { RedisConnection } from './redis-connection';
 import { refusalIn } from './refusal';
 import { within } from './within';
 
-/** Why jobs are not on the queue, or may not be. */
+/** Why jobs are not on the queue, or may be missing there. */
 export interface Failure {
   readonly code: 'redis_unavailable' | 'outcome_unknown' | 'redis_refused';
   readonly cause: unknown;
@@ -15,11 +15,11 @@ export interface Failure {
 const TRY_AGAIN_AFTER_MS = 100;
 
 /**
- * Adds jobs to the queue of events, again and again for as long as there is patience: a job under the same id is the
- * same event.
+ * Adds jobs to the queue of events, and tries again until the time is over. To add a job twice does no harm: a job with the
+ * same id is the same event.
  *
- * BullMQ's queue waits without end for a Redis that is away when it is made, and stays unusable when its first command
- * fails. So it is made once there is a connection, and again after a failure.
+ * A BullMQ queue that is created while Redis is down waits without end, and stays unusable when its first command fails. So
+ * it is created once there is a connection, and again after a failure.
  */
 export class JobSender {
   #queue: Queue | undefined;
@@ -45,7 +45,7 @@ export class JobSender {
         return undefined;
       } catch (error) {
         cause = error;
-        // It says nothing of an earlier try that had no answer.
+        // It says nothing about an earlier try without an answer.
         if (refusalIn(error)) return { code: mayBeSent ? 'outcome_unknown' : 'redis_refused', cause };
         mayBeSent = code === 'outcome_unknown';
         await wait(Math.min(TRY_AGAIN_AFTER_MS, Math.max(left(), 0)));
@@ -67,14 +67,14 @@ export class JobSender {
       await within(patienceMs, this.#queue.waitUntilReady());
       return this.#queue;
     } catch (error) {
-      // Or each failure would leave its listeners on the connection.
+      // Otherwise each failure would leave listeners on the connection.
       await this.close();
       throw error;
     }
   }
 }
 
-// Most of the time it is one, for which BullMQ's way for many is the more expensive one.
+// Mostly it is one job, for which `addBulk` is more expensive.
 async function add(queue: Queue, jobs: readonly EventJob[]): Promise<unknown> {
   const [first, ...others] = jobs;
   if (first && others.length === 0) return await queue.add(first.name, first.data, first.opts);
@@ -83,7 +83,7 @@ async function add(queue: Queue, jobs: readonly EventJob[]): Promise<unknown> {
 
 function openQueue(connection: RedisConnection['client'], prefix: string): Queue {
   const queue = new Queue(EVENTS_QUEUE, { connection, prefix });
-  // The connection's own listener is told; without one here, BullMQ's copy would end the process.
+  // The connection's own listener reports it. Without a listener here, the error of BullMQ's copy would end the process.
   queue.on('error', () => {});
   return queue;
 }

@@ -1,28 +1,28 @@
 /** The queue of the events that producers and the API publish. */
 export const EVENTS_QUEUE = 'events';
 
-/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
+/** The prefix of BullMQ's keys: BullMQ's default, so that producers need not set it. */
 export const QUEUE_PREFIX = 'bull';
 
 /** In a Cluster all keys of a queue must have one hash tag. */
 export const CLUSTER_QUEUE_PREFIX = '{bull}';
 
-/** What a job of the queue has as its data; its name is the event's type. */
+/** The data of a job on the queue. The name of the job is the event's type. */
 export interface PublishedEventJob {
   readonly account_id: string;
   readonly type: string;
   readonly data: unknown;
-  /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
+  /** Unique in the account: a second job with the same id is the same event. Default: made from the job's own id. */
   readonly id?: string;
-  /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
+  /** Only these webhooks get it, whichever types they asked for. Each is named by its id or its uid. */
   readonly webhook_ids?: readonly string[];
-  /** When to send it, by RFC 3339: see `SCHEDULE_MAX`. `v` must be 2 then. Left out, or up to a minute ago: at once. */
+  /** When to send it (RFC 3339), at most `SCHEDULE_MAX` ahead. Needs `v` 2. Default, and if up to a minute ago: at once. */
   readonly deliver_at?: string;
-  /** What it belongs to, such as an order: 1 to 256 bytes. Webhooks may ask for a group's events in order. `v` must be 3 then. */
+  /** The thing that it belongs to, such as an order: 1 to 256 bytes. Webhooks can get a group's events in order. Needs `v` 3. */
   readonly group?: string;
-  /** A `traceparent` (W3C Trace Context): what is done for the event is traced below it. What is none is passed over. */
+  /** A `traceparent` (W3C Trace Context), the parent of the event's spans. An invalid one is ignored. */
   readonly trace?: string;
-  /** Which form these data have. Left out, the first. A worker that does not know it leaves the job to those that do. */
+  /** The version of this form. Default 1. A worker that does not know the version leaves the job to newer workers. */
   readonly v?: 1 | 2 | 3;
 }
 

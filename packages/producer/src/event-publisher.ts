@@ -6,23 +6,23 @@ import { PublishError } from './publish-error';
 import { type ConnectionOptions, openRedis } from './redis-connection';
 
 export type PublisherOptions = ConnectionOptions & {
-  /** How long publishing waits for Redis at most, in milliseconds: 1 to a day, 5,000 by default. */
+  /** The longest wait for Redis when publishing, in milliseconds: 1 to a day. Default 5,000. */
   readonly patienceMs?: number;
-  /** Told of each error of the connection, which is made again by itself. */
+  /** Called with each error of the connection. It reconnects by itself. */
   readonly onConnectionError?: (error: Error) => void;
   /**
-   * Gives the `traceparent` (W3C Trace Context) of whatever is under way when something is published: the service traces
-   * what it does for the event below it. Left out, or when it throws, nothing is sent along.
+   * Returns the `traceparent` (W3C Trace Context) of the current span: the parent of the event's spans in the service.
+   * Without it, or if it throws, none is sent.
    */
   readonly traceparent?: () => string | undefined;
 };
 
 export interface Published {
-  /** The event's id: its own, or the one that was made for it. */
+  /** The event's id: the given one, or a generated one. */
   readonly id: string;
 }
 
-/** What became of one event of a batch. */
+/** The result for one event of a batch. */
 export type BatchResult =
   | { readonly status: 'published'; readonly id: string }
   | { readonly status: 'failed'; readonly error: PublishError };
@@ -30,13 +30,13 @@ export type BatchResult =
 export interface EventPublisher<Events extends object> {
   /** Resolves once Redis has the event. @throws PublishError */
   publish(event: EventInput<Events>): Promise<Published>;
-  /** A result for each event, in their order: some may be taken, and others not. */
+  /** Resolves with a result for each event, in their order. Some events may be published and others not. */
   publishBatch(events: readonly EventInput<Events>[]): Promise<readonly BatchResult[]>;
-  /** Waits for what is under way, then closes the connection, unless it is yours. */
+  /** Waits for pending publishes, then closes the connection, unless you passed it in. */
   close(): Promise<void>;
 }
 
-// Few enough that one round trip holds nobody else up.
+// So few that one round trip does not delay other callers.
 const CHUNK = 100;
 
 /**
@@ -51,10 +51,10 @@ const CHUNK = 100;
  * await publisher.close();
  * ```
  *
- * Types of your own: `createEventPublisher<{ 'invoice.paid': { total: number } }>(…)`. While Redis is away, publishing
- * waits for it up to `patienceMs`, and tries again; afterwards the publisher works on by itself.
+ * Types of your own: `createEventPublisher<{ 'invoice.paid': { total: number } }>(…)`. While Redis is down, publishing waits
+ * and tries again for up to `patienceMs`. When Redis is back, the publisher works again by itself.
  *
- * @throws TypeError for an option that can't work. @throws Error when `redisUrl` has none of its forms.
+ * @throws TypeError if an option is not valid. @throws Error if `redisUrl` has none of its forms.
  */
 export function createEventPublisher<Events extends object = BuiltInEvents>(
   options: PublisherOptions,
@@ -99,7 +99,7 @@ export function createEventPublisher<Events extends object = BuiltInEvents>(
       if (!failure) continue;
       for (const job of chunk) errors.set(job, errorOf(job, failure));
       if (failure.code === 'redis_refused') continue;
-      // What these waited for in vain, the others need not wait for again.
+      // These waited in vain, so the others do not wait again.
       for (const job of jobs.slice(start + CHUNK)) errors.set(job, notSent(job, failure));
       break;
     }
@@ -130,7 +130,7 @@ function isJob(job: EventJob | PublishError): job is EventJob {
   return !(job instanceof PublishError);
 }
 
-// An event is not held back for the sake of its trace.
+// A fault in tracing must not stop an event.
 function traceparentOf({ traceparent }: PublisherOptions): string | undefined {
   try {
     return traceparent?.();

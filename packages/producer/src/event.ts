@@ -7,24 +7,24 @@ interface EventOptions {
   /** Default: `default`, the account that every service has. */
   readonly accountId?: string;
   /**
-   * 1 to 128 of `A-Z a-z 0-9 _ -`, unique in the account: publishing again under the same id makes no second event.
-   * Left out, one is made.
+   * 1 to 128 of `A-Z a-z 0-9 _ -`, unique in the account: publishing again with the same id makes no second event.
+   * Default: a generated one.
    */
   readonly id?: string;
   /** Only these webhooks of the account get it (1 to 100, each by its id or `uid`), whichever types they asked for. */
   readonly webhookIds?: readonly string[];
-  /** When to send it, some weeks ahead at most; up to a minute ago is now. Left out: at once. A text is by RFC 3339. */
+  /** When to send it, at most some weeks ahead. A string is RFC 3339. Default, and if up to a minute ago: at once. */
   readonly deliverAt?: Date | string;
-  /** What it belongs to, such as an order: 1 to 256 bytes. Webhooks may ask for the events of a group in their order. */
+  /** The thing that it belongs to, such as an order: 1 to 256 bytes. Webhooks can get the events of a group in order. */
   readonly group?: string;
 }
 
-/** An event whose `data` is as its `type` asks. `Events` has the data of each type. */
+/** An event whose `data` has the type that `Events` declares for its `type`. */
 export type EventInput<Events extends object> = {
   [Type in keyof Events & string]: EventOptions & { readonly type: Type; readonly data: Events[Type] };
 }[keyof Events & string];
 
-/** Any event: what the type checker knew of it is of no use at run time. */
+/** Any event, without the types of its data, which do not exist at run time. */
 export type AnyEvent = EventOptions & { readonly type: string; readonly data: unknown };
 
 export interface EventJob {
@@ -40,7 +40,7 @@ const MAX_WEBHOOKS = 100;
 
 /** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
 export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
-  // Whoever writes no TypeScript may pass none: it lacks a type then.
+  // Callers without TypeScript may pass none. Then the error says that its type is missing.
   const {
     accountId = DEFAULT_ACCOUNT,
     type,
@@ -64,7 +64,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
   const deliver_at =
     timeOf(deliverAt) ?? refuse('its deliverAt must be a time, such as "2030-01-31T12:00:00Z"');
   try {
-    if (JSON.stringify(data) === undefined) refuse('its data must be something that JSON has');
+    if (JSON.stringify(data) === undefined) refuse('its data must be a JSON value');
   } catch (error) {
     if (error instanceof PublishError) throw error;
     refuse('its data cannot be written as JSON', error);
@@ -80,7 +80,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
       id: eventId,
       ...(webhookIds === undefined ? {} : { webhook_ids: webhookIds }),
       ...(trace === undefined ? {} : { trace }),
-      // Workers that don't know of such times leave the job to those that do.
+      // Workers that do not know this version leave the job to newer workers.
       ...(deliver_at === '' ? {} : { deliver_at, v: 2 }),
       ...(group === undefined ? {} : { group, v: 3 }),
     },
@@ -90,7 +90,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Empty when there is none; `undefined` for what is no time. */
+/** Empty if there is none; `undefined` if it is not a time. */
 function timeOf(deliverAt: unknown): string | undefined {
   if (deliverAt === undefined) return '';
   if (typeof deliverAt === 'string' && !TIME.test(deliverAt)) return undefined;

@@ -18,7 +18,7 @@ it.each([[{}], [{ redisUrl: undefined }], [{ connection: undefined }], [{ connec
     expect(() => createEventPublisher(options as unknown as PublisherOptions)).toThrow(
       expect.objectContaining({
         name: 'TypeError',
-        message: expect.stringContaining('redisUrl is not set') as string,
+        message: expect.stringContaining('pass redisUrl or connection') as string,
       }),
     );
   },

@@ -3,13 +3,13 @@ import type { PublisherOptions } from './event-publisher';
 const DEFAULT_PATIENCE_MS = 5_000;
 const DAY_MS = 86_400_000;
 
-/** How long publishing waits at most, in milliseconds. @throws TypeError for an option that can't work. */
+/** The longest wait of publishing, in milliseconds. @throws TypeError if an option is not valid. */
 export function checkOptions(options: PublisherOptions): number {
   const { redisUrl, connection, patienceMs = DEFAULT_PATIENCE_MS } = options;
-  // A variable that is not set comes as undefined, and ioredis would take this machine for it.
+  // A variable that is not set is undefined, and ioredis would then connect to this machine.
   check(
     redisUrl !== undefined || Boolean(connection),
-    'redisUrl is not set, and there is no connection: is its variable set, such as REDIS_URL=redis://…',
+    'pass redisUrl or connection. Check that its variable is set, such as REDIS_URL=redis://…',
   );
   check(
     Number.isInteger(patienceMs) && patienceMs >= 1 && patienceMs <= DAY_MS,

@@ -1,9 +1,9 @@
 /**
- * - `invalid_event`: it can't be published as it is; nothing was sent.
- * - `redis_unavailable`: Redis could not be reached in time; nothing was sent.
- * - `outcome_unknown`: it was sent, and no answer came in time: it may be published or not. Publish it again under the
- *   error's `eventId`, which makes one event of both.
- * - `redis_refused`: Redis said no, for want of memory or of rights for example; see `cause`.
+ * - `invalid_event`: the event is not valid. Nothing was sent.
+ * - `redis_unavailable`: Redis could not be reached in time. Nothing was sent.
+ * - `outcome_unknown`: the event was sent, and no answer came in time. It may or may not be published. Publish it again with
+ *   the error's `eventId`: both make one event.
+ * - `redis_refused`: Redis refused the event, for lack of memory or of rights for example; see `cause`.
  * - `closed`: the publisher was closed before.
  */
 export type PublishErrorCode =
@@ -29,7 +29,7 @@ export class PublishError extends Error {
   constructor(
     readonly code: PublishErrorCode,
     message: string,
-    /** The event's id: its own, or the one that was made for it; `undefined` for an event that is not valid. */
+    /** The event's id: the given one, or a generated one. `undefined` if the event is not valid. */
     readonly eventId: string | undefined,
     cause?: unknown,
   ) {

@@ -5,7 +5,7 @@ import { refusalIn } from './refusal';
 
 export type RedisClient = Redis | Cluster;
 
-// Left out because ioredis' types allow no `undefined` there.
+// Left out, because ioredis' types allow no `undefined` there.
 type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Where Redis is: as a URL, as ioredis' options, or as an ioredis client of your own, which you close yourself. */
@@ -19,11 +19,11 @@ export type ConnectionOptions =
 
 export interface RedisConnection {
   readonly client: RedisClient;
-  /** What BullMQ puts before the queue's keys. */
+  /** BullMQ's prefix of the queue's keys. */
   readonly prefix: string;
-  /** What went wrong with it last, while it is not ready. */
+  /** The last error, while the connection is not ready. */
   lastError(): unknown;
-  /** Resolves when commands can be sent. @throws what Redis refuses the connection with, such as a wrong password. */
+  /** Resolves when commands can be sent. @throws the error with which Redis refuses the connection, such as a wrong password. */
   untilReady(): Promise<void>;
   close(): void;
 }
@@ -66,7 +66,7 @@ export function openRedis(
       if (client.status === 'ready') return;
       const refusal = refusalIn(lastError);
       if (refusal) {
-        // Or whoever publishes again at once, over and over, would leave the connection no time to be made.
+        // Otherwise callers that publish again at once, in a loop, would leave no time to connect.
         await nextTurn();
         throw refusal;
       }
@@ -97,10 +97,10 @@ function createWaiting(): Waiting {
   return { over, resolve: () => resolve(), reject: (refusal) => reject(refusal) };
 }
 
-/** `undefined` for a client that is not ours. */
+/** `undefined` for a client that the caller passed in. */
 function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: number): RedisClient | undefined {
   if (connection instanceof Redis || connection instanceof Cluster) return undefined;
-  // Fails instead of waiting: whoever publishes waits for so long, and no longer.
+  // Fails instead of waiting, so that publishing waits no longer than asked for.
   const settings = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -121,7 +121,7 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
         sentinels: [...target.sentinels],
         name: target.master,
         db: target.db,
-        // By default ioredis waits without end for one that takes the connection and says nothing.
+        // By default ioredis waits without end for a server that accepts the connection and never answers.
         sentinelCommandTimeout: patienceMs,
         ...(target.tls ? TLS_EVERYWHERE : {}),
       });
@@ -134,7 +134,7 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
   }
 }
 
-// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+// With Sentinels, ioredis ignores `tls` without this option.
 const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
 
 function reconnectDelay(times: number): number {

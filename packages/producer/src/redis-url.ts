@@ -37,7 +37,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   try {
     return readTarget(url);
   } catch {
-    // Without its cause: some of them repeat a part of the text.
+    // Without its cause, because some causes repeat a part of the text.
     throw new Error(
       'The Redis URL has none of the forms redis://[user:password@]host[:port][/db], rediss://…, ' +
         'redis+sentinel://…host,host/master-name[/db] and redis+cluster://…host,host.',
@@ -88,7 +88,7 @@ function parseNodes(hosts: string, defaultPort: number): Node[] {
 
 function parseNode(text: string, defaultPort: number): Node {
   const url = new URL(`tcp://${text}`);
-  // Of an IPv6 address without its brackets.
+  // An IPv6 address without its brackets.
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (host === '' || host.includes(',')) refuse();
   return { host, port: url.port === '' ? defaultPort : Number(url.port) };

@@ -1,9 +1,9 @@
-// What Redis answers while it starts, while another server takes over, or while too many are connected.
+// Redis' errors while it starts, while another server takes over, or while it has too many connections.
 const PASSING = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|ERR max number of clients) /;
 
-/** What Redis has said no with, if it would say it again. */
+/** Redis' refusal, if it would refuse the same command again. */
 export function refusalIn(error: unknown): Error | undefined {
-  // A Cluster's own error says that no node could be asked, and has in it what one of them answered.
+  // A Cluster's own error says that no node could be asked. It has the answer of one node inside.
   const { lastNodeError } = (error ?? {}) as { readonly lastNodeError?: unknown };
   const answer = lastNodeError ?? error;
   const isAnswer = answer instanceof Error && answer.name === 'ReplyError';

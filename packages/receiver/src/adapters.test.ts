@@ -61,7 +61,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     const noText = Buffer.from([0xff, 0x00, 0xfe, 0x0a, 0x80]);
     expect(await post({ body: noText })).toMatchObject({
       status: 401,
-      text: expect.stringMatching(/^invalid_payload: The signature is good/),
+      text: expect.stringMatching(/^invalid_payload: The signature is valid/),
     });
   });
 

@@ -1,8 +1,8 @@
-/** What to answer the service with. Made by `answers`. */
+/** An answer to the service. Made by `answers`. */
 export class Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** For whoever looks at the delivery: plain text, unless `headers` say otherwise. */
+  /** For people who read the delivery: plain text, unless `headers` say otherwise. */
   readonly text: string;
 
   constructor(status: number, headers: Readonly<Record<string, string>> = {}, text = '') {
@@ -12,17 +12,17 @@ export class Answer {
   }
 }
 
-/** What a handler can return to tell the service more than "handled". The event counts as not handled. */
+/** The answers that a handler can return instead of "handled". The event counts as not handled. */
 export const answers = {
-  /** Refuses this event for good: no further attempt. */
+  /** Gives this event up: the service makes no further attempt. */
   abort: (): Answer => new Answer(422, { 'webhook-delivery': 'abort' }),
   /** Disables the webhook. This event and later ones are held until somebody enables it. */
   disable: (): Answer => new Answer(503, { 'webhook-delivery': 'disable' }),
   /**
-   * Not now: the service tries again no sooner than that.
+   * Has the event sent again, after at least this time.
    *
-   * @param seconds a whole number from 1; the service waits for 24 hours at most.
-   * @throws RangeError for anything else.
+   * @param seconds a whole number from 1. The service waits for 24 hours at most.
+   * @throws RangeError if `seconds` is anything else.
    */
   retryAfter(seconds: number): Answer {
     if (!Number.isInteger(seconds) || seconds < 1) {

@@ -1,8 +1,8 @@
-/** A body of more bytes than are taken. */
+/** A body with more bytes than `maxBytes`. */
 export class BodyTooLong extends Error {
   override readonly name = 'BodyTooLong';
 
   constructor(readonly maxBytes: number) {
-    super(`The body is longer than ${maxBytes} bytes: raise maxBytes if this is meant to come.`);
+    super(`The body is longer than ${maxBytes} bytes. If such bodies are expected, raise maxBytes.`);
   }
 }

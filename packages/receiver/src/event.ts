@@ -1,4 +1,4 @@
-/** What the signature vouches for besides the body. `X-Service-Signature` covers neither. */
+/** The signed facts besides the body. `X-Service-Signature` covers neither of them. */
 export interface SignedHeaders {
   /** Of the request (`webhook-id`): the same on every attempt. It is the event's id, unless the request has several. */
   readonly id?: string;
@@ -9,15 +9,15 @@ export interface SignedHeaders {
 /** An event of the type `Type`, whichever format its request had. */
 export interface EventOf<Events extends object, Type extends keyof Events> {
   /**
-   * The same on every attempt, and on its own in a request with several events. Missing only where nothing that is signed
-   * has it: with `X-Service-Signature` alone, which covers no header.
+   * The id of the event: the same on every attempt. Missing only if no signed part of the request has it: with
+   * `X-Service-Signature` alone, which covers no header.
    */
   readonly id?: string;
   /** When its request was signed (`webhook-timestamp`), in whole seconds since the Unix epoch. */
   readonly timestamp?: number;
   readonly type: Type;
   readonly data: Events[Type];
-  /** When the service accepted it (RFC 3339), where the request says so: all formats but the usual one. */
+  /** When the service accepted the event (RFC 3339). The format `native` does not have it. */
   readonly acceptedAt?: string;
   /** All attributes, if it came as a CloudEvent. */
   readonly cloudEvent?: CloudEventAttributes;
@@ -38,20 +38,20 @@ export interface CloudEventAttributes {
 }
 
 /**
- * An event that was verified. `Events` says what `data` is for each `type`, and makes this a union that `type` tells
- * apart; it is not checked here. Without it `type` is any string and `data` unknown.
+ * A verified event. `Events` declares the type of `data` for each `type`, and makes this a union that `type` discriminates.
+ * It is not checked at run time. Without `Events`, `type` is any string and `data` unknown.
  */
 export type WebhookEvent<Events extends object = Record<string, unknown>> = {
   [Type in keyof Events & string]: EventOf<Events, Type>;
 }[keyof Events & string];
 
-/** What was in a request that was verified. */
+/** The content of a verified request. */
 export interface VerifiedRequest<Events extends object = Record<string, unknown>> {
-  /** One, or several in the order in which the service accepted them. */
+  /** One event, or several in the order in which the service accepted them. */
   readonly events: readonly WebhookEvent<Events>[];
   /**
-   * Whether the request is a list, also of one event. Then 2xx takes all of them, or, with `{"failed": [ids]}` as its body,
-   * all but those.
+   * Whether the request is a list, also of one event. A 2xx then accepts all its events. With the body `{"failed": [ids]}`
+   * it accepts all others.
    */
   readonly isBatch: boolean;
 }

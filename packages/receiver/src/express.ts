@@ -6,7 +6,7 @@ import { sendAnswer } from './send-answer';
 
 export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
 
-/** What Express 4 and 5 give, or `node:http` alone, with a body that other middleware may have taken. */
+/** A request of Express 4 and 5, or of `node:http`. Other middleware may have read its body. */
 export interface ExpressRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -15,8 +15,8 @@ export interface ExpressRequest extends IncomingMessage {
 const REMEDY = 'register this route before app.use(express.json()), or leave its path out there';
 
 /**
- * A handler for Express that reads the raw body by itself: `app.post('/webhooks', webhooks({ secret, on: { … } }))`,
- * before `app.use(express.json())`. Takes also what `express.raw()` has read.
+ * A handler for Express that reads the raw body itself: `app.post('/webhooks', webhooks({ secret, on: { … } }))`. Register
+ * it before `app.use(express.json())`. A body that `express.raw()` has read is accepted, too.
  */
 export function webhooks<Events extends object = Record<string, unknown>>(
   options: ReceiverOptions<Events>,

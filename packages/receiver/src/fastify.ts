@@ -6,13 +6,13 @@ export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './rece
 
 export type WebhooksPluginOptions<Events extends object = Record<string, unknown>> =
   ReceiverOptions<Events> & {
-    /** Where webhooks come in, such as `/webhooks`. */
+    /** The path that receives webhooks, such as `/webhooks`. */
     readonly path: string;
   };
 
 /**
  * A plugin for Fastify: `await app.register(webhooks({ path: '/webhooks', secret, on: { … } }))`. Its content type
- * parser, which keeps bytes as they are, is for this route alone: JSON is parsed as ever everywhere else.
+ * parser, which keeps bytes as they are, is for this route alone. Other routes parse JSON as before.
  */
 export function webhooks<Events extends object = Record<string, unknown>>(
   options: WebhooksPluginOptions<Events>,

@@ -7,7 +7,7 @@ import { WebhookVerificationError } from './verification-error';
 export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
 
 /**
- * A function from `Request` to `Response`, for whatever speaks fetch: a route handler of Next.js
+ * A function from `Request` to `Response`, for everything with fetch's types: a route handler of Next.js
  * (`export const POST = webhooks({ … })`), Hono (`(c) => receive(c.req.raw)`), Deno, Bun, Workers.
  */
 export function webhooks<Events extends object = Record<string, unknown>>(

@@ -7,9 +7,9 @@ interface Refusal {
 }
 
 /**
- * Has the events of one request handled, one after the other, and gives one answer to them all: which of them were not.
+ * Handles the events of one request, one after the other. Returns one answer for all, which names the events that failed.
  *
- * @param handle gives the answer to an event by itself, and never throws.
+ * @param handle returns the answer for one event, and never throws.
  */
 export async function handleEach(
   events: readonly WebhookEvent[],
@@ -26,13 +26,13 @@ export async function handleEach(
   return refusals.length < events.length ? failed(refusals) : refuseAll(refusals.map(({ answer }) => answer));
 }
 
-/** The others are delivered. No single one can be given up: `abort` counts as any failure. */
+/** The other events are delivered. A single event of a batch cannot be aborted: `abort` counts as a failure. */
 function failed(refusals: readonly Refusal[]): Answer {
   const headers = { ...wishesOf(refusals.map(({ answer }) => answer)), 'content-type': 'application/json' };
   return new Answer(200, headers, JSON.stringify({ failed: refusals.map(({ id }) => id) }));
 }
 
-/** A status that says so is what tells the service that something is wrong with the whole receiver. */
+/** No event was handled: answer with an error status, so that the service treats the receiver as failing. */
 function refuseAll(answers: readonly Answer[]): Answer {
   const [first = new Answer(500)] = answers;
   const isSame = answers.every(({ status, headers }) => {
@@ -42,7 +42,7 @@ function refuseAll(answers: readonly Answer[]): Answer {
   return new Answer(isSame ? first.status : 500, headers, isSame ? first.text : '');
 }
 
-/** What some of them ask for that holds for all: to be left alone, and for how long. */
+/** The requests of single events that apply to the whole webhook: to disable it, and how long to wait. */
 function wishesOf(answers: readonly Answer[]): Record<string, string> {
   const disables = answers.some(({ headers }) => headers['webhook-delivery'] === 'disable');
   const seconds = Math.max(...answers.map(({ headers }) => Number(headers['retry-after'] ?? 0)));

@@ -4,7 +4,7 @@ import type { SignedHeaders } from './event';
 
 // Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
 export const DEFAULT_LEASE_MS = 120_000;
-// Soon enough for somebody who waits, and most handlers have come to their end by then.
+// Short enough for a sender that waits, and most handlers have finished by then.
 const BUSY_RETRY_SECONDS = 10;
 
 export interface OnceOptions {
@@ -14,10 +14,10 @@ export interface OnceOptions {
 }
 
 /**
- * Has an event handled unless it was before, or is being handled right now. Without a store, or an id that was signed,
- * it is handled each time.
+ * Handles an event, unless it was handled before or is being handled now. Without a store, or without a signed id, it is
+ * handled each time.
  *
- * @throws what `handle` or the store throws: then the event may come again.
+ * @throws the error of `handle` or of the store. Then the service sends the event again.
  */
 export async function handleOnce(
   { id }: SignedHeaders,
@@ -33,7 +33,7 @@ export async function handleOnce(
     return new Answer(409, headers, 'This event is being handled right now.\n');
   }
 
-  // Once the lease has ended, the claim may be somebody else's.
+  // After the lease, the claim may belong to another process.
   const release = async () => (Date.now() < leaseEndsAt ? await dedupe.release(id) : undefined);
   try {
     const answer = await handle();
@@ -49,7 +49,7 @@ function isHandled({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The event's own ending stands whatever becomes of the note about it: its lease ends by itself. */
+/** A failure of the store does not change the result of the event: the lease ends by itself. */
 async function orTell(note: () => Promise<void>, onError: (error: unknown) => void): Promise<void> {
   try {
     await note();

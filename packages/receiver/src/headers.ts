@@ -9,14 +9,13 @@ export type RequestHeaders =
  * The value of a header, or undefined where it is missing.
  *
  * @param name in lower case
- * @throws WebhookVerificationError `missing_header` for one that came more than once: whichever is taken may be the
- *   wrong one.
+ * @throws WebhookVerificationError `missing_header` if it came more than once, because either value may be the wrong one.
  */
 export function readHeader(headers: RequestHeaders, name: string): string | undefined {
   const values = valuesOf(headers, name);
-  // Node and fetch join what comes twice; no value of ours has a comma before white space.
+  // Node and fetch join headers that come twice by ", ". No value of the service has a comma before white space.
   if (values.length > 1 || values.some((value) => /,\s/.test(value))) {
-    throw missingHeader(name, 'came more than once: look at what stands in front of this server');
+    throw missingHeader(name, 'came more than once: check the proxy in front of this server');
   }
   return values[0];
 }
@@ -25,7 +24,7 @@ export function readHeader(headers: RequestHeaders, name: string): string | unde
 export function requireHeader(headers: RequestHeaders, name: string): string {
   const value = readHeader(headers, name);
   if (value) return value;
-  throw missingHeader(name, 'is missing: pass all headers, and let no proxy drop it');
+  throw missingHeader(name, 'is missing: pass all headers, and check that no proxy removes it');
 }
 
 export function missingHeader(name: string, what: string): WebhookVerificationError {
@@ -34,7 +33,7 @@ export function missingHeader(name: string, what: string): WebhookVerificationEr
 
 function valuesOf(headers: RequestHeaders, name: string): readonly string[] {
   if (isFetchHeaders(headers)) return [headers.get(name) ?? []].flat();
-  // Whoever writes no TypeScript may pass none.
+  // Callers without TypeScript may pass none.
   return Object.entries(headers ?? {})
     .filter(([key]) => key.toLowerCase() === name)
     .flatMap(([, value]) => value ?? []);

@@ -1,4 +1,4 @@
-/** Pieces in a row, copied into memory of their own. */
+/** The pieces joined, in new memory. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
   let offset = 0;

@@ -1,10 +1,10 @@
 import { WebhookVerificationError } from './verification-error';
 
-/** As WebCrypto has it. */
+/** A key in the form of WebCrypto. */
 export type PublicKey = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
 
 export interface KeySetOptions {
-  /** Fetches the set. Default: the one of the platform. */
+  /** Fetches the set. Default: the platform's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** The present, in milliseconds. Default: this machine's clock. */
   readonly now?: () => number;
@@ -13,21 +13,21 @@ export interface KeySetOptions {
 interface KeySet {
   readonly keys: ReadonlyMap<string, PublicKey>;
   readonly fetchedAt: number;
-  /** How long it is good for. */
+  /** How long it may be used. */
   readonly forMs: number;
 }
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 65_536;
 const MAX_KEYS = 100;
-// A request that names an unknown key costs nobody more than this.
+// Requests that name unknown keys cause no more fetches than this.
 const UNKNOWN_EVERY_MS = 60_000;
 const FAILED_EVERY_MS = 5_000;
 // `max-age` of the answer, within these.
 const LEAST_MS = 10_000;
 const MOST_MS = 3_600_000;
 const DEFAULT_MS = 300_000;
-// A set that can't be fetched again is still used for so long: the service may be away, and its requests come late.
+// A set that can't be fetched again is used for this long: its requests may arrive late, while the service is down.
 const STALE_MS = 3_600_000;
 
 /** Gives the keys that may have signed: the one with this `kid`, or all of them where the request names none. */
@@ -84,13 +84,13 @@ export function createKeySet(
 }
 
 async function read(url: string, fetch: NonNullable<KeySetOptions['fetch']>) {
-  // A redirect could lead to anybody's keys.
+  // A redirect could lead to the keys of somebody else.
   const response = await fetch(url, {
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers: { accept: 'application/json', 'cache-control': 'no-cache' },
   });
-  if (response.status !== 200) throw new Error(`it answers with ${response.status}`);
+  if (response.status !== 200) throw new Error(`it answered with the status ${response.status}`);
   const seconds = /(?:^|[\s,])max-age=(\d{1,9})/.exec(response.headers.get('cache-control') ?? '')?.[1];
   const forMs =
     seconds === undefined ? DEFAULT_MS : Math.min(Math.max(Number(seconds) * 1_000, LEAST_MS), MOST_MS);
@@ -114,10 +114,10 @@ async function readText(response: Response): Promise<string> {
   }
 }
 
-/** Those of the set that verify Ed25519 signatures; others in it are for other purposes. */
+/** The keys of the set for Ed25519 signatures. Other keys are ignored. */
 async function parse(text: string, importKey: (bytes: Uint8Array) => Promise<PublicKey>) {
   const { keys } = JSON.parse(text) as { readonly keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('it is no key set');
+  if (!Array.isArray(keys)) throw new Error('it is not a key set');
   const imported = new Map<string, PublicKey>();
   for (const jwk of keys.slice(0, MAX_KEYS) as readonly unknown[]) {
     const bytes = bytesOfJwk(jwk);

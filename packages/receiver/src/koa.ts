@@ -5,7 +5,7 @@ import type { ReceiverOptions } from './receiver-options';
 
 export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
 
-/** What is used of a context of Koa. */
+/** The used part of a context of Koa. */
 export interface KoaContext {
   readonly req: IncomingMessage;
   readonly request: object;
@@ -16,7 +16,7 @@ export interface KoaContext {
 
 const REMEDY = 'use this middleware before the body parser, or leave its path out there';
 
-/** A middleware for Koa that reads the raw body by itself, on each request that reaches it: give it a route. */
+/** A middleware for Koa that reads the raw body itself, of each request that reaches it. Use it for one route only. */
 export function webhooks<Events extends object = Record<string, unknown>>(
   options: ReceiverOptions<Events>,
 ): (context: KoaContext) => Promise<void> {

@@ -5,7 +5,7 @@ import type { ReceiverOptions } from './receiver-options';
 
 export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
 
-/** What is used of an event of API Gateway (payload 1.0 or 2.0), a function URL or a load balancer. */
+/** The used part of an event of API Gateway (payload 1.0 or 2.0), a function URL or a load balancer. */
 export interface LambdaEvent {
   readonly headers?: Readonly<Record<string, string | undefined>> | null;
   /** Payload 1.0: has each value of a header that came twice. */
@@ -39,7 +39,7 @@ function headersOf({ headers, multiValueHeaders }: LambdaEvent): RequestHeaders 
 }
 
 function bodyOf({ body, isBase64Encoded }: LambdaEvent, maxBytes: number): string | Buffer {
-  // An object would be a mistake at the gateway, and is one that `verify` names.
+  // An object would be a wrong configuration of the gateway. `verify` throws an error that says so.
   if (typeof body !== 'string') return body ?? '';
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
   if (bytes.length > maxBytes) throw new BodyTooLong(maxBytes);

@@ -1,13 +1,13 @@
 import { DEFAULT_REMEMBERED_MS, type DedupeStore } from './dedupe-store';
 
 export interface MemoryStoreOptions {
-  /** How many handled events are remembered; the oldest is forgotten for a new one. Default 10,000. */
+  /** The most handled events that are stored. Beyond it the oldest is removed. Default 10,000. */
   readonly max?: number;
   /** For how long, in milliseconds. Default 14 days, which is how long the service keeps events. */
   readonly ttlMs?: number;
 }
 
-/** Remembers in this process: enough for one process that may forget when it is started again. */
+/** Stores ids in the memory of this process. They are lost when it ends, and other processes do not see them. */
 export function memoryStore({
   max = 10_000,
   ttlMs = DEFAULT_REMEMBERED_MS,

@@ -7,7 +7,7 @@ export type { KeySetOptions } from './key-set';
 export type { SignatureVerifier } from './secrets';
 
 /**
- * Verifies `v1a` signatures by the service's public keys (`whpk_…`). With several, one that fits is enough.
+ * Verifies `v1a` signatures with the service's public keys (`whpk_…`). A signature by any of them is valid.
  *
  * @throws WebhookVerificationError `not_a_key`, at once.
  */
@@ -21,11 +21,10 @@ export function publicKeys(...keys: readonly (string | undefined)[]): SignatureV
 }
 
 /**
- * Verifies `v1a` signatures by the keys that the service publishes for an account. They are fetched when they are
- * needed first, and again when they are old, or when a request names one that is not among them: for that at most
- * once a minute.
+ * Verifies `v1a` signatures with the keys that the service publishes for an account. The keys are fetched at their first
+ * use, again when they are old, and when a request names an unknown key: for that reason at most once a minute.
  *
- * @param url https: alone; of your own configuration, never of a request.
+ * @param url must be https:. Take it from your configuration, never from a request.
  * @throws WebhookVerificationError `not_a_key` at once, `keys_unavailable` while they can't be fetched.
  */
 export function jwks(url: string | undefined, options: KeySetOptions = {}): SignatureVerifier {
@@ -85,6 +84,6 @@ function decodeBase64(text: string): Uint8Array | undefined {
 function notAKey(why: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'not_a_key',
-    `This is no public key: ${why}. Pass "public_key" of the webhook as it is shown (whpk_…), or the URL of the key set.`,
+    `This is not a public key: ${why}. Pass "public_key" of the webhook as it is shown (whpk_…), or the URL of the key set.`,
   );
 }

@@ -4,7 +4,7 @@ import { WebhookVerificationError } from './verification-error';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A request whose signature is good. */
+/** A request whose signature is valid. */
 export interface SignedRequest {
   readonly body: Uint8Array;
   readonly headers: RequestHeaders;
@@ -27,7 +27,7 @@ export function readEvents({ body, headers, signed, binaryCloudEvents }: SignedR
   const payload = parseJson(text);
   const { timestamp } = signed;
   if (Array.isArray(payload)) return several(payload.map((item) => cloudEvent(item, timestamp)));
-  if (!isObject(payload)) throw invalidPayload('is no object');
+  if (!isObject(payload)) throw invalidPayload('is not an object');
   if ('specversion' in payload) return one(cloudEvent(payload, timestamp));
   const { type, data } = payload;
   if (typeof type !== 'string' || !('data' in payload)) throw invalidPayload('has no "type" and "data"');
@@ -45,7 +45,7 @@ function several(events: readonly WebhookEvent[]): VerifiedRequest {
 }
 
 function itemOf(item: unknown, timestamp: number | undefined): WebhookEvent {
-  if (!isObject(item)) throw invalidPayload('has an item that is no object');
+  if (!isObject(item)) throw invalidPayload('has an item that is not an object');
   const { id, type, timestamp: acceptedAt, data } = item;
   if (typeof id === 'string' && typeof type === 'string' && typeof acceptedAt === 'string') {
     return { id, type, data, acceptedAt, ...when(timestamp) };
@@ -55,7 +55,7 @@ function itemOf(item: unknown, timestamp: number | undefined): WebhookEvent {
 
 /** One that is a JSON object. Its id is in the body, which is signed. */
 function cloudEvent(item: unknown, timestamp: number | undefined): WebhookEvent {
-  if (!isObject(item)) throw invalidPayload('has an item that is no CloudEvent');
+  if (!isObject(item)) throw invalidPayload('has an item that is not a CloudEvent');
   const { data, ...attributes } = item;
   return eventOf(attributes, { id: String(item['id']), ...when(timestamp) }, data);
 }
@@ -80,7 +80,7 @@ function binaryEvent(text: string, headers: RequestHeaders, signed: SignedHeader
 
 function eventOf(attributes: Members, signed: SignedHeaders, data: unknown): WebhookEvent {
   const { type, time } = attributes;
-  if (!isCloudEvent(attributes)) throw invalidPayload('is no CloudEvent 1.0');
+  if (!isCloudEvent(attributes)) throw invalidPayload('is not a CloudEvent 1.0');
   const acceptedAt = typeof time === 'string' ? { acceptedAt: time } : {};
   return { ...signed, type: String(type), data, ...acceptedAt, cloudEvent: attributes };
 }
@@ -96,7 +96,7 @@ function when(timestamp: number | undefined): SignedHeaders {
   return timestamp === undefined ? {} : { timestamp };
 }
 
-// By the HTTP binding of CloudEvents. What is no percent-encoded UTF-8 stands for itself.
+// As the HTTP binding of CloudEvents says. A text that is not percent-encoded UTF-8 is taken as it is.
 function decode(value: string): string {
   try {
     return decodeURIComponent(value);
@@ -128,6 +128,6 @@ function parseJson(text: string): unknown {
 export function invalidPayload(what: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'invalid_payload',
-    `The signature is good, but the body ${what}: is the sender this service? If so, read the body by yourself after verifySignature().`,
+    `The signature is valid, but the body ${what}. If the service sent it, read the body yourself after verifySignature().`,
   );
 }

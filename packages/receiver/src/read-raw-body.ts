@@ -3,10 +3,10 @@ import type { RawBody } from './body';
 import { BodyTooLong } from './body-too-long';
 import { WebhookVerificationError } from './verification-error';
 
-/** A request of Node, with what middleware before us may have made of its body. */
+/** A request of Node. Earlier middleware may have read its body. */
 export interface NodeRequest {
   readonly stream: IncomingMessage;
-  /** What took the body before, if anything did: bytes can be used, anything else can't. */
+  /** The body, if earlier middleware read it. Bytes can be used, anything else can't. */
   readonly taken: readonly unknown[];
   /** What to do where the body was parsed before. */
   readonly remedy: string;
@@ -15,7 +15,7 @@ export interface NodeRequest {
 /**
  * The bytes of a request's body.
  *
- * @throws WebhookVerificationError `body_already_parsed` where somebody has read it and kept no bytes, or made text of it.
+ * @throws WebhookVerificationError `body_already_parsed` if other code has read it and kept no bytes, or decoded it.
  * @throws BodyTooLong
  */
 export async function readRawBody(
@@ -36,7 +36,7 @@ export async function readRawBody(
 
 async function readStream(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks = await readChunks(stream, maxBytes);
-  // Also one that something set while the body came.
+  // Also an encoding that other code set while the body arrived.
   if (stream.readableEncoding === null) return Buffer.concat(chunks);
   throw new WebhookVerificationError(
     'body_already_parsed',
@@ -44,10 +44,10 @@ async function readStream(stream: IncomingMessage, maxBytes: number): Promise<Bu
   );
 }
 
-// Not by `for await`: to leave that loop early would cut the connection before the answer.
+// Not with `for await`: leaving that loop early would close the connection before the answer.
 function readChunks(stream: IncomingMessage, maxBytes: number): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
-    const hungUp = () => reject(new Error('The sender hung up before its body was complete.'));
+    const hungUp = () => reject(new Error('The sender closed the connection before the body was complete.'));
     if (stream.destroyed) hungUp();
     const chunks: Buffer[] = [];
     let length = 0;

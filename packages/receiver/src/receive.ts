@@ -12,14 +12,14 @@ import { verifyEvents } from './verify';
 // The longest event is 256 KiB unless the operator of the service allows more, which may be up to 10 MiB.
 export const DEFAULT_MAX_BYTES = 1_310_720;
 
-/** A request as an adapter sees it. */
+/** A request, for all adapters. */
 export interface IncomingWebhook {
   readonly headers: RequestHeaders;
-  /** @throws BodyTooLong for one of more than `maxBytes`. */
+  /** @throws BodyTooLong if the body has more than `maxBytes`. */
   readonly readBody: (maxBytes: number) => RawBody | Promise<RawBody>;
 }
 
-/** Gives what answers a request: verifies it, answers a challenge, else has its handler called, and never throws. */
+/** Makes the function that answers requests: it verifies a request, answers a challenge or calls the handler, and never throws. */
 export function createReceive<Events extends object>(
   options: ReceiverOptions<Events>,
 ): (webhook: IncomingWebhook) => Promise<Answer> {
@@ -43,7 +43,7 @@ export function createReceive<Events extends object>(
   };
 }
 
-/** What the service wants back before it sends events. Only it can ask: the signature was verified. */
+/** The answer to a challenge, which the service wants before it sends events. Its signature was verified before. */
 function challengeOf({ type, data }: WebhookEvent): string | undefined {
   if (type !== 'webhook.verification' || typeof data !== 'object' || data === null) return undefined;
   return 'challenge' in data && typeof data.challenge === 'string' ? data.challenge : undefined;
@@ -74,7 +74,7 @@ function answerTo(error: unknown): Answer {
 }
 
 function writeToConsole(error: unknown): void {
-  // Anybody can send what can't be verified: a line will do.
+  // Anybody can send requests that can't be verified, so they get one line in the log.
   const isRefused = error instanceof WebhookVerificationError;
   console.error('Webhook not handled:', isRefused ? `${error.code}: ${error.message}` : error);
 }

@@ -3,43 +3,43 @@ import type { EventOf, WebhookEvent } from './event';
 import type { VerifyOptions } from './verify';
 
 /**
- * Handles an event. It is handled once this returns; what it throws makes the service send the event again. One of
- * `answers` says something else; any other value that it returns is ignored.
+ * Handles an event. When it returns, the event is handled. When it throws, the service sends the event again. It can return
+ * one of `answers` to tell the service something else. Other values are ignored.
  */
 export type Handler<Event> = (event: Event) => unknown;
 
-/** A handler for each type of event that is of interest. */
+/** The handlers, by event type. */
 export type Handlers<Events extends object> = string extends keyof Events
   ? Readonly<Record<string, Handler<WebhookEvent>>>
   : { readonly [Type in keyof Events & string]?: Handler<EventOf<Events, Type>> };
 
-/** What all adapters take. */
+/** The options of all adapters. */
 export type ReceiverOptions<Events extends object = Record<string, unknown>> = VerifyOptions &
   HandlingOptions<Events>;
 
 export interface HandlingOptions<Events extends object> {
   /** `webhook.verification` needs none: the service's challenge is answered once its signature was verified. */
   readonly on: Handlers<Events>;
-  /** For types that `on` has no handler for. Default: they are answered with 204. */
+  /** Handles events of all other types. Default: they are answered with 204. */
   readonly otherwise?: Handler<WebhookEvent>;
   /**
-   * Of a request with several events: whether those after one that was not handled are to come again with it, and are not
-   * handled before. For a webhook with `ordering: strict`. Default: each is handled by itself.
+   * Whether an event that fails stops the rest of its batch: the events after it are not handled, and are sent again with
+   * it. For a webhook with `ordering: strict`. Default: false.
    */
   readonly inOrder?: boolean;
-  /** Where to note what was handled, so that an event that comes twice is handled once. Default: nowhere. */
+  /** Stores the ids of handled events, so that an event that arrives twice is handled once. Default: none. */
   readonly dedupe?: DedupeStore;
   /**
-   * How long a handler may take before another delivery of its event may be handled, in milliseconds: longer than any
-   * does. Default 120,000. Means nothing without `dedupe`.
+   * The longest time that a handler takes, in milliseconds. After that, another delivery of the same event may be handled.
+   * Default 120,000. Has no effect without `dedupe`.
    */
   readonly leaseMs?: number;
-  /** The longest body that is taken, in bytes; a longer one is answered with 413. Default 1.25 MiB: more is needed only
-   * where `MAX_EVENT_BYTES` of the service is more. */
+  /** The longest accepted body, in bytes. A longer one is answered with 413. Default 1.25 MiB. Raise it only if the service
+   * has a higher `MAX_EVENT_BYTES`. */
   readonly maxBytes?: number;
   /**
-   * Told of each webhook that was not handled, and why: a `WebhookVerificationError`, or what a handler or the store
-   * threw. Default: writes it to the console.
+   * Called for each webhook that was not handled, with the cause: a `WebhookVerificationError`, or an error of a handler or
+   * of the store. Default: writes it to the console.
    */
   readonly onError?: (error: unknown) => void;
 }

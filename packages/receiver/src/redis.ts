@@ -6,7 +6,7 @@ export interface RedisClient {
 }
 
 export interface RedisStoreOptions {
-  /** Stands before the id in each key. Default `webhook:`. */
+  /** The prefix of each key. Default `webhook:`. */
   readonly prefix?: string;
   /** How long a handled event is remembered, in milliseconds. Default 14 days, which is how long the service keeps events. */
   readonly ttlMs?: number;
@@ -19,8 +19,8 @@ const RELEASE =
   "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /**
- * Remembers in Redis, for any number of processes: one key for each event, which ends by itself. A process that dies
- * between claim and commit leaves a claim that is free again when its lease ends.
+ * Stores ids in Redis, for any number of processes: one key for each event, which expires. If a process dies between claim
+ * and commit, its claim ends with the lease.
  */
 export function redisStore(
   client: RedisClient,
@@ -31,7 +31,7 @@ export function redisStore(
       const key = prefix + id;
       const claimed = await client.call('SET', key, CLAIMED, 'PX', String(leaseMs), 'NX');
       if (claimed !== null) return 'claimed';
-      // Gone by now if its lease has just ended: the next delivery will get it.
+      // The key is missing if its lease has just ended. The next delivery will get the claim.
       return String(await client.call('GET', key)) === DONE ? 'done' : 'busy';
     },
     async commit(id) {

@@ -1,12 +1,12 @@
 import { WebhookVerificationError } from './verification-error';
 
-/** What verifies signatures with public keys: of `publicKeys` or `jwks` in `@hookferry/receiver/public-keys`. */
+/** Verifies signatures with public keys. Made by `publicKeys` or `jwks` of `@hookferry/receiver/public-keys`. */
 export interface SignatureVerifier {
   verify(signed: SignedMessage): Promise<boolean>;
 }
 
 export interface SignedMessage {
-  /** Of all schemes, as they came. */
+  /** The signatures of all schemes, as they arrived. */
   readonly signatures: readonly string[];
   readonly message: Uint8Array;
   /** The key that the request names. */
@@ -14,8 +14,8 @@ export interface SignedMessage {
 }
 
 /**
- * The webhook's secret as issued (`whsec_…`), or several while they change, or the public keys of its account. One
- * that fits is enough; a signature of a kind that was not asked for never is.
+ * The webhook's secret as issued (`whsec_…`), or several during a rotation, or the public keys of its account. A signature
+ * by any of them is valid. Signatures of other kinds are never accepted.
  */
 export type Secrets =
   | { readonly secret: string | undefined; readonly secrets?: undefined; readonly keys?: SignatureVerifier }
@@ -26,7 +26,7 @@ export type Secrets =
     }
   | { readonly keys: SignatureVerifier; readonly secret?: undefined; readonly secrets?: undefined };
 
-/** The two keys that a secret is. */
+/** The two keys of a secret. */
 export interface SecretKeys {
   /** Of `X-Service-Signature`: the secret as it was issued, in UTF-8. */
   readonly issued: Uint8Array;
@@ -48,7 +48,7 @@ export function keysOf({ secret, secrets = [secret], keys }: Secrets): readonly 
 }
 
 function keysOfOne(secret: unknown): SecretKeys {
-  // An HMAC can be made with an empty key, and then anybody can make it.
+  // With an empty key, anybody could make a valid HMAC.
   if (secret === undefined || secret === null) throw missingSecret('the secret is not set');
   if (typeof secret !== 'string') throw notASecret(`it is of type ${typeof secret}`);
   const issued = secret.trim();
@@ -70,13 +70,13 @@ function decodeBase64(text: string): Uint8Array {
 function missingSecret(what: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'missing_secret',
-    `No secret to verify with: ${what}. Is its variable set, such as WEBHOOK_SECRET=whsec_…?`,
+    `There is no secret to verify with: ${what}. Set its variable, such as WEBHOOK_SECRET=whsec_….`,
   );
 }
 
 function notASecret(why: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'not_a_secret',
-    `This is no signing secret: ${why}. Pass the webhook's "secret" as it was issued (whsec_…).`,
+    `This is not a signing secret: ${why}. Pass the webhook's "secret" as it was issued (whsec_…).`,
   );
 }

@@ -1,6 +1,6 @@
 import { joinBytes } from './join-bytes';
 
-/** HMAC-SHA256 by WebCrypto, over all parts in a row. */
+/** HMAC-SHA256 by WebCrypto, over all parts in order. */
 export async function hmac(key: Uint8Array, ...parts: readonly Uint8Array[]): Promise<Uint8Array> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const { subtle } = globalThis.crypto;
@@ -16,7 +16,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** Takes as long for what is nearly right as for what is wrong from the start. */
+/** Compares in constant time: it takes as long for a nearly right signature as for a wrong one. */
 export function isEqual(given: string, expected: string): boolean {
   if (given.length !== expected.length) return false;
   let difference = 0;

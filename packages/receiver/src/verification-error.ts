@@ -1,4 +1,4 @@
-/** Why a webhook was refused. The first five are mistakes at the receiver, whatever is sent. */
+/** Why a webhook was refused. The first five are errors of the receiver's configuration. */
 export type VerificationErrorCode =
   | 'missing_secret'
   | 'not_a_secret'
@@ -23,16 +23,16 @@ export interface VerificationFacts {
   readonly skewSeconds?: number;
 }
 
-/** A webhook that could not be verified. Its message says what to do and holds no secret. */
+/** A webhook could not be verified. The message says what to do. It has no secret. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
-  /** Stable: this is what to branch on. */
+  /** Decide by this code: it does not change. */
   readonly code: VerificationErrorCode;
-  /** Whether the mistake is at the receiver, so that no request can be right: answer 500 and not 401. */
+  /** Whether the receiver's configuration is wrong, so that no request can be verified: answer 500, not 401. */
   readonly isConfigurationError: boolean;
-  /** Of `missing_header`: the header's name. */
+  /** With `missing_header`: the header's name. */
   readonly header?: string;
-  /** Of `timestamp_skew`: the request's time less this clock's, in seconds. Below zero it is too old. */
+  /** With `timestamp_skew`: the request's time minus this clock's, in seconds. Negative: the request is too old. */
   readonly skewSeconds?: number;
 
   constructor(code: VerificationErrorCode, message: string, { header, skewSeconds }: VerificationFacts = {}) {

@@ -7,22 +7,22 @@ import { keysOf, type SecretKeys, type Secrets } from './secrets';
 import { hmac, isEqual, toBase64, toHex } from './signature';
 import { WebhookVerificationError } from './verification-error';
 
-/** How the service was told to name its own signature (`SIGNATURE_HEADER`, `SIGNATURE_PREFIX`). */
+/** The name and the prefix of the service's own signature (its settings `SIGNATURE_HEADER` and `SIGNATURE_PREFIX`). */
 export interface ServiceHeader {
   /** Default `X-Service-Signature`; in any case. */
   readonly name?: string;
-  /** What stands before the hex digits. Default `sha256=`. */
+  /** The text before the hex digits. Default `sha256=`. */
   readonly prefix?: string;
 }
 
 export type VerifyOptions = Secrets & CheckOptions;
 
 export interface CheckOptions {
-  /** How far `webhook-timestamp` may be from now, before or after, in seconds. Default 300. */
+  /** The greatest difference of `webhook-timestamp` from now, in both directions, in seconds. Default 300. */
   readonly toleranceSeconds?: number;
   readonly serviceHeader?: ServiceHeader;
   /**
-   * Whether to take CloudEvents whose attributes are `ce-…` headers, of a webhook with `format: cloudevents-binary`. **No
+   * Whether to accept CloudEvents whose attributes are `ce-…` headers, of a webhook with `format: cloudevents-binary`. **No
    * signature covers those headers**, so somebody on the way could change the type. Default: they are refused.
    */
   readonly binaryCloudEvents?: boolean;
@@ -31,7 +31,7 @@ export interface CheckOptions {
 export type VerifyInput = VerifyOptions & RequestToVerify;
 
 export interface RequestToVerify {
-  /** The raw body. Never one that was parsed and written again: its bytes would differ. */
+  /** The raw body. Do not parse and serialize it before: the bytes would differ. */
   readonly body: RawBody;
   readonly headers: RequestHeaders;
   /** The present, in seconds since the Unix epoch. Default: this machine's clock. */
@@ -39,10 +39,10 @@ export interface RequestToVerify {
 }
 
 /**
- * The event in a request, once its signature is known to be good.
+ * Verifies a request, and returns its event.
  *
- * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) decides wherever there is a
- * `webhook-signature`, else `X-Service-Signature`.
+ * If there is a `webhook-signature`, it is verified by Standard Webhooks (with `webhook-id` and `webhook-timestamp`).
+ * Otherwise `X-Service-Signature` is verified.
  *
  * @throws WebhookVerificationError with a `code`: answer 401, or 500 if `isConfigurationError`. `invalid_payload` also for a
  *   request with several events.
@@ -57,33 +57,34 @@ export async function verify<Events extends object = Record<string, unknown>>(
 }
 
 /**
- * As `verify`, for a webhook whose requests may have several events (`batch`): all events of a request.
+ * Like `verify`, for a webhook with `batch`: returns all events of a request.
  *
  * @throws WebhookVerificationError as `verify` does, for the request as a whole.
  */
 export async function verifyEvents<Events extends object = Record<string, unknown>>(
   input: VerifyInput,
 ): Promise<VerifiedRequest<Events>> {
-  // A copy: what is read has to be what was checked, and others may write to the caller's memory meanwhile.
+  // A copy, because other code may write to the caller's memory between the check and the read.
   const body = joinBytes([bytesOf(input.body)]);
   const signed = await verifySignature({ ...input, body });
   const { headers, binaryCloudEvents = false } = input;
-  // Who says what `Events` are vouches for it: the types come from the service that was just verified.
+  // The caller declares `Events`. The types in the body come from the service, which was just verified.
   return readEvents({ body, headers, signed, binaryCloudEvents }) as VerifiedRequest<Events>;
 }
 
 /**
- * As `verify`, without a look into the body: for one that is read in a way of its own, such as with exact numbers.
+ * Like `verify`, but does not read the body. For callers that read it in their own way, such as with exact numbers.
  *
  * @throws WebhookVerificationError with any code but `invalid_payload`.
  */
 export async function verifySignature(input: VerifyInput): Promise<SignedHeaders> {
-  // First, or what is wrong at the receiver would show only once a request is right.
+  // First, so that a wrong configuration of the receiver shows with any request.
   const keys = keysOf(input);
   const body = bytesOf(input.body);
   const signatures = readHeader(input.headers, 'webhook-signature');
   if (signatures !== undefined) return await verifyStandard(keys, body, signatures, input);
-  if (keys.length === 0) throw missingHeader('webhook-signature', 'is missing: let no proxy drop it');
+  if (keys.length === 0)
+    throw missingHeader('webhook-signature', 'is missing: check that no proxy removes it');
   await verifyService(keys, body, input);
   return {};
 }
@@ -123,7 +124,7 @@ async function verifyService(
   if (given === undefined) {
     throw missingHeader(
       'webhook-signature',
-      `is missing, and so is ${name}: pass all headers, and let no proxy drop them`,
+      `is missing, and so is ${name}: pass all headers, and check that no proxy removes them`,
     );
   }
   for (const { issued } of keys) {
@@ -145,6 +146,6 @@ function requireFresh(skewSeconds: number, toleranceSeconds: number): void {
 function noMatch(header: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'no_match',
-    `No signature in ${header} fits: is this the secret, or key, of this very webhook, and the body exactly as it came?`,
+    `No signature in ${header} is valid. Check that this is the secret, or key, of this webhook, and that the body is exactly as it arrived.`,
   );
 }

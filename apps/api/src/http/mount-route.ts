@@ -336,7 +336,7 @@ function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
 function parseParams(params: unknown, schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
-  throw new AppError('not_found', 'There is no object with this id.');
+  throw new AppError('not_found', 'There is not an object with this id.');
 }
 
 // After the check: a value of the declared shape is not deep.

@@ -1,4 +1,4 @@
-"""What a receiver answers, and what it can ask of the service by that."""
+"""The answers of a receiver, and the requests to the service that they can carry."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class Answer:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the service takes the event as delivered."""
+        """Whether the service counts the event as delivered."""
         return 200 <= self.status < 300
 
 
 def accept() -> Answer:
-    """The event is handled."""
+    """Answer 204: the event was handled."""
     return Answer(204)
 
 
 def abort() -> Answer:
-    """This event will never be handled: no further attempt is made."""
+    """Give this event up: the service makes no further attempt."""
     return Answer(422, "aborted", (("webhook-delivery", "abort"),))
 
 
 def disable() -> Answer:
-    """Nothing more is wanted: the webhook is disabled, and what comes is held until it is enabled again."""
+    """Have the webhook disabled. Its deliveries, this one too, are held until it is enabled again."""
     return Answer(503, "disabled", (("webhook-delivery", "disable"),))
 
 
 def retry_after(seconds: int) -> Answer:
-    """Not now: no attempt is made before that. The service waits for 24 hours at most."""
+    """Have the event sent again, after at least this many seconds. The service waits for 24 hours at most."""
     return Answer(503, "retry_later", (("Retry-After", str(int(seconds))),))

@@ -1,4 +1,4 @@
-"""An answer of the API: its JSON, or the ApiError that it is."""
+"""Reads an answer of the API: its JSON, or an ApiError."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def read_answer(request: HttpRequest, response: HttpResponse) -> Any:
     try:
         return json.loads(body)
     except ValueError:
-        raise _unexpected(request, response, "the answer is not JSON: is base_url that of the API?") from None
+        detail = "the answer is not JSON. Check that base_url is the address of the API."
+        raise _unexpected(request, response, detail) from None
 
 
 def read_error(request: HttpRequest, response: HttpResponse) -> ApiError:
@@ -63,7 +64,9 @@ def _unexpected(request: HttpRequest, response: HttpResponse, detail: str) -> Ap
 
 
 def parse_retry_after(text: Optional[str], now: float) -> Optional[float]:
-    """Seconds from `now` on (Unix seconds), of a number of seconds or an HTTP date; None of anything else."""
+    """The seconds to wait from `now` (Unix seconds), read from a number of seconds or an HTTP date; None for anything
+    else.
+    """
     if text is None:
         return None
     text = text.strip()

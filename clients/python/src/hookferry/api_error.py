@@ -1,4 +1,4 @@
-"""What the API answers when it does not do what was asked."""
+"""The error that the API answers with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 
 class ApiError(Exception):
-    """An answer that is an error.
+    """The API refused a request.
 
     `status` is the HTTP status. Decide by `code`: it stays as it is. It is `unexpected_response` when what answered was
     not the API, such as a proxy. `detail` and `errors` (`pointer` and `detail` of each fault) say what is wrong;

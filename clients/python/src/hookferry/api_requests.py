@@ -1,4 +1,4 @@
-"""Requests of the API: built, sent, sent again, and their answers read."""
+"""Requests to the API: builds and sends them, retries them, and reads their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .retry import with_retries
 
 
 class ApiRequests:
-    """What all parts of a client send by. `sleep` takes seconds."""
+    """Sends requests for all parts of a client. `sleep` takes seconds."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ApiRequests:
         return with_retries(attempt, self.retries, is_repeatable, self.sleep)
 
     def read_lines(self, path: str, query: Query) -> Iterator[bytes]:
-        """The lines of one answer as they come, without their line feeds; none that was cut off."""
+        """The lines of one answer as they arrive, without line feeds. A line that was cut off is left out."""
         request = self._build("GET", path, None, query, None)
         rest = b""
         with self._transport.send(request) as response:
@@ -82,7 +82,7 @@ class ApiRequests:
 
 
 def segment(text: str) -> str:
-    """An id as a part of a path. Raises ValueError for one that would lead to another path."""
+    """An id as one part of a path. Raises ValueError for an id that would change the path."""
     if not isinstance(text, str) or text in ("", ".", ".."):
         raise ValueError(f"An id must be a text that is not empty, but is {text!r}.")
     return quote(text, safe="")

@@ -35,7 +35,7 @@ class AsgiApp:
             raise ValueError(f"Webhooks come over HTTP, not by {scope['type']}.")
 
     async def _answer(self, scope: Scope, receive: Receive) -> Optional[Answer]:
-        """None when the sender has gone before its request was whole."""
+        """None if the sender closed the connection before its request was complete."""
         headers = _headers_of(scope["headers"])
         refused = refuse_request(scope["method"], headers.get("content-length"), self._max_body_bytes)
         if refused is not None:
@@ -60,7 +60,7 @@ class AsgiApp:
 
 
 def _headers_of(pairs: Iterable[Tuple[bytes, bytes]]) -> Dict[str, str]:
-    """What came twice is joined, as WSGI servers do: whichever is taken may be the wrong one."""
+    """Headers that came twice are joined, as WSGI servers do. To choose one of them might choose the wrong one."""
     found: Dict[str, str] = {}
     for name, value in pairs:
         lower, text = name.decode("latin-1").lower(), value.decode("latin-1")

@@ -50,9 +50,9 @@ class AuditLog:
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> Iterator[JsonObject]:
-        """Every entry, newest first; an export that breaks off goes on where it was.
+        """Every entry, newest first. After a broken connection the export continues where it was.
 
-        limit: at most so many. cursor: of an entry to go on after.
+        limit: the most entries. cursor: the cursor of an entry, to continue after it.
         """
         query = without_absent(since=since, until=until, account_id=account_id, limit=limit, cursor=cursor)
         return export_lines(self._requests, "/v1/audit-log/export", query)

@@ -1,4 +1,4 @@
-"""Where the API is."""
+"""The address of the API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class BaseUrl:
 
 
 def parse_base_url(text: str) -> BaseUrl:
-    """Raises ValueError for what is no base URL. It does not repeat the text, which may have a password in it."""
+    """Raises ValueError if the text is not a base URL.
+
+    The message does not repeat the text, which may have a password in it.
+    """
     try:
         url = urlsplit(text)
         host, port = url.hostname, url.port

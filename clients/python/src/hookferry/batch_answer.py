@@ -10,23 +10,24 @@ from .event import Event
 
 
 def answer_to_batch(events: Sequence[Event], answers: Sequence[Answer]) -> Answer:
-    """Says which events were not handled.
+    """The answer that says which events were not handled.
 
-    answers: to each event by itself, in their order. Those without one were not handled: they follow one that was not.
+    answers: one for each event, in the order of the events. Events at the end may have none: with `in_order`, those
+    after a failed event are not handled.
     """
     refused = [answer for answer in answers if not answer.is_accepted]
     if not refused:
         return accept()
     if len(refused) == len(answers):
         return _refuse_all(refused)
-    # No single one can be given up: `abort` counts as any failure.
+    # A single event of a batch cannot be aborted: `abort` counts as a failure.
     handled = {index for index, answer in enumerate(answers) if answer.is_accepted}
     failed = [event.id for index, event in enumerate(events) if index not in handled]
     return Answer(200, json.dumps({"failed": failed}), _wishes_of(refused), "application/json")
 
 
 def _refuse_all(answers: Sequence[Answer]) -> Answer:
-    """A status that says so is what tells the service that something is wrong with the whole receiver."""
+    """No event was handled: answer with an error status, so that the service treats the receiver as failing."""
     first = answers[0]
     is_same = all((a.status, _wish_of(a)) == (first.status, _wish_of(first)) for a in answers)
     if not is_same:
@@ -38,7 +39,7 @@ def _refuse_all(answers: Sequence[Answer]) -> Answer:
 
 
 def _wishes_of(answers: Sequence[Answer]) -> Tuple[Tuple[str, str], ...]:
-    """What some of them ask for that holds for all: to be left alone, and for how long."""
+    """The requests of single events that apply to the whole webhook: to disable it, and how long to wait."""
     disables = any(_wish_of(answer) == "disable" for answer in answers)
     times = [_header_of(answer, "retry-after") for answer in answers]
     seconds = max((int(time) for time in times if time.isdecimal()), default=0)

@@ -19,16 +19,17 @@ from .webhooks import Webhooks
 
 
 class Client:
-    """Talks to the API. It keeps no connection, needs no closing, and many threads can use one.
+    """A client of the API. It keeps no connection open, so it needs no closing. Threads may share one.
 
-    base_url: where the API is, without `/v1`.
-    api_key: `whk_…`. It is in no message and no repr.
-    timeout: how many seconds to wait for the network to connect, to take or to give something.
-    retries: how often a request is sent again after 429, 503 or without a whole answer; 0: one request, whatever comes.
-        `Retry-After` is honoured up to a minute. What is not safe to repeat is repeated under an `Idempotency-Key`.
+    base_url: the address of the API, without `/v1`.
+    api_key: `whk_…`. No message and no repr shows it.
+    timeout: the longest wait in seconds to connect, and for each write and read.
+    retries: how often a request is sent again after 429, 503 or an incomplete answer; 0: never.
+        `Retry-After` is obeyed, up to a minute. Requests that create something are repeated with an `Idempotency-Key`,
+        so that they do it once.
 
-    Every method raises ApiError for an answer that is an error, ConnectionFailed when there was no whole answer, and
-    ValueError for what can't be sent.
+    Every method raises ApiError if the API refuses a request, ConnectionFailed if no complete answer came, and
+    ValueError if an argument is not valid.
     """
 
     def __init__(self, base_url: str, api_key: str, timeout: float = 30, retries: int = 3) -> None:
@@ -64,9 +65,9 @@ class Client:
 
 
 def _authorization(api_key: str) -> str:
-    # Checked here: http.client would say in its message what is wrong, and the key with it.
+    # Checked here, because the message of http.client would show the key.
     if not isinstance(api_key, str) or api_key.strip() == "":
-        raise ValueError("api_key is empty. Is its variable set?")
+        raise ValueError("api_key is empty. Check that its variable is set.")
     if api_key.startswith("whsec_"):
         raise ValueError("api_key is a webhook's secret (whsec_…): pass an API key (whk_…).")
     if not (api_key.isascii() and api_key.isprintable()) or " " in api_key:

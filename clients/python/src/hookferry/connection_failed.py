@@ -1,4 +1,4 @@
-"""What is raised when there was no whole answer."""
+"""The error for a request without a complete answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Optional
 
 
 class ConnectionFailed(Exception):
-    """No whole answer came, so what was asked may or may not have been done. `__cause__` has the reason.
+    """No complete answer came. The API may or may not have carried out the request. `__cause__` has the reason.
 
-    `cursor` is where a broken export can go on; None for everything else, and before the first line.
+    `cursor` is the place from which a broken export can continue. It is None for other requests, and before the first
+    line.
     """
 
     def __init__(self, request: str, reason: str, *, cursor: Optional[str] = None) -> None:

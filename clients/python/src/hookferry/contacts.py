@@ -1,4 +1,4 @@
-"""Contacts, who are told what happens to webhooks, and the messages to them."""
+"""Contacts, who get messages when webhooks fail, and these messages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Contacts:
         digest: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
-        """The contact, which gets one message and is told once it has confirmed.
+        """Create a contact. It gets one message, and further ones after it has confirmed.
 
-        kind: `email` with an address; `slack`, `teams`, `discord` or `webhook` with a url. webhook_id: to be told of this
-        one only. occasions: to be told of these only. digest: `hourly` or `daily`.
+        kind: `email` with an address; `slack`, `teams`, `discord` or `webhook` with a url. webhook_id: only messages
+        about this webhook. occasions: only messages on these occasions. digest: `hourly` or `daily`.
         """
         settings = without_absent(address=address, url=url, webhook_id=webhook_id, digest=digest)
         body = {"kind": kind, **settings, **without_absent(occasions=list(occasions) if occasions else None)}
@@ -40,7 +40,7 @@ class Contacts:
         return contacts
 
     def update(self, contact_id: str, **changes: Any) -> JsonObject:
-        """Change `webhook_id`, `occasions` or `digest`; None takes one away."""
+        """Change `webhook_id`, `occasions` or `digest`. None removes one."""
         contact: JsonObject = self._requests.send("PATCH", f"/v1/contacts/{segment(contact_id)}", changes)
         return contact
 

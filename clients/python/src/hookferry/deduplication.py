@@ -16,19 +16,19 @@ DEFAULT_MAX_IDS = 100_000
 
 
 class DeduplicationStore(Protocol):
-    """Where ids are noted. Each method must be atomic and safe to call from several threads."""
+    """Stores the ids of handled events. Each method must be atomic and thread-safe."""
 
     def claim(self, event_id: str, lease_seconds: float) -> Claim:
-        """`claimed`: handle it now. `busy`: somebody else is at it. `done`: it was handled.
+        """`claimed`: handle the event now. `busy`: another thread or process handles it. `done`: it was handled.
 
         A claim that is neither committed nor released ends after `lease_seconds`: its process may have died.
         """
 
     def commit(self, event_id: str) -> None:
-        """It was handled: from now on `done`."""
+        """The event was handled. From now on a claim gives `done`."""
 
     def release(self, event_id: str) -> None:
-        """It was not handled: it may be claimed again."""
+        """The event was not handled. It may be claimed again."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class _Note:
 
 
 class MemoryStore:
-    """Ids in the memory of this one process: gone when it ends, and not shared with others.
+    """Keeps ids in the memory of one process. They are lost when it ends, and other processes do not see them.
 
-    max_ids: at most so many; the one noted longest ago goes first.
-    ttl_seconds: how long an id that was handled is known.
+    max_ids: the most ids. Beyond it the oldest is removed.
+    ttl_seconds: how long the id of a handled event is kept.
     now: a clock in seconds that never goes back.
     """
 
@@ -76,7 +76,7 @@ class MemoryStore:
     def release(self, event_id: str) -> None:
         with self._lock:
             note = self._notes.get(event_id)
-            # Another one may have handled it after this claim's lease had ended.
+            # Another thread may have handled the event after this claim's lease ended.
             if note is not None and note.state == "busy":
                 del self._notes[event_id]
 

@@ -33,7 +33,7 @@ class Deliveries:
 
         status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`,
         `superseded`. status_class: `2xx`, …, `none`.
-        outcome: of the last attempt, such as `delivered` or `http_5xx`. data: only of events whose data contain this.
+        outcome: that of the last attempt, such as `delivered` or `http_5xx`. data: only events whose data contain this.
         """
         query = without_absent(
             webhook_id=webhook_id,
@@ -68,7 +68,7 @@ class Deliveries:
         return delivery
 
     def redeliver(self, delivery_id: str, *, idempotency_key: Optional[str] = None) -> JsonObject:
-        """The delivery, which is sent once more, now."""
+        """Send a delivery again, now, and return it."""
         path = f"/v1/deliveries/{segment(delivery_id)}/redeliver"
         delivery: JsonObject = self._requests.send("POST", path, idempotency_key=idempotency_key)
         return delivery
@@ -82,9 +82,10 @@ class Deliveries:
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> Iterator[JsonObject]:
-        """Every attempt of the account, one by one; one that breaks off goes on where it was.
+        """Every attempt of the account, one by one. After a broken connection the export continues where it was.
 
-        since, until: when its event was accepted, RFC 3339. limit: at most so many. cursor: of an attempt to go on after.
+        since, until: when the event was accepted, RFC 3339. limit: the most attempts. cursor: the cursor of an attempt,
+        to continue after it.
         """
         query = without_absent(since=since, until=until, webhook_id=webhook_id, limit=limit, cursor=cursor)
         return export_lines(self._requests, "/v1/deliveries/export", query)

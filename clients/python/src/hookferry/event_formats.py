@@ -21,8 +21,8 @@ _ATTRIBUTES = ("specversion", "id", "source", "type", "time", "subject", "datasc
 def read_request(body: bytes, headers: Mapping[str, object], *, binary_cloudevents: bool) -> VerifiedRequest:
     """The events of a request whose signature is good. `headers` have lower names.
 
-    The body says which format it has, and no header does: no signature covers headers, so somebody on the way could have
-    changed them.
+    The body says which format it has, and no header does: no signature covers headers, so somebody on the way could
+    have changed them.
 
     Raises WebhookVerificationError `invalid_payload`.
     """
@@ -60,7 +60,7 @@ def _several(events: Any) -> VerifiedRequest:
 
 def _item(item: object, timestamp: Optional[int]) -> Event:
     if not isinstance(item, dict):
-        raise _invalid_payload("has an item that is no object")
+        raise _invalid_payload("has an item that is not an object")
     event_id, event_type, accepted_at = item.get("id"), item.get("type"), item.get("timestamp")
     if not (isinstance(event_id, str) and isinstance(event_type, str) and isinstance(accepted_at, str)):
         raise _invalid_payload('has an item without "id", "type" or "timestamp"')
@@ -70,7 +70,7 @@ def _item(item: object, timestamp: Optional[int]) -> Event:
 def _cloudevent(item: object, timestamp: Optional[int]) -> Event:
     """One that is a JSON object. Its id is in the body, which is signed."""
     if not isinstance(item, dict):
-        raise _invalid_payload("has an item that is no CloudEvent")
+        raise _invalid_payload("has an item that is not a CloudEvent")
     attributes = {name: value for name, value in item.items() if name != "data"}
     return _event_of(attributes, item.get("id"), timestamp, item.get("data"))
 
@@ -92,7 +92,7 @@ def _binary_event(text: str, headers: Mapping[str, object], timestamp: Optional[
 def _event_of(attributes: Mapping[str, Any], event_id: Optional[str], timestamp: Optional[int], data: Any) -> Event:
     required = [attributes.get(name) for name in ("id", "source", "type")]
     if attributes.get("specversion") != "1.0" or not all(isinstance(text, str) and text for text in required):
-        raise _invalid_payload("is no CloudEvent 1.0")
+        raise _invalid_payload("is not a CloudEvent 1.0")
     time = attributes.get("time")
     return Event(event_id, timestamp, attributes["type"], data, time if isinstance(time, str) else None, attributes)
 
@@ -128,5 +128,5 @@ def _refuse_constant(name: str) -> None:
 
 def _invalid_payload(what: str) -> WebhookVerificationError:
     return WebhookVerificationError(
-        "invalid_payload", f"The signature is good, but the body {what}: is this the URL of another webhook?"
+        "invalid_payload", f"The signature is valid, but the body {what}. Check whether another webhook has this URL."
     )

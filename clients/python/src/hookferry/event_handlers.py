@@ -22,7 +22,7 @@ class EventHandlers:
         self._by_pattern: Dict[str, Handler] = {}
 
     def add(self, pattern: str, handler: Handler) -> None:
-        """Raises ValueError for a pattern that is none, or that has a handler already."""
+        """Raises ValueError if the pattern is not valid, or has a handler already."""
         if _PATTERN.fullmatch(pattern) is None:
             raise ValueError(f'"{pattern}" is not an event type, a prefix such as "keyword.*", or "*".')
         if pattern in self._by_pattern:

@@ -1,4 +1,4 @@
-"""One event, from its claim to its answer."""
+"""Handles one event, from its claim to its answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUSY_RETRY_SECONDS = 10
 
 
 class EventHandling:
-    """Claims an event, has it handled, and commits or releases the claim by what came of it."""
+    """Claims an event and has it handled. Then commits the claim, or releases it if the handler failed."""
 
     def __init__(self, store: Optional[DeduplicationStore], lease_seconds: float) -> None:
         if not lease_seconds > 0:
@@ -42,7 +42,7 @@ class EventHandling:
         return self._settle(event, answer)
 
     async def handle_async(self, event: Event, handler: Handler) -> Answer:
-        # A store may wait for its server: in a thread, so that nothing else waits.
+        # A store may wait for its server. It runs in a thread, so that nothing else waits.
         known = await asyncio.to_thread(self._claim, event)
         if known is not None:
             return known
@@ -52,13 +52,13 @@ class EventHandling:
         except Exception:
             answer = _failed(event)
         except BaseException:
-            # Cancelled: to wait for a thread here could be cancelled as well.
+            # The task was cancelled. Waiting for a thread here could be cancelled as well.
             self._release(event)
             raise
         return await asyncio.to_thread(self._settle, event, answer)
 
     def _claim(self, event: Event) -> Optional[Answer]:
-        """The answer to an event that is not to be handled now; None for one that is."""
+        """The answer to an event that must not be handled now. None: handle it."""
         if self._store is None or event.id is None:
             return None
         try:
@@ -77,7 +77,7 @@ class EventHandling:
             try:
                 self._store.commit(event.id)
             except Exception:
-                # It was handled: to have it sent again would make a duplicate for certain.
+                # The event was handled. If it were sent again, it would be handled twice.
                 _LOG.exception("The event %s was handled, and may be again: it could not be noted.", event.id)
         return answer
 
@@ -94,7 +94,7 @@ def _answer_of(event: Event, result: object) -> Answer:
     if isinstance(result, Answer):
         return result
     if result is not None:
-        # The work is done: to have it done again would be worse than to pass over what was meant by this.
+        # The work is done. To repeat it would be worse than to ignore an answer of an unknown kind.
         kind = type(result).__name__
         _LOG.warning("The function for %s gave a %s, which is no Answer: answered 204.", event.type, kind)
     return accept()

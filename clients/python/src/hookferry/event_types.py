@@ -31,17 +31,18 @@ class EventTypes:
         *,
         deprecated: bool = False,
     ) -> JsonObject:
-        """Adds a type for all accounts, or replaces one that was added. For the operator's admin keys.
+        """Add a type for all accounts, or replace one that was added. Needs an admin key of the operator.
 
-        schema: of `data`, JSON Schema 2020-12. example: `data` as the schema asks.
+        schema: JSON Schema 2020-12 of `data`. example: an example of `data`, valid by the schema.
         """
         body = {"description": description, "schema": schema, "example": example, "deprecated": deprecated}
         event_type: JsonObject = self._requests.send("PUT", f"/v1/event-types/{segment(name)}", json=body)
         return event_type
 
     def delete(self, name: str) -> None:
-        """Removes a type that was added; `conflict` while webhooks ask for it. For the operator's admin keys.
+        """Remove a type that was added. Needs an admin key of the operator. ApiError `conflict`: webhooks ask for the
+        type.
 
-        A 404 may be the answer to a second try of one that worked.
+        ApiError `not_found` may mean that an earlier attempt of this call removed it.
         """
         self._requests.send("DELETE", f"/v1/event-types/{segment(name)}")

@@ -24,11 +24,12 @@ class Events:
         group: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
-        """`id`, `type` and `created_at` of the event, which is stored and will be delivered.
+        """Publish an event. Returns its `id`, `type` and `created_at`. It is stored, and will be delivered.
 
-        id: your own; published again with it, an event stays one. webhook_ids: only these get it, by id or `uid`.
-        deliver_at: when to send it (RFC 3339), some weeks ahead at most; it has the status `scheduled` until then.
-        group: what it belongs to, such as an order; webhooks may ask for a group's events in their order.
+        id: an id of your own. Publishing again with the same id makes no second event. webhook_ids: only these webhooks
+        get it, by id or `uid`. deliver_at: when to send it (RFC 3339), at most some weeks ahead; until then it has the
+        status `scheduled`. group: the thing that it belongs to, such as an order. Webhooks can get the events of a
+        group in order.
         """
         optional = without_absent(id=id, webhook_ids=webhook_ids, deliver_at=deliver_at, group=group)
         body = {"type": type, "data": data, **optional}
@@ -38,9 +39,11 @@ class Events:
     def publish_batch(
         self, events: Sequence[Mapping[str, Any]], *, idempotency_key: Optional[str] = None
     ) -> List[JsonObject]:
-        """A result for each of up to 500 events, in their order: `status`, and what `publish` gives or `error`.
+        """Publish up to 500 events. Returns a result for each, in their order: `status`, and the result of `publish` or
+        `error`.
 
-        Each is a dict with the members that `publish` takes. An event that is refused raises nothing and sinks no other: look at each `status`.
+        Each event is a dict with the arguments of `publish`. A refused event raises nothing and does not affect the
+        others: check each `status`.
         """
         body = {"events": list(events)}
         answer = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)
@@ -53,13 +56,13 @@ class Events:
         return event
 
     def reschedule(self, event_id: str, deliver_at: str) -> JsonObject:
-        """Another time (RFC 3339) for a scheduled event. Raises ApiError `already_due` once it is due."""
+        """Move a scheduled event to another time (RFC 3339). Raises ApiError `already_due` once it is due."""
         path = f"/v1/events/{segment(event_id)}"
         event: JsonObject = self._requests.send("PATCH", path, {"deliver_at": deliver_at})
         return event
 
     def cancel(self, event_id: str) -> None:
-        """A scheduled event is sent to nobody. Raises ApiError `already_due` once it is due."""
+        """Cancel a scheduled event: it is not sent. Raises ApiError `already_due` once it is due."""
         self._requests.send("DELETE", f"/v1/events/{segment(event_id)}")
 
     def list(

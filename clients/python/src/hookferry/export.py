@@ -1,4 +1,4 @@
-"""Everything of a kind that an account has, line by line."""
+"""Exports: all records of one kind of an account, line by line."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .retry import delay_after
 
 
 def export_lines(requests: ApiRequests, path: str, query: Query) -> Iterator[JsonObject]:
-    """The lines of an export, one after the other, in little memory however many there are.
+    """The lines of an export, one after the other. Memory does not grow with their number.
 
-    An export that breaks off goes on after the last whole line: nothing comes twice or is left out. It is given up, and
-    ConnectionFailed has the `cursor` to go on from, after as many failures without a line between them as there
-    are retries, and one.
+    After a broken connection the export continues after the last complete line: no line comes twice or is left out. If
+    more connections than `retries` fail in a row without a line, ConnectionFailed is raised, with the `cursor` to
+    continue from.
     """
     asked: Dict[str, Union[str, int, float, bool, None]] = dict(query)
     failures = 0
     while asked.get("limit") != 0:
         try:
             for line in requests.read_lines(path, asked):
-                # An empty line is a sign of life while there is nothing to send.
+                # The service sends empty lines to keep the connection open.
                 if line == b"":
                     continue
                 item: JsonObject = json.loads(line)

@@ -1,4 +1,4 @@
-"""One request over a connection of its own: nothing is shared, so a client can be used by many threads."""
+"""Sends each request over a connection of its own. Nothing is shared, so many threads can use a client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _READ_BYTES = 65_536
 
 @dataclass(frozen=True, repr=False)
 class HttpRequest:
-    """`target` is the path with its query. Its name in messages is made of method and path: headers have the key."""
+    """`target` is the path with its query.
+
+    Messages name a request by method and path alone, because headers have the key.
+    """
 
     method: str
     target: str
@@ -44,12 +47,12 @@ class HttpResponse:
             return self._response.read()
 
     def chunks(self) -> Iterator[bytes]:
-        """The body as it comes. Raises ConnectionFailed when it breaks off."""
+        """The body as it arrives. Raises ConnectionFailed if the connection breaks."""
         while True:
             with _named_failures(self._request):
                 chunk = self._response.read1(_READ_BYTES)
                 if not chunk and self._response.length:
-                    # With a Content-Length, `read1` itself takes a broken connection for the end.
+                    # With a Content-Length, `read1` does not notice a broken connection: it looks like the end.
                     raise http.client.IncompleteRead(b"", self._response.length)
             if not chunk:
                 return
@@ -66,11 +69,11 @@ class HttpTransport:
 
     @contextmanager
     def send(self, request: HttpRequest) -> Iterator[HttpResponse]:
-        """The answer, whose body can be read within the `with`. Raises ConnectionFailed."""
+        """The answer. Read its body within the `with` block. Raises ConnectionFailed."""
         connection = self._connect()
         try:
             with _named_failures(request):
-                # Who refuses a long body may answer before it is sent whole: that answer says why.
+                # A server that refuses a long body may answer before all of it is sent. That answer says why.
                 with suppress(BrokenPipeError):
                     connection.request(
                         request.method, self._base_url.path + request.target, request.body, dict(request.headers)

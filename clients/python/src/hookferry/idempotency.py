@@ -32,5 +32,5 @@ def takes_idempotency_key(method: str, path: str) -> bool:
 
 
 def is_same_when_repeated(method: str, path: str) -> bool:
-    """Whether doing it twice does no more than doing it once, without a key."""
+    """Whether repeating the request does no harm, even without an Idempotency-Key."""
     return method != "POST" or _SAME_WHEN_REPEATED.fullmatch(path) is not None

@@ -15,5 +15,5 @@ def without_absent(**members: Any) -> JsonObject:
 
 
 def searched(data: Optional[Mapping[str, Any]]) -> Optional[str]:
-    """The query parameter of lists that are searched for data."""
+    """The query parameter that searches a list for data."""
     return None if data is None else json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -20,12 +20,12 @@ Fetched = Tuple[bytes, Optional[str]]
 _TIMEOUT_SECONDS = 5.0
 _MAX_BYTES = 65_536
 _MAX_KEYS = 100
-# A request that names an unknown key costs nobody more than this.
+# Requests that name unknown keys cause no more fetches than this.
 _UNKNOWN_EVERY = 60.0
 _FAILED_EVERY = 5.0
 # `max-age` of the answer, within these.
 _LEAST, _MOST, _DEFAULT = 10.0, 3_600.0, 300.0
-# A set that can't be fetched again is still used for so long: the service may be away, and its requests come late.
+# A set that can't be fetched again is used for this long: its requests may arrive late, while the service is down.
 _STALE = 3_600.0
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,9})")
@@ -33,12 +33,12 @@ _X = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class Jwks:
-    """Verifies by the keys at a URL of your own configuration, never one of a request. https: alone.
+    """Verifies with the keys at a URL. Take the URL from your configuration, never from a request. It must be https:.
 
-    They are fetched when they are needed first, and again when they are old, or when a request names a key that is
-    not among them: for that at most once a minute. Threads share one.
+    The keys are fetched at their first use, again when they are old, and when a request names an unknown key: for that
+    reason at most once a minute. Threads may share one object.
 
-    fetch: gives the body of the set and its Cache-Control; raises what it likes. clock: in seconds.
+    fetch: returns the body of the set and its Cache-Control; it may raise any exception. clock: in seconds.
 
     Raises WebhookVerificationError `not_a_key` at once, and `keys_unavailable` while they can't be fetched.
     """
@@ -100,7 +100,7 @@ def _fetch(url: str) -> Fetched:
     request = HttpRequest("GET", "", {"Accept": "application/json", "Cache-Control": "no-cache"})
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     with HttpTransport(base, _TIMEOUT_SECONDS).send(request) as response:
-        # A redirect could lead to anybody's keys.
+        # A redirect could lead to the keys of somebody else.
         if response.status != 200:
             raise ValueError(f"it answers with {response.status}")
         body = b""
@@ -117,13 +117,13 @@ def _good_for(cache_control: Optional[str]) -> float:
 
 
 def _parse(body: bytes) -> Mapping[str, Ed25519Key]:
-    """Those of the set that verify Ed25519 signatures; others in it are for other purposes."""
+    """The keys of the set for Ed25519 signatures. Other keys are ignored."""
     if len(body) > _MAX_BYTES:
         raise ValueError("it is too long")
     payload: Any = json.loads(body)
     keys: Any = payload.get("keys") if isinstance(payload, dict) else None
     if not isinstance(keys, list):
-        raise ValueError("it is no key set")
+        raise ValueError("it is not a key set")
     found: Dict[str, Ed25519Key] = {}
     for jwk in keys[:_MAX_KEYS]:
         if _is_ours(jwk):

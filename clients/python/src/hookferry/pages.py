@@ -9,9 +9,9 @@ from .json_object import JsonObject, Query
 
 
 def iterate(requests: ApiRequests, path: str, query: Query) -> Iterator[JsonObject]:
-    """The items of all pages, newest first. Each page is asked for when the one before is used up.
+    """The items of all pages, newest first. Each page is requested when all items of the one before were taken.
 
-    `limit` in the query is how many a page has (1 to 200), `cursor` where to begin.
+    `limit` in the query is the size of a page (1 to 200), `cursor` the place to begin.
     """
     asked: Dict[str, Union[str, int, float, bool, None]] = dict(query)
     while True:

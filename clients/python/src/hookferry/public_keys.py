@@ -16,18 +16,18 @@ _SIGNATURE_BYTES = 64
 
 
 class SignatureVerifier(Protocol):
-    """What verifies signatures by keys: `PublicKeys` or `Jwks`."""
+    """Verifies signatures with public keys: `PublicKeys` or `Jwks`."""
 
     def verifies(self, signatures: Sequence[str], message: bytes, kid: Optional[str]) -> bool:
-        """Whether one of the signatures, of whatever schemes, is a good one of the key's own scheme."""
+        """Whether one of the signatures is valid for one of the keys. Signatures of other schemes are ignored."""
         ...
 
 
 class PublicKeys:
-    """Public keys as the service shows them (`whpk_…`). With several, one that fits is enough.
+    """Public keys as the service shows them (`whpk_…`). A signature by any of them is valid.
 
     Needs the package `cryptography`: `pip install "hookferry[ed25519]"`. Raises ImportError without it, and
-    WebhookVerificationError `not_a_key` for what is no key.
+    WebhookVerificationError `not_a_key` if one is not a public key.
     """
 
     def __init__(self, *keys: Optional[str]) -> None:
@@ -67,7 +67,7 @@ def has_key_signature(signatures: Sequence[str]) -> bool:
 def not_a_key(why: str) -> WebhookVerificationError:
     return WebhookVerificationError(
         "not_a_key",
-        f"This is no public key: {why}. Pass the webhook's public_key as it is shown ({_KEY_PREFIX}…), or the URL of "
+        f"This is not a public key: {why}. Pass the webhook's public_key as it is shown ({_KEY_PREFIX}…), or the URL of "
         "the key set.",
     )
 

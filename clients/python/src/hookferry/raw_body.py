@@ -12,8 +12,8 @@ RawBody = Union[bytes, bytearray, memoryview, str]
 def raw_bytes(body: RawBody) -> bytes:
     """The bytes that were signed: bytes as they are, text as UTF-8.
 
-    Raises WebhookVerificationError `body_already_parsed` for anything else: once JSON was parsed, nobody knows its
-    bytes any more.
+    Raises WebhookVerificationError `body_already_parsed` for anything else: the signed bytes cannot be restored from
+    parsed JSON.
     """
     given: object = body
     if isinstance(given, (bytes, bytearray, memoryview)):

@@ -24,7 +24,7 @@ class Replays:
         dry_run: Optional[bool] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
-        """The replay, which goes on in the background.
+        """Start a replay and return it. It runs in the background.
 
         mode: `failed`, `missing` or `all`. since, until: RFC 3339. rate: events a second. dry_run: only count.
         """
@@ -39,10 +39,10 @@ class Replays:
         return iterate(self._requests, path, without_absent(limit=limit))
 
     def get(self, replay_id: str) -> JsonObject:
-        """How far it is."""
+        """The replay, with its progress."""
         replay: JsonObject = self._requests.send("GET", f"/v1/replays/{segment(replay_id)}")
         return replay
 
     def cancel(self, replay_id: str) -> None:
-        """No more is put onto the queue; what is on it is delivered."""
+        """Cancel a replay. Deliveries that are on the queue already are sent."""
         self._requests.send("DELETE", f"/v1/replays/{segment(replay_id)}")

@@ -11,13 +11,13 @@ _JOINED = re.compile(r",\s")
 
 
 class RequestHeaders(Protocol):
-    """A dict, or what Flask, Django, Starlette and the standard library call headers."""
+    """A dict, or the headers object of Flask, Django, Starlette or the standard library."""
 
     def items(self) -> Iterable[Tuple[str, Any]]: ...
 
 
 def with_lower_names(headers: Optional[RequestHeaders]) -> Dict[str, object]:
-    """A header that came more than once, in whichever case, has a tuple of its values."""
+    """The headers with lower-case names. A header that came more than once has a tuple of its values."""
     found: Dict[str, object] = {}
     if headers is None:
         return found
@@ -30,15 +30,16 @@ def with_lower_names(headers: Optional[RequestHeaders]) -> Dict[str, object]:
 
 
 def text_of(headers: Mapping[str, object], name: str) -> str:
-    """Raises WebhookVerificationError `missing_header`, also for what is no text."""
+    """The value of a header. Raises WebhookVerificationError `missing_header`, also if the value is not a text."""
     value = headers.get(name)
-    # Servers join what comes twice; no value of ours has a comma before white space.
+    # Servers join headers that come twice by ", ". No value of the service has a comma before white space.
     if isinstance(value, tuple) or (isinstance(value, str) and _JOINED.search(value)):
-        raise missing_header(name, f"The header {name} came more than once: what stands in front of this server?")
+        message = f"The header {name} came more than once: answer 401. Check the proxy in front of this server."
+        raise missing_header(name, message)
     if isinstance(value, str):
         return value
     if value is None:
-        raise missing_header(name, f"The header {name} is missing: answer 401. Does a proxy drop it?")
+        raise missing_header(name, f"The header {name} is missing: answer 401. Check whether a proxy removes it.")
     raise missing_header(name, f"The header {name} must be a text, but is {type(value).__name__}.")
 
 

@@ -1,4 +1,4 @@
-"""Which failed attempts are made again, and after what time."""
+"""Which failed requests are sent again, and when."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Failure = Union[ApiError, ConnectionFailed]
 
 _FIRST_DELAY_SECONDS = 0.5
 _LONGEST_BACKOFF_SECONDS = 8.0
-# Who is asked to wait for longer had better know: the error is raised instead.
+# A caller should know about longer waits, so the error is raised instead.
 _LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 
 def with_retries(
     attempt: Callable[[], _T], retries: int, is_repeatable: bool, sleep: Callable[[float], None] = time.sleep
 ) -> _T:
-    """What `attempt` gives, which is called up to 1 + `retries` times. Raises its last failure."""
+    """Call `attempt` up to 1 + `retries` times, and return its result. Raises its last failure."""
     for retry in range(retries):
         try:
             return attempt()
@@ -45,13 +45,14 @@ def delay_after(failure: Failure, retry: int, is_repeatable: bool) -> Optional[f
 
 
 def _may_pass(error: ApiError, is_repeatable: bool) -> bool:
-    # 429 did nothing; 503 may or may not have. `request_in_progress`: the attempt before, whose answer was lost.
+    # After 429 nothing was done; after 503 it may have been. `request_in_progress` means the attempt before, whose
+    # answer was lost.
     if error.status == 429:
         return True
     return is_repeatable and (error.status == 503 or error.code == "request_in_progress")
 
 
 def _backoff(retry: int) -> float:
-    """Twice as long each time, and half of it by chance, so that many clients don't come back at once."""
+    """Twice as long each time, half of it at random, so that many clients do not come back at once."""
     longest = min(_LONGEST_BACKOFF_SECONDS, _FIRST_DELAY_SECONDS * 2.0 ** min(retry, 10))
     return longest * random.uniform(0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Events go to the functions that handle their types."""
+"""Passes events to the functions that handle their types."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _LOG = logging.getLogger("hookferry")
 
 
 class Router:
-    """Verifies requests, and has each event handled by the function for its type.
+    """Verifies requests, and passes each event to the function for its type.
 
-    secret, secrets, tolerance, service_header, public_keys: as for `verify`. Raises WebhookVerificationError at once for a secret
-        that is none, so that no receiver starts without one.
-    deduplicate: a store of the ids that were handled; without one an event that comes twice is handled twice.
+    secret, secrets, tolerance, service_header, public_keys: as for `verify`. Raises WebhookVerificationError at once if
+        a secret is missing or not valid, so that no receiver starts without one.
+    deduplicate: a store of the ids of handled events. Without it, an event that arrives twice is handled twice.
     binary_cloudevents: as for `verify`.
-    in_order: of a request with several events, those after one that was not handled come again with it, and are not
-        handled before. For a webhook with `ordering: strict`.
-    lease_seconds: after so long a claim is taken to be one of a process that died. Handlers must be quicker.
+    in_order: when an event of a batch fails, the events after it are not handled, and are sent again with it. For a
+        webhook with `ordering: strict`.
+    lease_seconds: a claim ends after this time, because its process may have died. Handlers must be faster.
     """
 
     def __init__(
@@ -63,10 +63,11 @@ class Router:
         self._handlers = EventHandlers()
 
     def on(self, pattern: str) -> Callable[[_HandlerT], _HandlerT]:
-        """A decorator: the function handles this type (`brief.created`), prefix (`keyword.*`), or `*` what is left.
+        """A decorator. The function handles this type (`brief.created`), this prefix (`keyword.*`), or with `*` all
+        others.
 
-        It takes the event. What it returns is the answer; None: 204. When it raises, the answer is 500, and the
-        service sends the event again. A function may be `async` if requests come by ASGI or `receive_async`.
+        The function gets the event. It returns an Answer, or None for 204. If it raises, the answer is 500, and the
+        service sends the event again. A function may be `async` with ASGI and `receive_async`.
         """
 
         def register(handler: _HandlerT) -> _HandlerT:
@@ -76,10 +77,10 @@ class Router:
         return register
 
     def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
-        """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`.
+        """The answer to a request. It never raises because of a request; errors go to the logger `hookferry`.
 
-        The service's challenge (`webhook.verification`) is answered here, and no function gets it. The events of a
-        request with several are handled one after the other; the answer says which were not.
+        The challenge of the service (`webhook.verification`) is answered here; no function gets it. The events of a
+        batch are handled one after the other, and the answer names those that failed.
         """
         request = self._verify(body, headers)
         if isinstance(request, Answer):
@@ -93,7 +94,7 @@ class Router:
         return answer_to_batch(request.events, answers)
 
     async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
-        """Like `receive`; functions that are not `async` run in a thread."""
+        """Like `receive`. Functions that are not `async` run in a thread."""
         # A key set may have to be fetched.
         in_thread = self._public_keys is not None
         verify = self._verify
@@ -148,7 +149,7 @@ class Router:
 
 
 def _proof_of(event: Event) -> Optional[Answer]:
-    """The answer to a challenge, if it is one. Only the service can ask: the signature was verified."""
+    """The answer if the event is a challenge, else None. Its signature was verified, so the service has sent it."""
     if event.type != "webhook.verification" or not isinstance(event.data, dict):
         return None
     challenge = event.data.get("challenge")
@@ -158,6 +159,6 @@ def _proof_of(event: Event) -> Optional[Answer]:
 
 
 def _unhandled(event: Event) -> Answer:
-    # Anything but 2xx would be sent again for days, and for nothing.
+    # Without a 2xx, the service would send it again for days, in vain.
     _LOG.info("No function handles events of the type %s: answered 204.", event.type)
     return accept()

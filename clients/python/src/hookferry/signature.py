@@ -1,4 +1,4 @@
-"""Whether a request comes from the service and was not changed on its way."""
+"""Checks that a request comes from the service and was not changed on its way."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def verify_signature(
     service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
     public_keys: Optional[SignatureVerifier] = None,
 ) -> None:
-    """Like `verify`, for a body that need not be an event: gives nothing, and never raises `invalid_payload`."""
+    """Like `verify`, but for any body: it returns nothing, and never raises `invalid_payload`."""
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be a number of seconds from 0, but is {tolerance!r}.")
     keys = read_asked_keys(secret, secrets, public_keys)
@@ -53,7 +53,7 @@ def verify_signature(
 def read_asked_keys(
     secret: Optional[str], secrets: Optional[Sequence[str]], public_keys: Optional[SignatureVerifier]
 ) -> Sequence[SigningKey]:
-    """The keys of the secrets; none where only signatures by public keys are asked for."""
+    """The keys of the secrets. None are needed if only signatures with public keys are verified."""
     if public_keys is not None and secret is None and secrets is None:
         return ()
     return read_signing_keys(secret, secrets)
@@ -100,7 +100,7 @@ def _verify_service(message: bytes, signature: str, prefix: str, keys: Sequence[
 
 
 def _matches(given: Sequence[str], expected: Sequence[bytes]) -> bool:
-    """One good signature is enough. All are compared, so that the time taken tells nothing."""
+    """Whether one signature is valid. All are compared, so that the time taken reveals nothing."""
     matches = [
         hmac.compare_digest(one.encode("utf-8", "replace"), other) for one in given for other in expected
     ]

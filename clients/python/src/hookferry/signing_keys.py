@@ -1,4 +1,4 @@
-"""Secrets as they are issued, and the keys that are in them."""
+"""Reads signing keys from the secrets that the service issues."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SigningKey:
 
 
 def read_signing_keys(secret: Optional[str], secrets: Optional[Sequence[str]]) -> Tuple[SigningKey, ...]:
-    """The keys of all the secrets that were given.
+    """The keys of all given secrets.
 
-    Raises WebhookVerificationError: `missing_secret` when there is none or one is empty, `not_a_secret` for what is
-    something else. An empty key must never verify anything: anybody can sign with it.
+    Raises WebhookVerificationError: `missing_secret` if there is none or one is empty, `not_a_secret` if one has
+    another form. An empty key must never verify a signature: anybody can sign with it.
     """
     if isinstance(secrets, (str, bytes)):
         raise WebhookVerificationError(
@@ -35,16 +35,16 @@ def read_signing_keys(secret: Optional[str], secrets: Optional[Sequence[str]]) -
     given: Tuple[object, ...] = (() if secret is None else (secret,)) + tuple(secrets or ())
     if not given:
         raise WebhookVerificationError(
-            "missing_secret", "There is no secret: pass the webhook's secret. Is its variable set?"
+            "missing_secret", "There is no secret: pass the webhook's secret. Check that its variable is set."
         )
     return tuple(_read_key(one) for one in given)
 
 
 def _read_key(given: object) -> SigningKey:
-    # What is read from a file often ends with a line break.
+    # A secret that is read from a file often ends with a line break.
     secret = given.strip() if isinstance(given, str) else given
     if secret is None or (isinstance(secret, str) and _encoded_part(secret) == ""):
-        raise WebhookVerificationError("missing_secret", "The secret is empty. Is its variable set?")
+        raise WebhookVerificationError("missing_secret", "The secret is empty. Check that its variable is set.")
     if not isinstance(secret, str):
         kind = type(secret).__name__
         raise WebhookVerificationError("not_a_secret", f"The secret must be a text, but is {kind}.")

@@ -1,4 +1,4 @@
-"""Transformations: code of webhooks that makes what is sent of an event."""
+"""Transformations: code of webhooks that changes the body of their requests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .json_object import JsonObject, without_absent
 
 
 class Transformations:
-    """`webhook_id` is a webhook's id, or the `uid` that you gave it. `code` is JavaScript, a module whose default export
-    is a function of the event."""
+    """`webhook_id` is the id or the `uid` of a webhook. `code` is a JavaScript module whose default export is a
+    function of the event."""
 
     def __init__(self, requests: ApiRequests) -> None:
         self._requests = requests
@@ -21,17 +21,17 @@ class Transformations:
         return transformation
 
     def put(self, webhook_id: str, code: str, *, enabled: bool = True) -> JsonObject:
-        """The transformation with this code, a new version unless the code is the same.
+        """Set the code, and return the transformation. Other code makes a new version.
 
-        enabled: False keeps the code, and deliveries do without it. Raises ApiError `invalid_request` for code that does
-        not parse, with its line and column, or that exports no function.
+        enabled: False keeps the code, but sends events without it. Raises ApiError `invalid_request`, with line and
+        column, if the code does not parse or exports no function.
         """
         body = {"code": code, "enabled": enabled}
         transformation: JsonObject = self._requests.send("PUT", _path_of(webhook_id), body)
         return transformation
 
     def delete(self, webhook_id: str) -> None:
-        """Deliveries are sent as they are; the versions stay."""
+        """Remove the code: events are sent without it. Its versions stay."""
         self._requests.send("DELETE", _path_of(webhook_id))
 
     def versions(self, webhook_id: str) -> List[JsonObject]:
@@ -40,7 +40,7 @@ class Transformations:
         return versions
 
     def restore(self, webhook_id: str, version: int) -> JsonObject:
-        """The transformation with the code of that version, which is current again, as a new version."""
+        """Go back to the code of an earlier version. It becomes a new version."""
         path = f"{_path_of(webhook_id)}/versions/{segment(str(version))}/restore"
         transformation: JsonObject = self._requests.send("POST", path)
         return transformation
@@ -54,11 +54,11 @@ class Transformations:
         event_id: Optional[str] = None,
         event: Optional[Mapping[str, Any]] = None,
     ) -> JsonObject:
-        """What the code makes of an event: `outcome` (`made`, `cancelled` or `failed`), `body`, `headers`, `error`, `logs`
-        and `duration_ms`. Nothing is sent, and code that fails raises nothing.
+        """Run code on an event. Returns `outcome` (`made`, `cancelled` or `failed`), `body`, `headers`, `error`, `logs`
+        and `duration_ms`. Nothing is sent. Code that fails raises nothing.
 
-        code: left out, the webhook's own. Give one of type (the example of this event type), event_id (a published one)
-        and event (`{"type": …, "data": …}`, which need not be published).
+        code: by default that of the webhook. Give one of type (its example is used), event_id (a published event) and
+        event (`{"type": …, "data": …}`, which need not be published).
         """
         if code is None and webhook_id is None:
             raise ValueError("try_out needs code, or the webhook_id of a webhook that has some.")
@@ -68,7 +68,7 @@ class Transformations:
         return tried
 
     def templates(self) -> List[JsonObject]:
-        """Code to begin with, for Slack, Teams, PagerDuty and others."""
+        """Templates of code, for Slack, Teams, PagerDuty and others."""
         templates: List[JsonObject] = self._requests.send("GET", "/v1/transformations/templates")["data"]
         return templates
 

@@ -1,4 +1,4 @@
-"""The events that a request brings, once its signature is good."""
+"""Verifies a request and reads its events."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def verify(
     *,
     binary_cloudevents: bool = False,
 ) -> Event:
-    """The event that a request brings, once its signature is good.
+    """Verify a request, and return its event.
 
     body: the raw bytes of the request, or its text; never parsed JSON.
-    headers: names in any case; anything with `items()`.
-    secret, secrets: as issued (`whsec_…`). With several, one that fits is enough, as in a rotation.
-    tolerance: how far `webhook-timestamp` may be from now, in seconds, either way.
-    now: the present in Unix seconds; the system clock if left out.
-    service_header: name and prefix of the signature that counts where `webhook-signature` is not there. It covers the
-        body alone, so replays are not noticed. None: accept Standard Webhooks only.
-    public_keys: `PublicKeys` or `Jwks`, to verify `v1a` signatures; without a secret beside it those alone.
-    binary_cloudevents: accept CloudEvents whose attributes are `ce-…` headers. No signature covers those headers, so
+    headers: any object with `items()`; names in any case.
+    secret, secrets: as issued (`whsec_…`). A signature with any of them is valid, so pass both during a rotation.
+    tolerance: the greatest difference of `webhook-timestamp` from now, in seconds, in both directions.
+    now: the present in Unix seconds. Default: the system clock.
+    service_header: name and prefix of the signature that is verified if there is no `webhook-signature`. It covers the
+        body alone, so a request that somebody repeats is not noticed. None: accept Standard Webhooks only.
+    public_keys: `PublicKeys` or `Jwks`, to verify `v1a` signatures. Without a secret, only these are accepted.
+    binary_cloudevents: accept CloudEvents whose attributes are `ce-…` headers. No signature covers these headers, so
         somebody on the way could change the type.
 
     Raises WebhookVerificationError; its `code` says why. A request with several events is an `invalid_payload`.
@@ -67,6 +67,6 @@ def verify_events(
     *,
     binary_cloudevents: bool = False,
 ) -> VerifiedRequest:
-    """Like `verify`, for a webhook whose requests may have several events (`batch`): all events of a request."""
+    """Like `verify`, for a webhook with `batch`: returns all events of a request."""
     verify_signature(body, headers, secret, secrets, tolerance, now, service_header, public_keys)
     return read_request(raw_bytes(body), with_lower_names(headers), binary_cloudevents=binary_cloudevents)

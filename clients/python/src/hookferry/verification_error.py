@@ -22,11 +22,11 @@ _CONFIGURATION_CODES = frozenset(
 
 
 class WebhookVerificationError(Exception):
-    """A request that must not be trusted, or a receiver that is set up wrong.
+    """A request that must not be trusted, or a receiver with a wrong configuration.
 
-    `code` says which, and stays as it is. `header` is the header that is missing or malformed (`missing_header`).
-    `skew_seconds` is how far the request's time is from ours: negative when it is too old (`timestamp_skew`).
-    The message is for people. It holds neither the secret nor the body.
+    `code` says which; codes do not change. `header` is the header that is missing or malformed (`missing_header`).
+    `skew_seconds` is the difference of the request's time from this clock: negative if the request is too old
+    (`timestamp_skew`). The message is for people. It has neither the secret nor the body.
     """
 
     def __init__(
@@ -44,5 +44,5 @@ class WebhookVerificationError(Exception):
 
     @property
     def is_configuration_error(self) -> bool:
-        """Whether the mistake is the receiver's own: no request can be verified until it is put right."""
+        """Whether the receiver's configuration is wrong: no request can be verified until it is corrected."""
         return self.code in _CONFIGURATION_CODES

@@ -10,7 +10,7 @@ from .pages import iterate
 
 
 class Webhooks:
-    """`webhook_id` is a webhook's id, or the `uid` that you gave it."""
+    """`webhook_id` is the id or the `uid` of a webhook."""
 
     def __init__(self, requests: ApiRequests) -> None:
         self._requests = requests
@@ -18,7 +18,7 @@ class Webhooks:
     def create(
         self, url: str, events: Sequence[str], *, idempotency_key: Optional[str] = None, **members: Any
     ) -> JsonObject:
-        """The new webhook, with its `secret`.
+        """Register a webhook. Returns it with its `secret`.
 
         events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
         `filter`, `rate_limit`, `rate_limit_unit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`,
@@ -52,26 +52,33 @@ class Webhooks:
         return webhook
 
     def update(self, webhook_id: str, changes: Mapping[str, Any]) -> JsonObject:
-        """The changed webhook. What `changes` leaves out stays, None removes, lists are replaced whole."""
+        """Change a webhook, and return it.
+
+        Members that `changes` leaves out stay, None removes one, lists are replaced.
+        """
         webhook: JsonObject = self._requests.send("PATCH", _path_of(webhook_id), json=changes)
         return webhook
 
     def delete(self, webhook_id: str) -> None:
-        """What is pending is cancelled. A 404 may be the answer to a second try of one that worked."""
+        """Delete a webhook. Its pending deliveries are cancelled.
+
+        ApiError `not_found` may mean that an earlier attempt of this call deleted it.
+        """
         self._requests.send("DELETE", _path_of(webhook_id))
 
     def enable(self, webhook_id: str) -> JsonObject:
-        """The webhook; what was held flows."""
+        """Enable a webhook. Its held deliveries are sent."""
         return self._post(f"{_path_of(webhook_id)}/enable", None, None)
 
     def disable(self, webhook_id: str) -> JsonObject:
-        """The webhook; from now on its deliveries are held."""
+        """Disable a webhook. Its deliveries are held until it is enabled."""
         return self._post(f"{_path_of(webhook_id)}/disable", None, None)
 
     def verify(self, webhook_id: str) -> JsonObject:
-        """The webhook; its receiver is asked once more for a proof that it wants what is sent, within seconds.
+        """Ask the receiver again to prove that it wants the events. It gets the request within seconds.
 
-        ApiError `conflict`: it is verified, or disabled. `rate_limited`: at most five an hour for webhooks at one host.
+        ApiError `conflict`: the webhook is verified already, or is disabled. `rate_limited`: at most five an hour for
+        webhooks at one host.
         """
         return self._post(f"{_path_of(webhook_id)}/verify", None, None)
 
@@ -88,14 +95,17 @@ class Webhooks:
         secret: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
-        """`secret`, the new one, and `previous_secret_expires_at`. Both sign for the overlap, a day if left out."""
+        """Create a new secret. Returns `secret` and `previous_secret_expires_at`.
+
+        Both secrets sign for the overlap (default: a day).
+        """
         body = without_absent(overlap_seconds=overlap_seconds, secret=secret)
         return self._post(f"{_path_of(webhook_id)}/rotate-secret", body, idempotency_key)
 
     def test(
         self, webhook_id: str, type: Optional[str] = None, *, idempotency_key: Optional[str] = None
     ) -> JsonObject:
-        """`event_id` and `delivery_id` of an example event, which goes to this webhook alone."""
+        """Send an example event to this webhook alone. Returns its `event_id` and `delivery_id`."""
         return self._post(f"{_path_of(webhook_id)}/test", without_absent(type=type), idempotency_key)
 
     def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:

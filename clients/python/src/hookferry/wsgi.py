@@ -46,7 +46,7 @@ class WsgiApp:
     def _read(self, environ: WSGIEnvironment) -> Union[bytes, Answer]:
         length = _length_of(environ)
         if length is None and not environ.get("wsgi.input_terminated"):
-            # Such a server has no end of the body to tell: reading could wait for ever.
+            # This server does not mark the end of the body: reading could wait for ever.
             return Answer(411, "length_required")
         wanted = self._max_body_bytes + 1 if length is None else length
         body = _read_up_to(environ["wsgi.input"], wanted)

@@ -122,7 +122,7 @@ describe('the subject', () => {
     ['it has control characters', '{"id":"a\\nb"}', '/id'],
     ['it is no text in Unicode', '{"id":"\\ud800"}', '/id'],
     ['parsing has rounded it', '{"id":9007199254740993}', '/id'],
-    ['the data is no object', '"id"', '/length'],
+    ['the data is not an object', '"id"', '/length'],
   ])('is left out where %s', (_why, data, pointer) => {
     expect(subjectOf(data, pointer)).toBeUndefined();
   });

@@ -115,7 +115,7 @@ describe('a token', () => {
   it.each<[string, SendResult]>([
     ['is no JSON', responded(200, { body: '<html>' })],
     ['is cut off', responded(200, { body: '{"access_token":"aaaa' })],
-    ['is no object', responded(200, { body: '"abc"' })],
+    ['is not an object', responded(200, { body: '"abc"' })],
     ['has no token', answer({ token_type: 'Bearer' })],
     ['has no type', answer({ access_token: 'abc' })],
     ['is of another type', answer({ access_token: 'abc', token_type: 'mac' })],

@@ -45,7 +45,7 @@ const USUAL_PATIENCE: BullmqWorkerPatience = {
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
 
-// Left out because ioredis' types allow no `undefined` there.
+// Left out, because ioredis' types allow no `undefined` there.
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
 interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {

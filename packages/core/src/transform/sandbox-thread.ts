@@ -117,7 +117,7 @@ const PRELUDE = `(now, seed, maxLog, maxOutput) => {
     if (typeof result !== 'object' || result === null) fail('The function returned no object: return { body }.');
     if (result.cancel === true) return '{"cancel":true}';
     const { body, headers } = result;
-    if (headers !== undefined && (typeof headers !== 'object' || headers === null)) fail('"headers" is no object.');
+    if (headers !== undefined && (typeof headers !== 'object' || headers === null)) fail('"headers" is not an object.');
     let hasType = false;
     const sent = {};
     for (const name in headers) {
