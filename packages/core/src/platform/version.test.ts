@@ -20,6 +20,21 @@ it.each(['.', ...folders, 'site'])('has the address that the package.json of %s 
   expect(JSON.parse(text)).toMatchObject({ repository: { url: `git+${PROJECT_URL}.git` } });
 });
 
+it.each(folders.filter((folder) => !isPrivate(folder)))('describes %s for the registry', (folder) => {
+  const { description, keywords, ...rest } = z
+    .looseObject({ description: z.string().min(20), keywords: z.array(z.string()).min(4) })
+    .parse(JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8')));
+  expect(rest).toMatchObject({
+    license: 'MIT',
+    homepage: `${PROJECT_URL}/tree/main/${folder}#readme`,
+    bugs: `${PROJECT_URL}/issues`,
+    repository: { directory: folder },
+  });
+  expect([description, ...keywords].join(' ')).toContain('webhook');
+  // npm packs the licence of the folder, and no other.
+  expect(readFileSync(join(PROJECT, folder, 'LICENSE'))).toEqual(readFileSync(join(PROJECT, 'LICENSE')));
+});
+
 it.each([
   ['package.json', `"homepage": "${PROJECT_URL}"`],
   ['clients/python/pyproject.toml', `Repository = "${PROJECT_URL}"`],
@@ -28,3 +43,7 @@ it.each([
 ])('has the address that %s has', (file, address) => {
   expect(readFileSync(join(PROJECT, file), 'utf8')).toContain(address);
 });
+
+function isPrivate(folder: string): boolean {
+  return readFileSync(join(PROJECT, folder, 'package.json'), 'utf8').includes('"private": true');
+}
