@@ -40,7 +40,7 @@ export interface EventWorkerContext
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
-  /** Absent: there is no history that events move to. */
+  /** Absent: there is no history. */
   readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
   /** Over all shards together. */

@@ -23,11 +23,11 @@ export interface AccessTokensContext extends FetchTokenContext {
 
 export type FoundToken =
   | { readonly kind: 'token'; readonly token: AccessToken }
-  /** It was asked for just now, and there is none. */
+  /** This attempt asked for a token, and got none. */
   | { readonly kind: 'failed'; readonly failure: TokenFailure; readonly until: number }
-  /** Nobody asks for one at present. */
+  /** There is no token, and no process asks for one before this time. */
   | { readonly kind: 'paused'; readonly until: number }
-  /** It could not be asked for, through no fault of the authorization server. */
+  /** The token request could not be sent. The authorization server is not the cause. */
   | { readonly kind: 'unsent'; readonly error: string }
   | { readonly kind: 'interrupted' };
 
@@ -39,14 +39,14 @@ interface Remembered {
 }
 
 /**
- * What is read is used for so long without a look at Redis: then a process also knows that a token was refused at
- * another one, or has been replaced.
+ * A token is used for this long without reading Redis again. After that, a process also knows if a receiver refused the
+ * token at another process, or if the token was replaced.
  */
 const REMEMBERED_MS = 2_000;
 const REMEMBERED_ENDPOINTS = 10_000;
-/** How often to look whether the process that fetches a token has it. */
+/** How often to check whether the process that fetches a token has got it. */
 const LOOK_EVERY_MS = 50;
-/** Beyond the time of a token request: for the work around it. */
+/** Added to the time of a token request, for the work around it. */
 const LOCK_MARGIN_MS = 5_000;
 /** A token is fetched again when a tenth to a fifth of its life is left, five minutes at most. */
 const REFRESH_SHARE = 0.1;
@@ -64,7 +64,7 @@ export class AccessTokens {
   constructor(private readonly context: AccessTokensContext) {}
 
   /**
-   * One attempt at a time has the failure of a token request: for all that waited with it, it is a pause.
+   * If a token request fails, one attempt fails with it. The others that waited for the same request get a pause.
    *
    * @throws AppError `storage_unavailable`.
    */
@@ -76,13 +76,13 @@ export class AccessTokens {
     const underWay = this.#underWay.get(name);
     if (underWay) return asPause(await untilAborted(underWay, abortSignal));
     const finding = this.#find(endpoint).finally(() => this.#underWay.delete(name));
-    // Nobody may wait for it any more when it fails.
+    // When it fails, perhaps nobody waits for it any more.
     finding.catch(() => {});
     this.#underWay.set(name, finding);
     return await untilAborted(finding, abortSignal);
   }
 
-  /** Note that the receiver did not take it. The next attempts ask for another one. */
+  /** Note that the receiver refused it. The next attempts ask for another one. */
   async refuse(endpoint: OAuth2Endpoint, version: TokenVersion): Promise<void> {
     await this.context.accessTokenStore.refuse(endpoint, version);
     this.#remembered.delete(endpoint.id);
@@ -96,7 +96,7 @@ export class AccessTokens {
   async #find(endpoint: OAuth2Endpoint): Promise<FoundToken> {
     const { accessTokenStore, newTokenId, attemptTimeoutMs, clock } = this.context;
     const lock = { owner: newTokenId(), ms: tokenTimeoutOf(endpoint, attemptTimeoutMs) + LOCK_MARGIN_MS };
-    // By then the lock of a process that died has ended, and this one or another has got it.
+    // By then the lock of a process that died has ended, and this process or another one has taken it.
     const waitsUntil = clock() + 2 * lock.ms;
     for (;;) {
       const answer = await accessTokenStore.ask(endpoint, lock, clock());
@@ -112,7 +112,7 @@ export class AccessTokens {
   #remember<Found extends Remembered['found']>(endpoint: OAuth2Endpoint, found: Found, until: number): Found {
     const { changedAt } = endpoint.auth;
     const now = this.context.clock();
-    // A token whose time has come is fetched by another process: see soon whether it is there.
+    // Another process fetches the next token. Check soon whether it is there.
     const notLonger = Math.max(until, now + LOOK_EVERY_MS);
     this.#remembered.set(endpoint.id, { changedAt, found, until: Math.min(notLonger, now + REMEMBERED_MS) });
     return found;

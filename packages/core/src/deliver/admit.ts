@@ -22,9 +22,9 @@ export type Admission = Admitted | Refused | Coalesced;
 
 /** At an endpoint that sends only the newest event of a group. */
 export type Coalesced =
-  /** Another one is sent in place of this. */
+  /** A newer delivery of the group is sent instead of this one. */
   | { readonly kind: 'superseded'; readonly by: EventId }
-  /** A newer one may come until then. Milliseconds since the Unix epoch. */
+  /** The end of the window in which a newer one may come. Milliseconds since the Unix epoch. */
   | { readonly kind: 'coalescing'; readonly until: number };
 
 /** An attempt may begin. Its permit has to be released, and the attempt recorded or withdrawn. */
@@ -44,14 +44,14 @@ export interface Refused {
   readonly wakeUpAt: number;
   /** Whether it waits for a slot that an attempt at any endpoint may free. */
   readonly awaitsSlot?: boolean;
-  /** Whether another one of its line goes before it, and lets it go at its end. */
+  /** Whether another delivery of its group goes first, and releases this one when it ends. */
   readonly isBehind?: boolean;
 }
 
 export interface AdmitContext {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
-  /** On the Redis of these. */
+  /** It runs scripts on the Redis of these stores. */
   readonly inOrder: InOrder;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
   readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
@@ -63,7 +63,7 @@ export interface AdmitContext {
 // For the work before and after the request: long enough that no attempt stops counting within a second of
 // its arrival.
 const LEASE_MARGIN_MS = 5_000;
-// The awaited event may happen while the job is on its way to being delayed, unseen: so it asks again soon.
+// The awaited event may happen unseen while the job is being delayed. So it asks again soon.
 const SOON_MS = 100;
 
 /**
@@ -125,8 +125,8 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
   }
 }
 
-// Whoever ends lets the next one of a group go. It may have ended before this one was held: that is seen soon. One
-// that is still behind another then is not looked at again and again.
+// A delivery that ends releases the next one of its group. It may have ended before this one was held: the next wake-up,
+// which comes soon, notices that. A delivery that is still behind another one is not checked again and again.
 function lookAgainMs({ endpoint, run }: ReadyDelivery): number {
   return endpoint.ordering === 'group' && run.hasWaited ? SAFETY_WAKE_UP_MS : SOON_MS;
 }
@@ -141,13 +141,13 @@ export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): P
   const attemptKey = `${run.eventId} ${context.clock()}`;
   const { acceptedAt } = event;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
-  // Others that wait for the limit came after the one that they go with.
+  // Other deliveries that wait for the limit came later than the one that this goes with.
   const request = { eventId: run.eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited: true };
   const { kind } = await askOnce(context, id, { ...request, ordering: 'any' });
   return kind === 'admitted' ? attemptKey : undefined;
 }
 
-// An earlier event that is still on its way from the queue may come before the first one in the order.
+// An earlier event may still be on the queue. It goes before the first one in the order.
 async function askInOrder(
   context: AdmitContext,
   { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
@@ -171,7 +171,7 @@ async function askInOrder(
   return await askOnce(context, id, { ...request, ordering: 'begin' });
 }
 
-// In the script of this turn, with what others ask.
+// In the script of this turn of the event loop, together with the requests of others.
 async function askOnce(
   { admissionStore, inOrder, clock }: AdmitContext,
   endpointId: EndpointId,
@@ -206,7 +206,7 @@ export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: 
   return (await holdAlong(context, ready, refusal)).delayMs;
 }
 
-/** As `hold`; gives how many others were held along, too. */
+/** Like `hold`. Also gives how many other deliveries were held with it. */
 export async function holdAlong(
   { heldDeliveries, admissionStore, releaser, random, emit }: HoldContext,
   ready: ReadyDelivery,

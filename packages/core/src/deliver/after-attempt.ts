@@ -42,7 +42,7 @@ export interface AfterAttemptInput {
 export interface Aftermath {
   /** Why this attempt disabled it, if it did. */
   readonly disabledAs: DisabledReason | undefined;
-  /** When the trouble began that its account was told of and this success has ended. */
+  /** When the failures began that this success ends, if the account got a message about them. */
   readonly recoveredFrom: number | undefined;
 }
 

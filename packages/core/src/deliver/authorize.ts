@@ -20,7 +20,7 @@ export type Authorization =
   | { readonly kind: 'failed'; readonly failure: TokenFailure }
   | Exclude<FoundToken, { kind: 'token' | 'failed' }>;
 
-/** What the endpoint wants to see in `Authorization`; nothing for the usual endpoint. */
+/** The value of `Authorization` for an endpoint. Most endpoints need none. */
 export async function authorize(
   { accessTokens }: AuthorizeContext,
   { endpoint }: Pick<ReadyDelivery, 'endpoint'>,

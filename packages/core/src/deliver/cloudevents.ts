@@ -15,9 +15,9 @@ export const cloudEventsSettings = {
     ),
 };
 
-/** What the deployment says of its CloudEvents. */
+/** The deployment's settings for CloudEvents. */
 export interface CloudEventsStyle {
-  /** The `source` of those whose webhook and account name none. */
+  /** The `source` if neither the webhook nor its account has one. */
   readonly source?: string | undefined;
   /** The origin by which receivers reach the API, which has the schemas of event types. */
   readonly publicUrl?: string | undefined;
@@ -47,15 +47,15 @@ interface Attributes {
 export interface ContentInput {
   readonly event: AcceptedEvent;
   readonly endpoint: Pick<Endpoint, 'format' | 'cloudevents'>;
-  /** What stands in for the event's body, and in CloudEvents for its data. */
+  /** The result of the webhook's code: sent instead of the event's body, in CloudEvents instead of its data. */
   readonly transformed?: Transformed | undefined;
   /** The account's own `source`, if it has one. */
   readonly accountSource?: string | undefined;
 }
 
 /**
- * What a delivery says, in the format that its endpoint asks for: the body, and the headers that describe it. It
- * depends on nothing of a single attempt. The text of the data stays as it was written.
+ * The content of a delivery, in the format of its endpoint: the body, and the headers that describe it. It is the same for
+ * every attempt. The text of the data is not changed.
  */
 export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): DeliveryContent {
   const { event, endpoint, transformed } = input;
@@ -120,7 +120,7 @@ function attributesOf(
     type: prefix + event.type,
     time: formatTime(event.acceptedAt),
     ...(subject === undefined ? {} : { subject }),
-    // The type's schema says nothing of what was made of its data.
+    // Transformed data need not match the schema of the type.
     ...(publicUrl === undefined || transformed ? {} : { dataschema: schemaAddress(publicUrl, event.type) }),
     datacontenttype: typeOf(transformed),
     ...(event.group === undefined ? {} : { partitionkey: event.group }),
@@ -136,22 +136,22 @@ export async function findAccountSource(
   { accountStore }: FindSourceContext,
   { accountId, format, cloudevents }: Pick<Endpoint, 'accountId' | 'format' | 'cloudevents'>,
 ): Promise<string | undefined> {
-  // Nothing is asked for the usual endpoint.
+  // Most endpoints need no read here.
   if (format === 'native' || cloudevents?.source !== undefined) return undefined;
   return (await accountStore.find(accountId))?.cloudEventsSource;
 }
 
-/** The headers of a content as they are recorded. What is of the data goes when that is erased, and stays out of records. */
+/** The headers of a content as they are recorded. Headers with parts of the data are not recorded, because data can be erased. */
 export function keptHeadersOf({ headers }: DeliveryContent): Readonly<Record<string, string>> {
   return headers['ce-subject'] === undefined ? headers : { ...headers, 'ce-subject': MASKED_VALUE };
 }
 
-/** The `source` where nobody has named one: a URI that begins with `PUBLIC_URL`, and without that a relative one. */
+/** The default `source`: a URI that begins with `PUBLIC_URL`, or a relative one if that is not set. */
 export function defaultSource(accountId: AccountId, publicUrl = ''): string {
   return `${publicUrl}/accounts/${accountId}`;
 }
 
-/** Where the API shows the schema of a type's data to everybody. */
+/** The public URL of the schema of a type's data. */
 export function schemaAddress(publicUrl: string, type: string): string {
   return `${publicUrl}/v1/event-types/${type}/schema`;
 }
@@ -202,7 +202,7 @@ function headersOf({ datacontenttype, ...attributes }: Attributes): DeliveryHead
   return headers;
 }
 
-// Of the HTTP binding, 3.1.3.2: what is no visible ASCII character, and these two.
+// HTTP binding of CloudEvents, 3.1.3.2: all but visible ASCII characters, and these two.
 const ENCODED = /[^\x21-\x7e]|["%]/gu;
 
 /** A text as the value of a header, which any receiver decodes by percent-decoding once. */

@@ -33,24 +33,24 @@ export type DeliverResult =
   | { readonly kind: 'interrupted' };
 
 export const DONE: DeliverResult = { kind: 'done' };
-/** It is read again. */
+/** The delivery has to be read again. */
 export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 
-// It was no request, and has made room for more than itself.
+// Nothing was sent for it, so the next deliveries may go at once.
 const LET_GO_BY_SUPERSEDED = 4;
-// Soon enough after a proxy was restarted, and seldom enough for one that stays away.
+// Short enough after a restart of the proxy, long enough for a proxy that stays down.
 const UNSENT_DELAY_MS = 5_000;
 
 export function delayUntil({ clock }: ConcludeContext, time: number): number {
   return Math.max(time - clock(), 0);
 }
 
-/** Whether waiting for Redis is useless: it responds, and will fail in the same way again. */
+/** Whether waiting for Redis is useless, because it responds and would fail in the same way again. */
 export function isNotStorage(error: unknown): boolean {
   return !(error instanceof AppError && error.code === 'storage_unavailable');
 }
 
-/** Whether somebody has recorded something of a delivery since it was read. */
+/** Whether another process has written to the log of a delivery since it was read. */
 export async function hasChanged(
   { deliveryStore }: ConcludeContext,
   { run, logLength }: ReadyDelivery,
@@ -68,7 +68,7 @@ export async function withdraw(
   await admissionStore.withdraw(endpoint.id, admitted, breaker, clock());
 }
 
-/** A newer one of its group is sent in place of it, or may come until a time. */
+/** A newer delivery of its group is sent instead of it, or may come until a time. */
 export async function coalesce(
   context: ConcludeContext & EndUnsentContext,
   ready: ReadyDelivery,
@@ -84,7 +84,7 @@ export async function coalesce(
   return DONE;
 }
 
-// This was no attempt: its permits are free for others at once. In strict order the delivery keeps its turn.
+// No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.
 export async function letGo(
   context: ConcludeContext,
   ready: ReadyDelivery,
@@ -149,7 +149,7 @@ export async function conclude(
   context.operationalEvents.raise(run.accountId, events);
 }
 
-// Before the next attempt, of any worker.
+// Before the next attempt of any worker.
 async function refuseToken(
   context: ConcludeContext,
   { run, endpoint }: ReadyDelivery,

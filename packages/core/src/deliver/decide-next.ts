@@ -8,7 +8,7 @@ export type Decision =
   | RetryDecision
   | { readonly kind: 'delivered' }
   | { readonly kind: 'aborted' }
-  /** It was requested once more and failed. It had been delivered before. */
+  /** It had been delivered before, was sent once more on request, and failed. */
   | { readonly kind: 'stays_delivered' };
 
 export interface DecideContext {
@@ -20,8 +20,8 @@ export interface DecideContext {
 }
 
 /**
- * Decide what follows an attempt. A delivered one stays delivered; otherwise the receiver's wish comes before
- * the schedule.
+ * Decide what follows an attempt. A delivered delivery stays delivered. Otherwise a wish of the receiver (abort, disable,
+ * Retry-After) comes before the schedule.
  */
 export function decideNext(context: DecideContext, ready: ReadyDelivery, sent: SentAttempt): Decision {
   const { attempt, wish, retryAfter } = sent;

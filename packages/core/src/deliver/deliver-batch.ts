@@ -63,27 +63,27 @@ interface Member {
 
 type Mate = Pick<Member, 'ready' | 'attemptKey'>;
 
-/** What the request was for one of them. */
+/** The result of the request for one of its deliveries. */
 interface End {
   readonly member: Member;
   readonly sent: SentAttempt;
   readonly decision: Decision;
 }
 
-// The one that it follows takes it before that, if it can.
+// The delivery before it takes it along before that time, if it can.
 const FOLLOWS_AGAIN_MS = 500;
 const TOO_LARGE = 413;
 // Room for the ids of a hundred events, whatever else is around them.
 const RESPONSE_BYTES = 64 * 1024;
-// What each attempt keeps of it, as of any response.
+// The part that each attempt records, as of any response.
 const KEPT_CHARACTERS = 1_024;
 
 /**
  * Send a delivery together with others of its endpoint. Each keeps its record, and its job: this process takes those of the
  * others as well, and each is recorded and ended in the script of the same turn, as if it had gone alone.
  *
- * What is sent together is tied before that: a process that ends from then on leaves jobs that go together again, in a
- * request with the same id and the same bytes. Those that were taken and are not sent are put back.
+ * Before they are sent, their jobs are tied to each other. If this process dies afterwards, the jobs go together again, in a
+ * request with the same id and the same bytes. Jobs that were taken and not sent are put back.
  */
 export async function deliverBatch(
   context: DeliverBatchContext,
@@ -129,11 +129,11 @@ async function waitForOthers(
   return { kind: 'later', delayMs };
 }
 
-/** One request, from those that it could have to what becomes of each. */
+/** One request, from its possible deliveries to the result of each. */
 class Batch {
-  /** What becomes of the job of the first one: its run tells. */
+  /** The end of the first delivery's job, which its run returns. */
   #result: DeliverResult = AGAIN_AT_ONCE;
-  /** Those that count events for the rate limit, and that no record has taken over. */
+  /** The keys of events counted for the rate limit that no record has used yet. */
   readonly #keys = new Set<string>();
 
   constructor(
@@ -160,7 +160,7 @@ class Batch {
     return this.#result;
   }
 
-  /** Give back what no record has used. */
+  /** Give back the counts that no record has used. */
   async #withdraw(isProbe: boolean): Promise<void> {
     const keys = isProbe && this.#keys.size === 0 ? [undefined] : [...this.#keys];
     this.#keys.clear();
@@ -170,7 +170,7 @@ class Batch {
     }
   }
 
-  /** Those that can go now, in the order of acceptance, but for the first one, which is in front. */
+  /** The deliveries that can go now: the given one first, the others in the order of acceptance. */
   async #gather(): Promise<readonly Mate[]> {
     const { first, context, limits, admitted } = this;
     const { endpoint, run, event } = first;
@@ -201,7 +201,7 @@ class Batch {
     return [{ ready: first, attemptKey: this.#countsEvents ? admitted.attemptKey : undefined }, ...counted];
   }
 
-  // A former worker may have recorded its attempt in this very moment.
+  // An earlier worker of this job may have recorded its attempt at this moment.
   async #unchanged(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     if (!all.some(({ run }) => run.wasTakenOver)) return all;
     const changed = await Promise.all(
@@ -210,7 +210,7 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In strict order: those that follow each other without a gap. */
+  /** In strict order: the deliveries that follow each other without a gap. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     const { context, first } = this;
     const { id, accountId, ordering } = first.endpoint;
@@ -231,7 +231,7 @@ class Batch {
     return rateLimit !== undefined && rateLimitUnit === 'events';
   }
 
-  /** Where the rate limit counts events: those for which it has room. */
+  /** If the rate limit counts events: the deliveries for which it has room. */
   async #counted(mates: readonly ReadyDelivery[]): Promise<readonly Mate[]> {
     if (!this.#countsEvents) return mates.map((ready) => ({ ready, attemptKey: undefined }));
     const keys = await Promise.all(mates.map((ready) => admitAlong(this.context, ready)));
@@ -242,7 +242,7 @@ class Batch {
     );
   }
 
-  /** In strict order none goes before one that has failed. */
+  /** In strict order, no delivery goes before one that has failed. */
   async #transformAll(mates: readonly Mate[]): Promise<readonly Member[]> {
     const { context, first } = this;
     const isToBeMade = mates.some(({ ready }) => ready.transformWith !== undefined);
@@ -264,7 +264,7 @@ class Batch {
     return members;
   }
 
-  /** As many as the limit of bytes has room for; one in any case. */
+  /** As many as fit into the limit of bytes, but at least one. */
   #fitting(members: readonly Member[]): readonly Member[] {
     let bytes = 0;
     return untilFirst(members, ({ item }) => {
@@ -316,7 +316,7 @@ class Batch {
     await this.#record(sorted, sent, batchId);
   }
 
-  // As the first one, so that they stay together.
+  // Like the first one, so that they stay together.
   async #putOffAlong({ ready }: Member, sent: Exclude<SendOutcome, { kind: 'sent' }>): Promise<void> {
     if (ready.event.id === this.first.event.id) return;
     const result = await putOffUnsent(this.context, ready, sent);
@@ -350,7 +350,7 @@ class Batch {
     });
     const together = {
       inputs,
-      // Those that are left go together again.
+      // The remaining ones go together again.
       steps: hasEnded && left.length > 0 ? this.#stepsToTie(left.map(({ member }) => member.ready)) : [],
       stepsToEnd: (events: readonly EventId[], end: JobEnd) => first.run.mates?.stepsToEnd(events, end) ?? [],
     };
@@ -368,13 +368,13 @@ class Batch {
     await Promise.all(endings);
   }
 
-  /** What follows for each. The first one's record says what the request says of the receiver. */
+  /** The next step of each. Only the record of the first one updates the state of the receiver. */
   #endsOf(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): readonly End[] {
     const rejected = sent.attempt.outcome === 'delivered' ? rejectedIn(sent.attempt) : NONE;
-    // So that all of them come due together.
+    // So that all of them are due at the same time.
     const share = shareOf(batchId);
     const context = { ...this.context, random: () => share };
-    // Most of them differ in nothing.
+    // Most of them are equal.
     const known = new Map<string, Omit<End, 'member'>>();
     const ends = sorted.map((member): End => {
       const { ready } = member;
@@ -426,7 +426,7 @@ class Batch {
     context.operationalEvents.raise(run.accountId, events);
   }
 
-  /** Its code failed, or cancelled it, or it is to be read again. */
+  /** Its code failed or cancelled it, or it has to be read again. */
   async #endUnsent(
     ready: ReadyDelivery,
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
@@ -499,7 +499,7 @@ function rejectedIn({ responseBody = '' }: Attempt): ReadonlySet<unknown> {
   return Array.isArray(response.failed) ? new Set(response.failed) : NONE;
 }
 
-/** All that an attempt of a delivery in this request, and what follows from it, depend on. */
+/** All facts that decide an attempt of a delivery in this request, and its next step. */
 function kindOf(
   { event, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed }: ReadyDelivery,
   isRejected: boolean,

@@ -49,7 +49,7 @@ export async function deliver(
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, loaded, admission) };
   if (admission.kind !== 'admitted') return await coalesce(context, loaded, admission);
 
-  // The former worker may have recorded its attempt in this very moment.
+  // An earlier worker of this job may have recorded its attempt at this moment.
   if (run.wasTakenOver && (await hasChanged(context, loaded))) {
     return await startAnew(context, loaded, admission, abortSignal);
   }
@@ -84,7 +84,7 @@ async function transformOrRelease(
     transformed = await transformEvent(context, ready);
     return transformed;
   } finally {
-    // Who begins again releases it as well.
+    // A run that begins again releases it, too.
     const isKept = transformed?.kind === 'ready' || transformed?.kind === 'changed';
     if (!isKept) context.concurrency.releasePermit(permit, undefined);
   }

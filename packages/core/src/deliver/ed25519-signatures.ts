@@ -10,7 +10,7 @@ const signInPool = promisify(sign);
 const REMEMBERED_BYTES = 8 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 
-/** What Standard Webhooks signs, whatever the scheme. */
+/** The signed parts by Standard Webhooks, for all schemes. */
 export interface StandardMessage {
   /** The event's id, sent as `webhook-id`; the same on every attempt. */
   readonly id: string;

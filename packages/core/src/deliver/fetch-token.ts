@@ -20,14 +20,14 @@ export type FetchedToken =
   | {
       readonly kind: 'token';
       readonly token: string;
-      /** How long it is valid, as far as anybody has said so. Milliseconds. */
+      /** How long the token is valid, if the server said so. Milliseconds. */
       readonly lifetimeMs: number;
     }
   | { readonly kind: 'failed'; readonly failure: TokenFailure; readonly retryAfterMs: number }
-  /** Not sent, through no fault of the authorization server. */
+  /** Not sent. The authorization server is not the cause. */
   | { readonly kind: 'unsent'; readonly error: string };
 
-/** Why there is no token. Nothing in it comes from the body of the answer but a code of a closed list. */
+/** Why there is no token. Of the answer's body it has only a code of a closed list. */
 export interface TokenFailure {
   readonly reason: TransportFailure | 'refused' | 'unreadable';
   /** Of the answer, if there was one. */
@@ -50,7 +50,7 @@ export function tokenTimeoutOf({ timeoutMs }: Pick<Endpoint, 'timeoutMs'>, attem
 }
 
 /**
- * Ask for a token by client credentials (RFC 6749, 4.4). The request goes the way of every delivery: to allowed
+ * Ask for a token by client credentials (RFC 6749, 4.4). The request has the same limits as every delivery: to allowed
  * addresses only, without redirects, by the endpoint's own TLS, and for a bounded time and size.
  */
 export async function fetchToken(
@@ -131,7 +131,7 @@ async function addAssertion(
   form.set('client_assertion', assertion);
 }
 
-// As long as servers take headers, without white space: it becomes a header's value.
+// At most as long as servers accept headers, and without white space, because it becomes the value of a header.
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 const grantSchema = z.object({
@@ -141,9 +141,9 @@ const grantSchema = z.object({
   expires_in: z.coerce.number().min(0).optional().catch(undefined),
 });
 
-/** Of a token of which nobody has said how long it lives. */
+/** For a token without a stated lifetime. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
-/** A server that gives tokens for a moment only is not asked more often than this. */
+/** The least time between two requests to a server whose tokens are valid for moments only. */
 const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
 
@@ -170,7 +170,7 @@ function failureOf(result: SentResult): TokenFailure {
   return { reason: 'refused', status, code: data?.error };
 }
 
-/** A failure in words, for those who read the attempt. */
+/** A failure in words, for readers of the attempt. */
 export function describeTokenFailure({ reason, status, code }: TokenFailure): string {
   if (status === undefined) return `No access token: the request to the token URL ended with ${reason}.`;
   if (reason === 'unreadable') {

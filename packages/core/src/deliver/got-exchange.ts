@@ -19,7 +19,7 @@ export interface ExchangeLimits {
 
 export interface ExchangeInput {
   readonly request: DeliveryRequest;
-  /** Start to send it; over a new connection if `isFresh`. */
+  /** Starts to send it; over a new connection if `isFresh`. */
   readonly open: (request: DeliveryRequest, isFresh: boolean) => Request;
   /** By which its connections are opened. */
   readonly route: Pick<Route, 'addressOf'>;
@@ -29,7 +29,7 @@ export interface ExchangeInput {
   readonly signal: AbortSignal;
 }
 
-/** The failure when a time-out comes in a phase, and the part that has not come by then. */
+/** The failure when the time is over in a phase, and the part that is missing. */
 const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string]>> = {
   resolving: ['dns_error', 'address'],
   connecting: ['connect_timeout', 'connection'],
@@ -37,7 +37,7 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   ready: ['response_timeout', 'full answer'],
 };
 
-// It can quote the receiver's data: all names in its certificate, of which there may be thousands.
+// The message can quote the receiver's certificate, which may have thousands of names.
 const MAX_ERROR_LENGTH = 500;
 
 // Bytes around a body, such as chunk lengths, with which a receiver may inflate the response. Receivers that
@@ -82,7 +82,7 @@ export class Exchange {
     this.#timer = setTimeout(this.#onTimer, connectMs);
     signal.addEventListener('abort', this.#onAbort);
     this.#stream = this.#open(false);
-    // An earlier abort fires no event any more.
+    // A signal that was aborted before fires no event.
     if (signal.aborted) this.#onAbort();
   }
 
@@ -149,7 +149,7 @@ export class Exchange {
     );
   }
 
-  // Over a new connection, which is not reused: so it happens no more than once.
+  // The retry uses a new connection, so this happens once at most.
   #sendAgain(): void {
     const { timeoutMs, limits } = this.input;
     const leftMs = Math.max(timeoutMs - (performance.now() - this.#startedAt), 0);

@@ -27,7 +27,7 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
     'readWithBreaker' | 'decodeWithBreaker' | 'append' | 'appendIfUnchanged'
   >;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  /** Absent: there is no history that a delivery moves to. */
+  /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
 }
@@ -51,9 +51,9 @@ export interface ReadyDelivery {
   readonly accountSource?: string | undefined;
   readonly breaker: BreakerState;
   readonly logLength: LogLength;
-  /** What is sent in place of the event's body, if that was made before. */
+  /** The stored result of the webhook's code, sent instead of the event's body. */
   readonly transformed?: Transformed | undefined;
-  /** The version of the code that is still to make what is sent. */
+  /** The version of the webhook's code, if it has to run for this attempt. */
   readonly transformWith?: number | undefined;
   /** How many attempts have decided the delivery's status so far. */
   readonly decidingAttempts: number;
@@ -75,7 +75,7 @@ export interface ReadyDelivery {
 
 export type LoadedDelivery =
   | ReadyDelivery
-  /** It has ended, maybe just now because nothing can be sent any more. */
+  /** The delivery has ended, maybe just now, because its payload or its endpoint is gone. */
   | { readonly kind: 'over' }
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
@@ -101,7 +101,7 @@ export async function loadDelivery(
       run,
       event,
       endpoint,
-      // Nothing is asked for the usual endpoint.
+      // Most endpoints need no read here.
       signer: endpoint.signing === 'hmac' ? undefined : await findSigner(context, run.accountId),
       accountSource: endpoint.format === 'native' ? undefined : await findAccountSource(context, endpoint),
       breaker,
@@ -114,7 +114,7 @@ export async function loadDelivery(
   if (state.isOpen) await cancel(context, run, endpoint, event);
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
-  // It may have come after all others of the endpoint were removed.
+  // It may have been entered after the endpoint's other deliveries were removed.
   else await context.admissionStore.leaveOrder(run.endpointId, run.eventId);
   return { kind: 'over' };
 }
@@ -192,8 +192,8 @@ function nextAttemptOf(
 }
 
 /**
- * All attempts of a round send the same bytes, whatever became of the code meanwhile. A round begins with what the code
- * that is in force makes; so does an attempt after one that the code has failed.
+ * All attempts of a round (a first attempt and its retries) send the same bytes, even if the code changes meanwhile. The
+ * code that is in force runs at the start of a round, and again after an attempt at which it failed.
  */
 function contentOf({ attempts, round, transformed }: DeliveryState, { transformation }: Endpoint) {
   const before = round.attempts > 0 ? attempts.at(-1) : undefined;

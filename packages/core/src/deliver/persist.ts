@@ -11,14 +11,14 @@ export interface PersistContext {
 const EVERY_MS = 250;
 
 export interface PersistOptions {
-  /** Ends it: the last failure is thrown. */
+  /** Ends the wait: then the last failure is thrown. */
   readonly abortSignal: AbortSignal;
-  /** Whether it is no use to go on after such a failure; by default it always is. */
+  /** Whether to give up after such a failure. Default: never. */
   readonly isFinal?: (error: unknown) => boolean;
   readonly everyMs?: number;
 }
 
-/** Complete work for a delivery that nothing else would do, and that its job must not repeat. */
+/** Repeat a write for a delivery until it succeeds: no other process would do it, and its job must not be repeated. */
 export async function persistFor<Result>(
   { emit }: PersistContext,
   delivery: DeliveryParts,

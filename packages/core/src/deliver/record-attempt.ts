@@ -22,13 +22,13 @@ export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record' | 'recordAlong'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
-  /** On the Redis of these. */
+  /** It runs scripts on the Redis of these stores. */
   readonly inOrder: InOrder;
-  /** Absent: there is no history that a delivery moves to. */
+  /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
-  /** Absent: nobody counts usage. */
+  /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage | undefined;
   readonly clock: Clock;
 }
@@ -39,7 +39,7 @@ export interface RecordInput {
   readonly decision: Decision;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
-  /** Whether the record of another one in the same request says what that says of the receiver. */
+  /** Whether the record of another delivery of the same request has the result for the receiver. */
   readonly isAlong?: boolean;
 }
 
@@ -92,7 +92,7 @@ export function countAttempt(
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
   context.healthRecorder.record(ready.run.endpointId, ended, times);
-  // A delivery that is accepted at once was counted with its event.
+  // The bytes of a delivery that succeeds at once were counted with its event.
   if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', times * bytesOf(attempt));
 }
 
@@ -132,7 +132,7 @@ export async function recordOrAddLate(
   const record = recordOf(context, input, fact, logLength, mustBeListed);
   let effect = undefined as AttemptEffect | undefined;
   let letsOthersGo = false;
-  // Of strict order, the record's own script leaves it.
+  // In strict order, the script of the record removes it.
   const leave: Step = async (target) => {
     letsOthersGo = await context.admissionStore.leaveOrder(run.endpointId, run.eventId, target);
   };
@@ -146,7 +146,7 @@ export async function recordOrAddLate(
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
   } catch (error) {
-    // What keeps the job from its end takes no record back: it shows again when the run is over.
+    // An error that keeps the job from ending does not undo the record. It is thrown again when the run ends.
     if (effect === undefined) throw error;
   }
   if (effect) return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
@@ -164,7 +164,7 @@ export async function recordOrAddLate(
   return await recordOrAddLate(context, input, fact, length);
 }
 
-// Before the job ends: a run that is repeated finds the delivery over, and puts it there.
+// Before the job ends. A repeated run finds that the delivery has ended, and adds it then.
 export function stepsToHistory(
   { overList }: RecordAttemptContext,
   ended: readonly DeliveryRun[],

@@ -24,7 +24,7 @@ export interface RecordTogetherInput {
    */
   readonly inputs: readonly RecordInput[];
   readonly stepsToEnd: DeliveryMates['stepsToEnd'];
-  /** What is to happen along with the records. */
+  /** Done in the same script as the records. */
   readonly steps: readonly Step[];
 }
 
@@ -40,7 +40,7 @@ interface Group {
  * Record the attempts of a request for several deliveries, each as if it had gone alone. One script records all of them
  * and lets go of their jobs. If the log of one has changed, that one is recorded by itself.
  *
- * @returns what became of each, by its event.
+ * @returns the result of each, by its event.
  */
 export async function recordTogether(
   context: RecordAttemptContext,
@@ -66,7 +66,7 @@ async function recordAll(
   if (first === undefined) return;
   const groups = groupsOf(context, inputs);
   const { effect, changed } = await tryAll(context, input, first, groups);
-  // Sent again along with others, it has the effect of the first time.
+  // If it is sent again with others, it has the same effect as the first time.
   const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
   const unrecorded = new Set(effect ? changed : [first.ready.run.eventId]);
   if (effect) for (const group of groups) note(group, first, firstEffect, unrecorded, recorded);
@@ -117,7 +117,7 @@ async function tryAll(
       ...stepsToEndAll(groups, stepsToEnd),
     ]);
   } catch (error) {
-    // What keeps the jobs from their end takes no record back: it shows again when the run is over.
+    // An error that keeps the jobs from ending does not undo the records. It is thrown again when the run ends.
     if (effect === undefined || !areAllRecorded) throw error;
   }
   return { effect, changed: changed ?? [] };

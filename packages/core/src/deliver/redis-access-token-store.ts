@@ -6,23 +6,23 @@ import { isUnreadableSecret, type Sealer } from '../endpoints/seal';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
-/** A token that the receiver refuses is fetched again at most so often. The first fetch does not count. */
+/** The least time between two fetches of a token that the receiver refuses. The first fetch does not count. */
 export const REFETCH_MS = 60_000;
 /** After a failure, and twice as long after each further one in a row. */
 export const FIRST_PAUSE_MS = 1_000;
 export const MAX_PAUSE_MS = 60_000;
-// What is remembered without a token: longer than any pause.
+// How long the state is kept without a token: longer than any pause.
 const KEPT_MS = 600_000;
-// Since when it fails is remembered from one try to the next, however rare they are.
+// The start of the failures is kept from one try to the next, even if tries are rare.
 const FAILING_KEPT_MS = 7 * 86_400_000;
 
-/** Names one token among all of an endpoint. It says nothing of the token. */
+/** The id of one token of an endpoint. It reveals nothing about the token. */
 export type TokenVersion = string;
 
 export interface AccessToken {
   readonly version: TokenVersion;
   readonly token: string;
-  /** From then on somebody fetches the next one. Milliseconds since the Unix epoch. */
+  /** The time from which a process fetches the next one. Milliseconds since the Unix epoch. */
   readonly refreshAt: number;
   /** Milliseconds since the Unix epoch. */
   readonly expiresAt: number;
@@ -30,7 +30,7 @@ export interface AccessToken {
 
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: AccessToken }
-  /** Fetch it now: nobody else does until the lock ends. */
+  /** Fetch it now. No other process does so until the lock ends. */
   | {
       readonly kind: 'fetch';
       /** The present one. */
@@ -52,8 +52,8 @@ export interface Lock {
   readonly ms: number;
 }
 
-// All that belongs to a former state of the endpoint's auth is worth nothing, except when a token was last fetched again
-// for a receiver's sake. An attempt that has read the endpoint before it changed waits until it has read it again.
+// When the endpoint's `auth` changes, its earlier state is discarded. Only the time of the last fetch after a receiver's
+// refusal is kept. An attempt that has read the endpoint before the change waits until it has read it again.
 //
 // KEYS: access-token. ARGV: state of the auth, now, owner of the lock, its time.
 const ASK = defineScript(`
@@ -94,8 +94,8 @@ const KEEP = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[7])
   return 1`);
 
-// What was not fetched again may be, once its time comes again. ARGV: state of the auth, owner of the lock, now, the
-// least pause.
+// After a failed fetch, the next one may begin after a pause. ARGV: state of the auth, owner of the lock, now, the least
+// pause.
 const FAIL = defineScript(`
   local known = redis.call('HMGET', KEYS[1], 'state', 'lock')
   if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] then return '0' end
@@ -166,7 +166,7 @@ export class AccessTokenStore {
     }
   }
 
-  /** Give whether it is the one that all workers use from now on. */
+  /** Gives whether all workers use this token from now on. */
   async keep(endpoint: TokenOwner, owner: string, token: AccessToken, now: number): Promise<boolean> {
     const sealed = this.sealer.seal(token.token, ownerOf(endpoint));
     const keptMs = Math.max(token.expiresAt - now, KEPT_MS);
@@ -175,13 +175,13 @@ export class AccessTokenStore {
     return (await KEEP(this.redis, [keys.accessToken(endpoint.id)], args)) === 1;
   }
 
-  /** Give until when nobody asks again. Milliseconds since the Unix epoch; 0: somebody else has gone on. */
+  /** Gives the time before which no process asks again. Milliseconds since the Unix epoch; 0: another process holds the lock. */
   async fail(endpoint: TokenOwner, owner: string, leastPauseMs: number, now: number): Promise<number> {
     const args = [endpoint.auth.changedAt, owner, now, Math.min(leastPauseMs, MAX_PAUSE_MS)];
     return Number(await FAIL(this.redis, [keys.accessToken(endpoint.id)], args));
   }
 
-  /** Since when there is no new one, though one was asked for. Milliseconds since the Unix epoch. */
+  /** Since when token requests fail. Milliseconds since the Unix epoch. */
   async readFailingSince(endpointId: EndpointId): Promise<number | undefined> {
     const since = await this.redis.hget(keys.accessToken(endpointId), 'failing_since');
     return since === null ? undefined : Number(since);
@@ -192,7 +192,7 @@ export class AccessTokenStore {
     await UNLOCK(this.redis, [keys.accessToken(endpoint.id)], [owner]);
   }
 
-  /** Note that the receiver did not take it. */
+  /** Note that the receiver refused it. */
   async refuse(endpoint: TokenOwner, version: TokenVersion): Promise<void> {
     await REFUSE(this.redis, [keys.accessToken(endpoint.id)], [endpoint.auth.changedAt, version]);
   }

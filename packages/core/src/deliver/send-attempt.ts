@@ -36,9 +36,9 @@ export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext
 
 export type SendOutcome =
   | SentAttempt
-  /** The request could not be sent, through no fault of the receiver. */
+  /** The request could not be sent. The receiver is not the cause. */
   | Extract<SendResult, { kind: 'unsent' }>
-  /** There is no access token, and nobody asks for one before this time. Milliseconds since the Unix epoch. */
+  /** There is no access token, and no process asks for one before this time. Milliseconds since the Unix epoch. */
   | { readonly kind: 'paused'; readonly until: number }
   /** This process had to abandon it before there was a response, or may have lost the job before it began. */
   | { readonly kind: 'interrupted' };
@@ -48,9 +48,9 @@ export interface SentAttempt {
   readonly kind: 'sent';
   readonly attempt: Attempt;
   readonly wish: ReceiverWish;
-  /** The response's `Retry-After`, as it came. */
+  /** The response's `Retry-After`, unparsed. */
   readonly retryAfter: string | undefined;
-  /** The access token that the receiver did not take. */
+  /** The access token that the receiver refused. */
   readonly refusedToken?: TokenVersion | undefined;
   /** Absent where traces are not wanted. */
   readonly span: AttemptSpan | undefined;
@@ -71,7 +71,7 @@ export interface BatchRequest {
  * Prepare and send the request of an admitted attempt, and judge the result. The permit is free again as soon
  * as the receiver has responded, whatever happens then.
  *
- * @param batch what is sent in place of the one event.
+ * @param batch sent instead of the single event.
  */
 export async function sendAttempt(
   context: SendAttemptContext,
@@ -83,7 +83,7 @@ export async function sendAttempt(
   let attempt: Attempt | undefined;
   try {
     const outcome = await send(context, ready, abortSignal, batch);
-    // What an authorization server takes says nothing of the receiver's pace.
+    // The time of an authorization server does not count as the receiver's time.
     if (outcome.kind === 'sent' && isAboutReceiver(outcome.attempt.outcome)) attempt = outcome.attempt;
     return outcome;
   } finally {
@@ -117,11 +117,11 @@ async function send(
   const message = { id, body: content.body };
   const signed = ready.signer && (await signWithKey(context, message, ready.signer));
   const startedAt = context.clock();
-  // After a long stop, this process begins no attempt that another one may be making by now.
+  // After a long pause of this process, another one may be making this attempt by now.
   if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
   const { endpoint, attemptNumber: attempt } = ready;
   const { isTest } = batch ?? ready;
-  // What the code made for single events describes no list of them.
+  // Headers that the code made for a single event do not describe a list of events.
   const transformed = batch ? undefined : ready.transformed;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
   const now = signed?.at ?? startedAt;
@@ -227,7 +227,7 @@ function toAttempt(
     responseStatus: response?.status,
     error: result.kind === 'failed' ? result.error : undefined,
     responseBody: response?.body === '' ? undefined : response?.body,
-    // Nobody needs them for a success, and successes are many more.
+    // They are not needed for a success, and most attempts succeed.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
     transformed,
     addedHeaders: addedHeadersOf(endpoint, transformed),
@@ -283,7 +283,7 @@ export function judgeResult(result: SentResult): AttemptOutcome {
 export interface ReceiverWish {
   /** Not to get this delivery again. */
   readonly aborts: boolean;
-  /** Not to get anything any more: by 410, or by `disable`. */
+  /** To get nothing any more: by 410, or by `disable`. */
   readonly disabledBy: 'gone' | 'receiver' | undefined;
 }
 
@@ -357,7 +357,7 @@ export interface RequestInput {
   readonly event: Pick<AcceptedEvent, 'id'>;
   readonly content: DeliveryContent;
   readonly endpoint: Endpoint;
-  /** What is sent in place of the event's body. */
+  /** Sent instead of the event's body. */
   readonly transformed?: Transformed | undefined;
   /** 1, 2, … */
   readonly attempt: number;
@@ -400,7 +400,7 @@ function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<st
   if (endpoint.signing !== 'ed25519') {
     headers[lowerName] = signBody(newestSecret(endpoint).secret, content.body, prefix);
   } else if (lowerName in headers) {
-    // No header of the endpoint's own must be taken for it.
+    // A header of the endpoint must not be mistaken for it.
     delete headers[lowerName];
   }
   return headers;
@@ -474,14 +474,14 @@ function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessag
 }
 
 interface SigningKeys {
-  /** Of the secret as it was issued. */
+  /** The key of the secret as it was issued. */
   readonly whole: KeyObject;
-  /** Of what its base64 stands for, if it stands for anything. */
+  /** The key of the decoded base64, if it can be decoded. */
   readonly decoded: KeyObject | undefined;
 }
 
 const REMEMBERED_KEYS = 10_000;
-// To make a key of a text takes Node 24 as long as seven signatures.
+// Node 24 needs as long to make a key from a text as for seven signatures.
 const signingKeys = createLru<string, SigningKeys>(REMEMBERED_KEYS);
 
 function keysOf(secret: string): SigningKeys {

@@ -20,26 +20,26 @@ export interface TransformContext extends EndUnsentContext, RunTransformationCon
   readonly transformationStore: Pick<TransformationStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfUnchanged'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
-  /** Absent: there is no history that a delivery moves to. */
+  /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
-  /** Absent: nobody counts usage. */
+  /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage | undefined;
   readonly workerId: string;
   readonly emit: Emit;
 }
 
 export type TransformedDelivery =
-  /** What it sends is recorded: a crash from now on leads to the same bytes. */
+  /** The body to send is recorded. After a crash, the same bytes are sent. */
   | ReadyDelivery
   /** The code has failed: an attempt without a request. */
   | SentAttempt
   | Extract<SendOutcome, { kind: 'unsent' }>
-  /** The code has cancelled it, and it is over. */
+  /** The code has cancelled the delivery, so it has ended. */
   | { readonly kind: 'over' }
   /** Another worker has continued it, or its payload was erased: it has to be read again. */
   | { readonly kind: 'changed' };
 
-/** Make what is sent of the event by the code of its endpoint, if that has any and it was not made before. */
+/** Run the endpoint's code on the event, if it has code and the result is not stored yet. */
 export async function transformEvent(
   context: TransformContext,
   ready: ReadyDelivery,
@@ -72,7 +72,7 @@ async function runCode(
   version: number,
 ): Promise<TransformResult | Extract<SendOutcome, { kind: 'unsent' }>> {
   const saved = await context.transformationStore.find(endpoint.id, version);
-  // It has changed so often since the endpoint was read that this version is not kept any more.
+  // The code has changed so often since the endpoint was read that this version is no longer kept.
   if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation no longer exists.` };
   try {
     return await runTransformation(context, saved.code, { event, endpoint, attempt });

@@ -44,14 +44,14 @@ export const CHALLENGE_TYPE = 'webhook.verification';
 /** A try takes no longer than this, from the DNS query to the end of the answer. */
 export const TRY_TIMEOUT_MS = 10_000;
 const CHALLENGE_BYTES = 32;
-// Much more than an answer needs: what is longer is none.
+// Much more than an answer needs. A longer one is not an answer to a challenge.
 const ANSWER_BYTES = 4_096;
-// The proxy for deliveries was out of order: that says nothing of the receiver.
+// The proxy for deliveries did not work, so the receiver may be all right.
 const UNSENT_DELAY_MS = 5_000;
 
 /**
  * Make the next try to verify an endpoint, if one is due: load → spend a try of host and account → challenge, or ask for permission → judge → record → announce.
- * What was proved counts only for what the endpoint is at that moment.
+ * The proof counts only for the URL and the secret of this moment.
  *
  * @param ownedUntil until when no other process makes one. Milliseconds since the Unix epoch.
  * @returns when the next try is due; `undefined`: none is.
@@ -69,7 +69,7 @@ export async function verifyEndpoint(
   const { nextTryAt = 0 } = due;
   if (nextTryAt > clock()) return nextTryAt;
   const waitMs = await context.verificationStore.takeTry(accountId, hostOf(new URL(endpoint.url)));
-  // At random times: all who wait have the same chances then, however many of them belong to one account.
+  // At random times, so that all waiting endpoints have the same chance, however many belong to one account.
   if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
   const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
   if (result === undefined) return clock() + UNSENT_DELAY_MS;
@@ -83,7 +83,7 @@ function dueTryOf(endpoint: Endpoint): Verification | undefined {
   return isDue ? verification : undefined;
 }
 
-/** `undefined`: nothing was sent, through no fault of the receiver, or this process has to stop. */
+/** `undefined`: nothing was sent because of the proxy, or this process has to stop. */
 async function tryOnce(
   context: VerifyEndpointContext,
   endpoint: Endpoint,
@@ -102,7 +102,7 @@ async function tryOnce(
     method === 'challenge'
       ? await challengeRequest(context, endpoint, challenge, authorization)
       : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
-  // After a long stop, this process sends nothing that another one may be sending by now.
+  // After a long pause of this process, another one may be sending this request by now.
   if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return undefined;
   const result = await context.transport(request, abortSignal);
   if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return undefined;
@@ -129,7 +129,7 @@ async function challengeRequest(
   };
   const signer = endpoint.signing === 'hmac' ? undefined : await findSigner(context, endpoint.accountId);
   const signed = signer && (await signWithKey(context, event, signer));
-  // Whatever its deliveries look like: every receiver finds the challenge at one place.
+  // Independent of the format of its deliveries: every receiver finds the challenge at the same place.
   const content = { body: event.body, headers: NATIVE_HEADERS };
   const now = signed?.at ?? clock();
   const input = { event, endpoint, content, attempt: 1, isTest: false, now, signed, authorization };
@@ -173,7 +173,7 @@ const ERRORS: Readonly<Record<TransportFailure, VerificationError>> = {
   transform_error: 'protocol_error',
 };
 
-/** Nothing that the other side said gets further than this. */
+/** Only these codes are recorded, and no text of the receiver. */
 function errorOf(result: SentResult): VerificationError | undefined {
   if (result.kind === 'failed') return ERRORS[result.reason];
   return result.status >= 200 && result.status <= 299 ? undefined : 'http_error';
@@ -220,7 +220,7 @@ export function judgePermission(
   if (rate === ANYBODY) return { kind: 'verified' };
   if (!RATE.test(rate)) return failed('not_allowed');
   const allowedRate = Number(rate);
-  // More than was granted is never sent.
+  // The granted rate is never exceeded.
   return allowedRate < MIN_ALLOWED_RATE ? failed('rate_too_low') : { kind: 'verified', allowedRate };
 }
 

@@ -81,7 +81,7 @@ export type SentResult =
   | {
       readonly kind: 'responded';
       readonly status: number;
-      /** The response's `Retry-After`, as it came. */
+      /** The response's `Retry-After`, unparsed. */
       readonly retryAfter: string | undefined;
       /** The response's `webhook-delivery`, as it came: the receiver's wish about further deliveries. */
       readonly wish: string | undefined;

@@ -9,7 +9,7 @@ import type { Settlement } from './settlement';
 export interface ReadOverContext {
   readonly movedStore: Pick<MovedStore, 'seeEvents' | 'seeDeliveries'>;
   readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** On the Redis of these. */
+  /** It runs scripts on the Redis of these stores. */
   readonly forEach: InOrderForEach;
 }
 

@@ -25,7 +25,7 @@ export interface RecallContext {
   readonly pgHistory: Pick<PgHistory, 'readForRecall' | 'countDeliveries' | 'readHeads'>;
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
-  /** On the Redis of these. */
+  /** It runs scripts on the Redis of these stores. */
   readonly inOrder: InOrder;
   readonly clock: Clock;
 }

@@ -18,7 +18,7 @@ export interface SweepOverContext {
   readonly eventStore: Pick<EventStore, 'listFrom' | 'listReceivers'>;
   readonly movedStore: Pick<MovedStore, 'seeDeliveries'>;
   readonly overList: Pick<OverList, 'addMissing' | 'leaseSweep'>;
-  /** On the Redis of these. */
+  /** It runs scripts on the Redis of these stores. */
   readonly forEach: InOrderForEach;
   readonly workerId: string;
   readonly clock: Clock;

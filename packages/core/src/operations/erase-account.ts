@@ -68,7 +68,7 @@ export interface StepErasureContext {
   readonly remainsStore: RemainsStore;
   readonly deliveryQueue: Pick<DeliveryQueue, 'removeIdle'>;
   readonly accountJobs: Pick<AccountJobs, 'removeSome'>;
-  /** Absent: there is no history that events move to. */
+  /** Absent: there is no history. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'removeAll'> | undefined;
   readonly overList?: Pick<OverList, 'forget'> | undefined;

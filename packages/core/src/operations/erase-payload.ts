@@ -22,7 +22,7 @@ export interface ErasePayloadContext extends CancelContext {
   readonly heldDeliveries: Pick<HeldDeliveries, 'isHeld'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'promote'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
-  /** Absent: there is no history that events move to. */
+  /** Absent: there is no history. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
   readonly wait: (ms: number) => Promise<unknown>;

@@ -41,18 +41,18 @@ export interface AcceptEventsContext
   /** How far ahead `deliverAt` may be. */
   readonly scheduleMaxMs: number;
   readonly eventClaims: EventClaimStore;
-  /** Absent: there is no history that events move to. */
+  /** Absent: there is no history. */
   readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
 }
 
 export interface PublishedEvent extends UncheckedEvent {
-  /** Chosen by the client: the same id again is the same event. */
+  /** Chosen by the client. The same id means the same event. */
   readonly id?: EventId;
   /** Only these endpoints get it, whichever types they subscribe to. */
   readonly endpointRefs?: readonly EndpointRef[];
   /** When to send it. Milliseconds since the Unix epoch. Absent: at once. */
   readonly deliverAt?: number;
-  /** What it belongs to, for webhooks with the order within groups. */
+  /** Its group, for webhooks with `ordering: group`. */
   readonly group?: string;
 }
 
@@ -151,7 +151,7 @@ async function prepare(
   return { event, hasOwnId: published.id !== undefined };
 }
 
-// The time was judged when the event was published. A request that is repeated later is not refused for it.
+// The time was checked when the event was first published. A repeated request is not refused because of it.
 async function scheduleFor(
   { eventStore, movedIds, scheduleMaxMs }: AcceptEventsContext,
   { id, deliverAt }: PublishedEvent,
@@ -181,7 +181,7 @@ async function claimIds(
           const { accountId, id, acceptedAt: deliverAt, body, endpointIds, schedule } = candidate.event;
           const acceptedAt = schedule?.publishedAt ?? deliverAt;
           const digest = digestOf(body, endpointIds);
-          // Both fail when Redis is away. A failure that nobody waits for would end the process.
+          // Both fail when Redis is down. An unhandled rejection would end the process.
           const [claim, settled] = await Promise.all([
             context.eventClaims.claim(accountId, id, digest, acceptedAt, target, deliverAt),
             context.movedIds?.look(accountId, id, acceptedAt, target),
@@ -199,7 +199,7 @@ async function claimIds(
   });
 }
 
-// The history has these events, and Redis their ids: for as long as it knows them.
+// The history has these events. Redis keeps their ids for as long as ids are known.
 async function takeBack(
   { eventClaims }: AcceptEventsContext,
   needless: readonly AcceptedEvent[],
@@ -244,7 +244,7 @@ async function claimed(
   }
 }
 
-// What was published before under its id keeps its time, whatever this request asks for.
+// An event that was published before with this id keeps its time, even if this request names another.
 async function asClaimed(
   { eventStore }: AcceptEventsContext,
   event: AcceptedEvent,
@@ -270,7 +270,7 @@ async function sameAsStored(
 
 const NONE: ReadonlySet<Candidate> = new Set();
 
-/** Gives the candidates whose ids this call is the first to mark. */
+/** Gives the candidates whose ids this call marked first. */
 async function markQueued(
   { eventClaims, inOrder }: AcceptEventsContext,
   candidates: readonly (Candidate | AppError)[],
@@ -414,7 +414,7 @@ async function wrongType(
   };
 }
 
-/** @param cause the error, if the depth was noticed too late. */
+/** @param cause the error, if the depth was noticed only by the parser. */
 export function tooDeep(cause?: unknown): AppError {
   return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
 }

@@ -15,11 +15,11 @@ export interface DispatchEventsContext extends RouteEventContext, FanOutContext 
   readonly eventQueue: Pick<EventQueue, 'addAll'>;
 }
 
-/** What is known of events' account before they are dispatched. */
+/** The known facts about the events' account before they are dispatched. */
 export interface EventsPremise {
   /** The version of the account's endpoints, if its read has begun since the events arrived. */
   readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
-  /** Instead: what their request was let in by. Redis compares it before it stores anything. */
+  /** Instead: the cached facts by which their request was admitted. Redis compares them before it stores anything. */
   readonly assumption?: Assumption | undefined;
 }
 
@@ -49,13 +49,13 @@ export async function dispatchEvents(
   const subscriptions = await context.subscriptions.current(first.accountId, version);
   const { here, elsewhere } = await divide(context, events, subscriptions);
   if (elsewhere.length > 0) {
-    // Before either part: the other one would stay when this one does not hold.
+    // Before both parts. Otherwise one part would be stored although the assumption does not hold.
     await assumption?.confirm();
     await Promise.all([fanOutEvents(context, here, assumption), enqueue(context, elsewhere)]);
   } else await fanOutEvents(context, here, assumption);
 }
 
-// Split at the first event that is too much, so that an account's events keep their order.
+// Split at the first event that exceeds the limit, so that an account's events keep their order.
 async function divide(
   context: RouteEventContext,
   events: readonly AcceptedEvent[],
@@ -97,7 +97,7 @@ async function enqueue(
   }
 }
 
-/** The cost of evaluating the filters: their length in characters, as far as that tells it. */
+/** The estimated cost of evaluating the filters: their length in characters. */
 function filteringOf(
   { type, body, endpointIds }: AcceptedEvent,
   subscriptions: AccountSubscriptions,

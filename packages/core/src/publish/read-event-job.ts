@@ -12,7 +12,7 @@ import { scheduleOf } from './schedule-events';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;
-  /** The way that it came in by. */
+  /** How the event arrived. */
   readonly source: 'http' | 'queue';
 }
 
@@ -67,7 +67,7 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
   } = parsePublished(job);
   // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
   const acceptedAt = Math.min(publishedAt(job), context.clock());
-  // By when it was pushed: a queue that stood still has made none late.
+  // By the time at which it was pushed, because the queue may have stood still since.
   const schedule = scheduleOf(deliver_at, acceptedAt, context.scheduleMaxMs);
   await context.quota.requireRoomAsKnown(accountId, 'queue');
   const body = await validateEvent(context, { type, data, dataText: textOf(data) });

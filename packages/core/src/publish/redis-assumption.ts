@@ -7,7 +7,7 @@ import { AppError } from '../platform/app-error';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineGuard, type InOrder, type ScriptTarget, type Step } from '../platform/redis-script';
 
-/** What a request to publish was let in by, as this process has read it last. */
+/** The cached facts by which a publish request is admitted: its key and its account. */
 export interface Assumed {
   readonly accountId: AccountId;
   readonly apiKey: ApiKey;
@@ -36,8 +36,8 @@ export interface AssumptionsOptions {
 }
 
 /**
- * Lets requests to publish begin by what this process knows of their key and account, and has Redis compare
- * that in the very script that stores their events: a publish takes one round trip, and no change is missed.
+ * Admits publish requests by the cached key and account. The script that stores the events compares them with Redis. So a
+ * publish takes one round trip, and no change is missed.
  */
 export class Assumptions {
   /** In a Cluster the keys to compare are on other nodes than the events: there they are read first. */
@@ -75,12 +75,12 @@ export class Assumptions {
 }
 throwStorageErrors(Assumptions);
 
-/** What was assumed has changed. Nothing was stored: the request has to be decided by what is read. */
+/** The cached facts have changed. Nothing was stored: the request has to be decided again, with facts from Redis. */
 export class NoLongerTrue extends Error {
   override readonly name = 'NoLongerTrue';
 }
 
-/** What one request was let in by. It is compared once, with the first thing that the request stores. */
+/** The cached facts of one request. They are compared once, with the first write of the request. */
 export class Assumption {
   #isConfirmed = false;
 
@@ -90,7 +90,7 @@ export class Assumption {
     private readonly compare: (target: ScriptTarget) => Promise<boolean>,
   ) {}
 
-  /** Those of one name assume the same, and have still to be compared or not. */
+  /** Assumptions with the same name have the same facts, and the same state of comparison. */
   get name(): string {
     const { accountId, apiKeyRecord, endpointsVersion } = this.assumed;
     return this.#isConfirmed ? accountId : `${accountId} ${endpointsVersion} ${apiKeyRecord}`;
@@ -117,7 +117,7 @@ export class Assumption {
   }
 
   /**
-   * Whether a failure stands that came of it; `false` if the request has to be decided again.
+   * Whether a failure is final. `false`: the cached facts have changed, so the request has to be decided again.
    *
    * @throws AppError `storage_unavailable` when Redis can't tell.
    */
@@ -138,7 +138,7 @@ export class Assumption {
   };
 }
 
-// Asked once more, Redis would not answer that either, and the client would wait twice as long.
+// Redis would not answer a second request either, and the client would wait twice as long.
 function isSilence(failure: unknown): boolean {
   return (
     failure instanceof AppError &&

@@ -28,7 +28,7 @@ const CLAIM = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return {'open', ARGV[2]}`);
 
-// Never creates a claim again: that one would stay for ever.
+// Never creates a claim: that one would have no expiry.
 const MARK_QUEUED = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
   return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
@@ -68,7 +68,7 @@ export class EventClaimStore {
     return { state, acceptedAt: Number(reply[1]) };
   }
 
-  /** Take back a claim of an id that turned out to be one of the past. */
+  /** Remove a claim of an id that belongs to an event of the history. */
   async takeBack(accountId: AccountId, id: EventId, digest: string, claimedAt: number): Promise<void> {
     await TAKE_BACK(this.redis, [keys.eventClaim(accountId, id)], [digest, claimedAt]);
   }

@@ -59,7 +59,7 @@ export interface DropContext extends RecordContext, EndReplayContext {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'remove'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  /** Absent: there is no history that a delivery moves to. */
+  /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
 }

@@ -142,7 +142,7 @@ export interface ResendContext {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
-  /** Absent: nobody counts usage. */
+  /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage;
   readonly clock: Clock;
   readonly emit: Emit;

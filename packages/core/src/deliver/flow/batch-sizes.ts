@@ -8,10 +8,10 @@ interface Smaller {
 }
 
 const REMEMBERED_ENDPOINTS = 10_000;
-// After this a receiver may have learned to take more.
+// After this time, larger requests are tried again.
 const SMALLER_FOR_MS = 10 * 60_000;
 
-/** How many events a request to an endpoint has at present, where its receiver found one too large. */
+/** How many events a request to an endpoint may have, after its receiver refused a larger one (413). */
 export class BatchSizes {
   readonly #smaller = createLru<EndpointId, Smaller>(REMEMBERED_ENDPOINTS);
 

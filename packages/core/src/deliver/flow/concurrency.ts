@@ -272,7 +272,7 @@ export class Concurrency {
     if (underWay === 0 && waiting.length === 0) this.#limits.delete(endpointId);
   }
 
-  /** Update how many may be running. */
+  /** Adapt the limit to the result of an attempt. */
   #learn(limit: Limit, attempt: EndedAttempt | undefined, isBeyondShare: boolean): void {
     const { sharePerEndpoint: share, maxPerEndpoint, slots } = this.options;
     if (!attempt) return;
@@ -318,8 +318,8 @@ function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHI
 }
 
 /**
- * A first response may have waited for this process, and so may all while it is late: these alone do not make
- * an endpoint patient.
+ * A first response may have waited for this process, and so may every response while the process is late. These alone do
+ * not count as slow.
  */
 function bestOf(beforeMs: number | undefined, lastMs: number, isLate: boolean): number {
   if (beforeMs === undefined) return Math.min(lastMs, PATIENT_MS - 1);

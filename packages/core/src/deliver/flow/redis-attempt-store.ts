@@ -30,7 +30,7 @@ export interface AttemptRecord {
   readonly acceptedAt: number;
   /** Until when the breaker was open at the attempt's admission; 0 if it was closed. */
   readonly openUntil: number;
-  /** Whether it says nothing of its receiver that the record of another attempt does not say. */
+  /** Whether the record of another attempt, of the same request, already has the result for the receiver. */
   readonly isAlong?: boolean;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
@@ -44,7 +44,7 @@ export interface AttemptRecord {
   readonly now: number;
 }
 
-/** What one request was for several deliveries of an endpoint, but for the one whose record says how it went. */
+/** The result of one request for its other deliveries. The record of the first one has the result for the receiver. */
 export interface RecordsAlong {
   readonly endpointId: EndpointId;
   readonly along: readonly RecordAlong[];
@@ -74,7 +74,7 @@ export interface AttemptEffect {
   readonly failingSince: number | undefined;
   /** Whether this success has closed a breaker that was open. */
   readonly hasClosed: boolean;
-  /** When the trouble began that its account was told of and that this success has ended. */
+  /** When the failures began that this success ends, if the account got a message about them. */
   readonly recoveredFrom: number | undefined;
   /** Whether deliveries are held for the rate limit. */
   readonly isRateWaitedFor: boolean;
@@ -217,8 +217,8 @@ const RECORD = defineGuard(
 );
 
 /*
- * Attempts by the request of another one: all of them are recorded, or none, if the log of any has changed. The record of
- * that one says what there is to say of the receiver.
+ * Records the attempts of the other deliveries of a request: all of them, or none if the log of one has changed. The record
+ * of the first delivery has the result for the receiver.
  */
 // KEYS: list, recent attempts, order, turn, bytes of responses. ARGV: prefix of the logs' keys, how long to keep them, the
 // worker's time, 1 if one without a log must be in the list, how many keys of attempts that are counted, these; then for

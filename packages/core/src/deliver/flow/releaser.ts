@@ -92,7 +92,7 @@ export class Releaser {
     this.#setTimer(this.#watch({ accountId, endpointId }), at);
   }
 
-  /** Let this many more of an endpoint's held deliveries go. Several calls are served at once. */
+  /** Release this many more of an endpoint's held deliveries. One wake-up serves several calls. */
   grant(accountId: AccountId, endpointId: EndpointId, permits: number): void {
     if (this.#isStopped || permits < 1) return;
     const watched = this.#watch({ accountId, endpointId });
@@ -155,7 +155,7 @@ export class Releaser {
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
-      // In Redis it is still due: a sweep comes back to it.
+      // It is still due in Redis: the sweep tries it again.
       this.context.emit({ name: 'task.failed', task: 'release held deliveries', error });
     } finally {
       watched.isWakingUp = false;
@@ -213,17 +213,17 @@ export const SAFETY_WAKE_UP_MS = 10_000;
 const FULL_WAKE_UP_MS = 1_000;
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 const OLDER_EVENT_WAKE_UP_MS = 100;
-// Hundreds of them may follow each other.
+// Hundreds of these may come one after the other.
 const RESTORED_WAKE_UP_MS = 10;
-// Some that are ready have been released, and have not begun yet.
+// Released deliveries may not have begun yet.
 const LOOKED_AT_BESIDE = 200;
 // Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
 
-// Enabling asks for a wake-up. This is for a process that died before that.
+// To enable an endpoint asks for a wake-up. This serves endpoints whose process died before it asked.
 const DISABLED_WAKE_UP_MS = 600_000;
-// A proof asks for a wake-up. This is for those that need none any more, as their operator has changed that.
+// A proof asks for a wake-up. This serves endpoints that no longer need a proof, because the operator changed the rule.
 const UNVERIFIED_WAKE_UP_MS = 60_000;
 
 /**
@@ -258,7 +258,7 @@ export async function wakeUpEndpoint(
   return { left, wakeUpAgainAt: isRestored.includes(true) ? clock() + RESTORED_WAKE_UP_MS : wakeUpAgainAt };
 }
 
-// Several processes and timers may wake it up at the same time: a request would be divided among as many.
+// Several processes and timers may wake it up at the same time, and would divide a batch among them.
 async function waitForMore(
   { heldDeliveries, clock }: WakeUpContext,
   endpoint: Endpoint | undefined,
@@ -291,7 +291,7 @@ async function allowanceOf(
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
   const safetyMs = permits === 0 ? FULL_WAKE_UP_MS : SAFETY_WAKE_UP_MS;
   const batch = batchLimitsOf(endpoint);
-  // Those that one request leaves wait no longer for others than they may.
+  // Deliveries that one batch leaves over must not wait longer than `max_wait_ms`.
   const boundMs = batch && batch.maxWaitMs > 0 ? Math.min(batch.maxWaitMs, safetyMs) : safetyMs;
   const againInMs = Math.min(rate.free < permits ? rate.nextInMs : boundMs, boundMs);
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
@@ -299,7 +299,7 @@ async function allowanceOf(
   if (most < 1) return { most: 0, againInMs };
   if (endpoint.ordering === 'group') {
     const only = [...(await context.admissionStore.lookAtLines(endpoint.id)), ...ready];
-    // Nothing is known of any: those that are held longest are checked again.
+    // No state is known of any, so those that are held longest are checked again.
     return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
   }
   // The order is empty: deliveries held before it existed join it when they are checked again.

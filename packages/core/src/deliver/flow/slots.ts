@@ -121,7 +121,7 @@ export class Slots {
   #keepChecking(): void {
     const isAtRest = this.#quick.size === 0 && this.#pace === 1;
     if (isAtRest) return;
-    // So few don't make a process late, and leave room for others. Each check wakes it.
+    // So few attempts do not make a process late. Each check would wake it up.
     const isCalm = this.#quick.size <= this.options.quick * LEAST_PACE && this.#pace === 1;
     if (this.#timer !== undefined && (isCalm || !this.#isCalm)) return;
     clearTimeout(this.#timer);

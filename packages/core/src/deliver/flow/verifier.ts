@@ -10,10 +10,10 @@ export interface VerifierContext extends VerifyEndpointContext {
   readonly emit: Emit;
 }
 
-/** Tries that one process makes at the same time: they are apart from deliveries, and none is urgent. */
+/** The most verifications that one process makes at the same time. They use no slots of deliveries, and none is urgent. */
 const AT_ONCE = 16;
 
-/** Makes the tries to verify endpoints that are due. */
+/** Verifies the endpoints that are due. */
 export class Verifier extends ClaimedWork<ClaimedTry> {
   constructor(private readonly context: VerifierContext) {
     super(AT_ONCE);

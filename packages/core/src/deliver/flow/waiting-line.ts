@@ -4,7 +4,7 @@ const PATIENCE_OF_HELD = 4;
 interface Waiter {
   readonly resolve: (hasPermit: boolean) => void;
   readonly wasHeld: boolean;
-  /** How often it may find that nothing has moved. */
+  /** How often it may find that no permit became free. */
   patience: number;
 }
 
