@@ -130,3 +130,54 @@ it('shows what an event type is about, and how to verify that it is genuine', as
   await checkAccessibility(page);
   await checkWidth(page);
 });
+
+describe('publishing', () => {
+  it('begins with the example of a type, says what is wrong, and leads to the event', async () => {
+    const page = await portal().signIn({ path: '/events', capabilities: ['read', 'publish'], width: 360 });
+    await page.getByRole('button', { name: 'Publish an event' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish an event' });
+    await dialog.getByLabel('Event type').selectOption(QUICK_WIN.type);
+    const data = dialog.getByLabel('Its data');
+    expect(JSON.parse(await data.inputValue())).toHaveProperty('keyword');
+    await data.fill('{"keyword":');
+    await dialog.getByText('This is not JSON.').waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await data.fill('{"keyword":1}');
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await portal()
+      .validationErrorsOf(page)
+      .waitFor(/answered 422: POST .*\/v1\/events$/);
+    await dialog.getByRole('alert').waitFor();
+    await checkAccessibility(page);
+    await data.fill('{"keyword":"a","position":1,"volume":10}');
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await page.waitForURL(/\/portal\/events\/evt_/);
+    await page.getByRole('list', { name: 'Time line' }).getByText('1 attempt').waitFor();
+    expect(endpoint.receiver.requests.map(({ body }) => String(body))).toEqual([
+      '{"type":"keyword.quick_win","data":{"keyword":"a","position":1,"volume":10}}',
+    ]);
+  });
+
+  it('is for nobody by default, and for nobody who signs in by a key that may not publish', async () => {
+    const usual = await portal().signIn({ path: '/events' });
+    await usual.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
+    expect(await usual.getByRole('button', { name: 'Publish an event' }).count()).toBe(0);
+    const narrow = { name: 'narrow', scopes: ['portal:write', 'admin'] };
+    const { body } = await portal().client.expect<{ key: string }>(201, 'POST', '/v1/api-keys', narrow);
+    for (const [key, count] of [
+      [body.key, 0],
+      [portal().stack.bootstrapKey, 1],
+    ] as const) {
+      const page = await portal().open('/portal/events');
+      await page.getByLabel('API key').fill(key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Publish an event' }).count()).toBe(count);
+      if (count === 0) {
+        const faults = portal().validationErrorsOf(page);
+        await faults.waitFor(/answered 403: POST .*\/v1\/portal-sessions$/);
+      }
+    }
+  });
+});

@@ -7,7 +7,16 @@ import { type Capability, go, usePortal } from './support/use-portal';
 
 const portal = usePortal({});
 
-const ALL: readonly Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+const ALL: readonly Capability[] = [
+  'read',
+  'webhooks',
+  'resend',
+  'schedule',
+  'publish',
+  'secrets',
+  'audit',
+  'operate',
+];
 
 let sink: SwitchedReceiver;
 beforeAll(async () => {

@@ -10,7 +10,16 @@ import { FrontProxy } from './support/front-proxy';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { type Capability, go, Portal } from './support/use-portal';
 
-const ALL: readonly Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+const ALL: readonly Capability[] = [
+  'read',
+  'webhooks',
+  'resend',
+  'schedule',
+  'publish',
+  'secrets',
+  'audit',
+  'operate',
+];
 const STALE = 'What you see may be old; the page looks again by itself.';
 /** What browsers say of an answer that was none. */
 const NO_ANSWER = /answered 503|net::ERR_/;

@@ -199,7 +199,7 @@ describe('the first steps of a new account', () => {
   it('lead in the page from an added type to an event that has arrived', async () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'new' });
-    const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
+    const capabilities = ['read', 'webhooks', 'resend', 'publish', 'secrets', 'operate'] as const;
     const page = await portal().signIn({ path: '/overview', capabilities });
     await page.getByLabel('Account in view').selectOption('new');
     const steps = page.getByRole('region', { name: 'First steps' });
@@ -215,13 +215,27 @@ describe('the first steps of a new account', () => {
     await steps.getByLabel('URL').fill(good.receiver.url);
     await steps.getByRole('button', { name: 'Add', exact: true }).click();
     await steps.getByText('gets every type').waitFor();
-    await steps.getByLabel('Example of', { exact: true }).selectOption('parcel.sent');
-    await steps.getByRole('button', { name: 'Send' }).click();
+    await steps.getByRole('heading', { name: 'Publish an event' }).waitFor();
+    await steps.getByLabel('Event type').selectOption('parcel.sent');
+    const data = steps.getByLabel('Its data', { exact: true });
+    expect(JSON.parse(await data.inputValue())).toEqual({ parcel: 'p1', weight: 3 });
+    await data.fill('{');
+    await steps.getByText('This is not JSON.').waitFor();
+    await data.fill('{"parcel":"p1","weight":12345678901234567890}');
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await steps.getByRole('button', { name: 'Publish' }).click();
     await steps.getByText('HTTP 204').waitFor();
     await steps.getByText('Delivered').waitFor();
     await checkAccessibility(page);
     const request = good.receiver.requests.find(({ body }) => body.includes('parcel.sent'));
-    expect(String(request?.body)).toBe('{"type":"parcel.sent","data":{"parcel":"p1","weight":3}}');
+    expect(String(request?.body)).toBe(
+      '{"type":"parcel.sent","data":{"parcel":"p1","weight":12345678901234567890}}',
+    );
+    // It is an event like any other, which a test event is not.
+    const ofIt = { 'x-account-id': 'new' };
+    const { body } = await client.expect<{ data: unknown[] }>(200, 'GET', '/v1/events', undefined, ofIt);
+    expect(body.data).toHaveLength(1);
     await steps.getByRole('button', { name: 'Hide' }).click();
     await steps.waitFor({ state: 'detached' });
   });
@@ -234,6 +248,7 @@ describe('the first steps of a new account', () => {
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.getByRole('button', { name: 'Receive in this page' }).click();
     await steps.getByText('This page receives').waitFor();
+    await steps.getByText('Your link does not allow you to publish').waitFor();
     await steps.getByRole('button', { name: 'Send', exact: true }).click();
     const received = page.getByRole('list', { name: 'Received requests' });
     await received.getByRole('region', { name: 'Received body' }).getByText('"type"').first().waitFor();
@@ -248,6 +263,17 @@ describe('the first steps of a new account', () => {
     expect(await list()).toHaveLength(1);
     await steps.getByRole('button', { name: 'Stop receiving' }).click();
     await until(async () => ((await list()).length === 0 ? true : undefined));
+  });
+
+  it.each([
+    [['read', 'webhooks'], 'Send it a test event'],
+    [['read', 'publish'], 'Publish an event'],
+  ] as const)('end with what a session with %j may do: %s', async (capabilities, heading) => {
+    const account = `steps-${capabilities[1]}`;
+    await portal().client.expect(201, 'POST', '/v1/accounts', { id: account });
+    const page = await portal().signIn({ path: '/overview', account, capabilities });
+    await page.getByRole('region', { name: 'First steps' }).getByRole('heading', { name: heading }).waitFor();
+    expect(await page.getByRole('button', { name: /^(Publish|Send)$/ }).count()).toBe(0);
   });
 
   it('are not shown where there was something', async () => {

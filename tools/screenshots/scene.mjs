@@ -6,7 +6,7 @@ import { Problem } from '../problem.mjs';
 
 const ROUNDS = 12;
 const LOOK_EVERY_MS = 200;
-const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'publish', 'secrets', 'audit', 'operate'];
 const EMPTY_ACCOUNT = 'empty';
 
 /**

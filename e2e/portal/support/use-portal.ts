@@ -4,7 +4,15 @@ import type { ApiClient } from '../../support/api-client';
 import { Stack, type StackOptions } from '../../support/stack';
 import { PageFaults } from './page-faults';
 
-export type Capability = 'read' | 'webhooks' | 'resend' | 'schedule' | 'secrets' | 'audit' | 'operate';
+export type Capability =
+  | 'read'
+  | 'webhooks'
+  | 'resend'
+  | 'schedule'
+  | 'publish'
+  | 'secrets'
+  | 'audit'
+  | 'operate';
 
 export interface SessionWish {
   readonly capabilities?: readonly Capability[];

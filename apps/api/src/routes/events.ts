@@ -91,6 +91,7 @@ export const publishEvent = defineRoute({
   method: 'post',
   path: '/v1/events',
   scope: 'events:write',
+  capability: 'publish',
   audit: { notAudited: 'An event is a record of its own.' },
   request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
   creates: true,

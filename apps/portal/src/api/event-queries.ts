@@ -1,5 +1,5 @@
 import type { components } from '@hookferry/client';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import { queryKeys } from './query-keys';
@@ -48,5 +48,43 @@ export function useChangeSchedule(id: string) {
         queries.invalidateQueries({ queryKey: queryKeys.event(id) }),
         queries.invalidateQueries({ queryKey: ['events'] }),
       ]),
+  });
+}
+
+interface Published {
+  readonly type: string;
+  /** JSON, which is sent as it is written: parsed and written again, numbers would be others. */
+  readonly dataText: string;
+}
+
+export function usePublish() {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ type, dataText }: Published): Promise<{ readonly id: string }> => {
+      const body = { type, data: dataText };
+      const bodySerializer = () => `{"type":${JSON.stringify(type)},"data":${dataText}}`;
+      return (await ask(api.POST('/v1/events', { body, bodySerializer }))) as { readonly id: string };
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['events'] }),
+  });
+}
+
+const MOST_LOOKS = 30;
+const LOOK_EVERY_MS = 1_000;
+
+/** The first deliveries of an event that was just published, followed until they have an answer, for half a minute at most. */
+export function useFirstDeliveries(eventId: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: queryKeys.eventDeliveries(eventId),
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: eventId }, query: { limit: 5 } };
+      return (await ask(api.GET('/v1/events/{id}/deliveries', { params, signal }))).data;
+    },
+    refetchInterval: ({ state: { data = [], dataUpdateCount: looks } }) => {
+      const isOver = data.length > 0 && data.every(({ attempt_count: count }) => count > 0);
+      return isOver || looks > MOST_LOOKS ? false : LOOK_EVERY_MS;
+    },
   });
 }

@@ -1,6 +1,7 @@
 import type { components } from '@hookferry/client';
 import { ask } from '../api/ask';
 import type { Api } from '../api/client';
+import { ProblemError } from '../api/problem';
 import type { Capability, Session } from './session';
 
 type Exchanged = components['schemas']['OpenedPortalSession'];
@@ -14,6 +15,8 @@ export interface SignIn {
 }
 
 const OPERATOR: Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+/** Only by a key that may publish itself. */
+const PUBLISHER: Capability[] = [...OPERATOR, 'publish'];
 
 /** @param api one that says nothing of who asks: a code or a key says it */
 export function createSignIn(api: Api): SignIn {
@@ -23,8 +26,12 @@ export function createSignIn(api: Api): SignIn {
     byCode,
     async byKey(key) {
       const headers = { authorization: `Bearer ${key}` };
-      const body = { capabilities: OPERATOR };
-      const { url } = await ask(api.POST('/v1/portal-sessions', { body, headers }));
+      const linkFor = (capabilities: Capability[]) =>
+        ask(api.POST('/v1/portal-sessions', { body: { capabilities }, headers }));
+      const { url } = await linkFor(PUBLISHER).catch((error: unknown) => {
+        if (error instanceof ProblemError && error.code === 'insufficient_scope') return linkFor(OPERATOR);
+        throw error;
+      });
       return await byCode(codeOf(url) ?? '');
     },
   };

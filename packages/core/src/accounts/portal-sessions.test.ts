@@ -264,6 +264,19 @@ describe('who may make what', () => {
     );
   });
 
+  it('gives the capability to publish by a key alone that may publish itself', async () => {
+    const narrow = await setUp({ scopes: ['portal:write', 'webhooks:write', 'admin'] });
+    await expect(narrow.create({ capabilities: ['publish'] })).rejects.toMatchObject({
+      code: 'insufficient_scope',
+    });
+    const publisher = await setUp({ scopes: ['portal:write', 'events:write'] });
+    const { token } = await publisher.exchange((await publisher.create({ capabilities: ['publish'] })).code);
+    const { capabilities, scopes } = await publisher.authenticate(token);
+    expect(capabilities).toEqual(['read', 'publish']);
+    // With that, it could erase payloads as well.
+    expect(scopes).not.toContain('events:write');
+  });
+
   it('refuses the capability to operate to a key of the operator that has not the scope for it', async () => {
     const narrow = await setUp({ accountId: DEFAULT_ACCOUNT, scopes: ['portal:write'] });
     await expect(narrow.create({ capabilities: operate })).rejects.toMatchObject({ code: 'operator_only' });

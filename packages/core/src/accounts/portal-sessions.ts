@@ -51,7 +51,8 @@ export interface CreateSessionContext extends ResolveAccountContext {
 /**
  * Create a portal session. It is in force once the promise has resolved.
  *
- * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the
+ * @throws AppError `operator_only` for another account or the capability `operate`, `insufficient_scope` for the
+ *   capability `publish`, `not_found` when the
  *   account is gone or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
  */
 export async function createPortalSession(
@@ -61,6 +62,7 @@ export async function createPortalSession(
   const { portalSessionStore, accountStore, quota, clock } = context;
   const { accountId } = await resolveAccount(context, principal, input.account);
   if (input.capabilities.includes('operate')) requireOperator(principal);
+  if (input.capabilities.includes('publish')) requirePublisher(principal);
   if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
   const page = pageOf(input);
   const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
@@ -88,6 +90,15 @@ export async function revokePortalSession(
   if (!isOf(session, principal) || !(await portalSessionStore.remove(session, act))) {
     throw new AppError('not_found', 'There is no portal session with this id.');
   }
+}
+
+// Receivers trust what is signed: nobody lets others publish who may not do it.
+function requirePublisher({ scopes }: Principal): void {
+  if (scopes.includes('events:write')) return;
+  throw new AppError(
+    'insufficient_scope',
+    'Only a key with the scope "events:write" may give the capability "publish".',
+  );
 }
 
 function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
@@ -174,7 +185,7 @@ const capabilitiesSchema = z
   .readonly();
 
 export const CAPABILITIES =
-  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
+  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `publish`: publish an event; only a key with the scope `events:write` may give it. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
 export const THEME = 'The look of the page.';
 
 /** The input for a new portal session. */

@@ -123,6 +123,7 @@ export const capabilities = [
   'webhooks',
   'resend',
   'schedule',
+  'publish',
   'secrets',
   'audit',
   'operate',
@@ -136,8 +137,10 @@ const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
   read: ['webhooks:read', 'deliveries:read'],
   webhooks: ['webhooks:write'],
   resend: ['deliveries:write'],
-  // In place of a scope, at the routes that name it: who may move an event may not publish one.
+  // In place of a scope, at the routes that name them: who may move an event may not publish one, and who may publish
+  // one may not erase payloads.
   schedule: [],
+  publish: [],
   // Beside a scope: see `maySeeSecrets`.
   secrets: [],
   audit: ['audit:read'],

@@ -1,7 +1,9 @@
+import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Badge } from '../../components/badge';
+import { Button } from '../../components/button';
 import { DataSearch } from '../../components/data-search';
 import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
@@ -10,8 +12,10 @@ import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
 import { faultOfSearched } from '../../components/searched-data';
 import { Time } from '../../components/time';
+import { useCan } from '../../session/session-context';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
+import { PublishDialog } from './publishing';
 import { SCHEDULED, ScheduledEvents } from './scheduled-events';
 
 const columns: readonly Column<ListedEvent>[] = [
@@ -41,9 +45,18 @@ const columns: readonly Column<ListedEvent>[] = [
 export function EventsPage() {
   const [search] = useSearchParams();
   const isScheduled = search.get('status') === SCHEDULED;
+  const mayPublish = useCan('publish');
+  const [isPublishing, setPublishing] = useState(false);
   return (
     <>
-      <PageHeader title="Events" />
+      <PageHeader title="Events">
+        {mayPublish && (
+          <Button kind="primary" onClick={() => setPublishing(true)}>
+            Publish an event
+          </Button>
+        )}
+      </PageHeader>
+      {isPublishing && <PublishDialog onClose={() => setPublishing(false)} />}
       <Filters isScheduled={isScheduled} />
       {isScheduled ? <ScheduledEvents /> : <PublishedEvents />}
     </>

@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { useDelivery } from '../../api/delivery-queries';
+import { useFirstDeliveries } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
 import { queryKeys } from '../../api/query-keys';
 import { useCreateWebhook, type WebhookWithHealth } from '../../api/webhook-queries';
@@ -17,9 +18,17 @@ import { Section } from '../../components/section';
 import { useCan } from '../../session/session-context';
 import { answerOf } from '../deliveries/answer-of';
 import { StatusBadge } from '../deliveries/status-badge';
+import { useWebhookNames } from '../deliveries/use-webhook-names';
+import { PublishFields, usePublishing } from '../events/publishing';
 import styles from './first-run.module.css';
 import { schemaOf } from './schema-of';
 import { ReceivedRequests, TestReceiverSwitch, useTestReceiver } from './test-receiver';
+
+/** A test event has one delivery. */
+interface Sent {
+  readonly eventId?: string;
+  readonly deliveryId?: string;
+}
 
 interface FirstRunProps {
   readonly webhooks: readonly WebhookWithHealth[];
@@ -30,7 +39,8 @@ interface FirstRunProps {
 export function FirstRun({ webhooks, onDone }: FirstRunProps) {
   const mayChange = useCan('webhooks');
   const mayAddTypes = useCan('operate');
-  const [deliveryId, setDeliveryId] = useState<string>();
+  const mayPublish = useCan('publish');
+  const [sent, setSent] = useState<Sent>();
   const receiver = useTestReceiver();
   const mayReceive = useCan('secrets') && mayChange;
   const webhook = webhooks.find(({ id }) => id === receiver.webhookId) ?? webhooks[0];
@@ -53,15 +63,18 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
           {mayChange && !receiver.isOn && <AddWebhook webhook={webhook} />}
           {mayReceive && <TestReceiverSwitch receiver={receiver} />}
         </Step>
-        <Step title="Send it a test event" isDone={deliveryId !== undefined}>
-          {webhook && mayChange ? (
-            <SendTest webhookId={webhook.id} onSent={setDeliveryId} />
-          ) : (
-            <p>Add a webhook first.</p>
+        <Step title={mayPublish ? 'Publish an event' : 'Send it a test event'} isDone={sent !== undefined}>
+          {!webhook && <p>Add a webhook first.</p>}
+          {webhook && mayPublish && <Publish onPublished={(eventId) => setSent({ eventId })} />}
+          {webhook && !mayPublish && mayChange && (
+            <SendTest webhookId={webhook.id} onSent={(deliveryId) => setSent({ deliveryId })} />
           )}
+          {webhook && !mayPublish && !mayChange && <p>Your link does not allow you to send one.</p>}
         </Step>
         <Step title="See it arrive" isDone={false}>
-          {deliveryId === undefined ? <p>The response appears here.</p> : <Arrival deliveryId={deliveryId} />}
+          {!sent && <p>The response appears here.</p>}
+          {sent?.deliveryId && <Arrival deliveryId={sent.deliveryId} />}
+          {sent?.eventId && <Arrivals eventId={sent.eventId} />}
         </Step>
       </ol>
       {receiver.requests.length > 0 && <ReceivedRequests requests={receiver.requests} />}
@@ -203,6 +216,27 @@ function AddWebhook({ webhook }: { readonly webhook: WebhookWithHealth | undefin
   );
 }
 
+interface PublishProps {
+  readonly onPublished: (eventId: string) => void;
+}
+
+function Publish({ onPublished }: PublishProps) {
+  const publishing = usePublishing();
+  const publish = (event: FormEvent) => {
+    event.preventDefault();
+    publishing.publish(onPublished);
+  };
+  return (
+    <form className={styles['form']} onSubmit={publish}>
+      <PublishFields publishing={publishing} />
+      {publishing.error && <Problem error={publishing.error} />}
+      <Button type="submit" kind="primary" disabled={!publishing.isJson} isBusy={publishing.isBusy}>
+        Publish
+      </Button>
+    </form>
+  );
+}
+
 interface SendTestProps {
   readonly webhookId: string;
   readonly onSent: (deliveryId: string) => void;
@@ -224,6 +258,7 @@ function SendTest({ webhookId, onSent }: SendTestProps) {
   });
   return (
     <div className={styles['buttons']}>
+      <p>Your link does not allow you to publish: this sends an example of a type to this webhook alone.</p>
       <SelectField label="Example of" value={type} onChange={({ target }) => setType(target.value)}>
         <option value="">the first type</option>
         {types.map((one) => (
@@ -245,5 +280,25 @@ function Arrival({ deliveryId }: { readonly deliveryId: string }) {
       {data && <StatusBadge status={data.status} />} {data && (answerOf(data) ?? 'It is being sent.')}{' '}
       <Link href={`/deliveries/${deliveryId}`}>See the request and the response</Link>
     </p>
+  );
+}
+
+/** Where a published event has gone so far. */
+function Arrivals({ eventId }: { readonly eventId: string }) {
+  const { data } = useFirstDeliveries(eventId);
+  const names = useWebhookNames();
+  return (
+    <div aria-live="polite">
+      {data?.length === 0 && <p>No webhook has got it yet. Is one subscribed to its type?</p>}
+      {data?.map((delivery) => (
+        <p key={delivery.id}>
+          <StatusBadge status={delivery.status} /> {answerOf(delivery) ?? 'It is being sent.'}{' '}
+          <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`}>
+            {names.get(delivery.webhook_id) ?? delivery.webhook_id}
+          </Link>
+        </p>
+      ))}
+      <Link href={`/events/${eventId}`}>See the event</Link>
+    </div>
   );
 }

@@ -1,0 +1,80 @@
+import { parsedOrUndefined } from '@hookferry/core/platform/json';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { usePublish } from '../../api/event-queries';
+import { useEventTypes } from '../../api/event-type-queries';
+import { SelectField, TextAreaField } from '../../components/field';
+import { FormDialog } from '../../components/form-dialog';
+
+/** An event to publish: that of the first type's example, until another one is chosen or written. */
+export function usePublishing() {
+  const { data: types = [] } = useEventTypes();
+  const [chosen, setChosen] = useState<string>();
+  const [typed, setTyped] = useState<string>();
+  const publishing = usePublish();
+  const type = types.find(({ name }) => name === chosen) ?? types[0];
+  const dataText = typed ?? (type ? JSON.stringify(type.example, null, 2) : '');
+  return {
+    names: types.map(({ name }) => name),
+    type: type?.name ?? '',
+    dataText,
+    isJson: parsedOrUndefined(dataText) !== undefined,
+    choose: (name: string) => {
+      setChosen(name);
+      // What was written is for another type.
+      setTyped(undefined);
+    },
+    write: setTyped,
+    isBusy: publishing.isPending,
+    error: publishing.error,
+    publish: (onPublished: (eventId: string) => void) => {
+      if (!type) return;
+      publishing.mutate({ type: type.name, dataText }, { onSuccess: ({ id }) => onPublished(id) });
+    },
+  };
+}
+
+interface PublishFieldsProps {
+  readonly publishing: ReturnType<typeof usePublishing>;
+}
+
+export function PublishFields({ publishing }: PublishFieldsProps) {
+  const { names, type, dataText, isJson, choose, write } = publishing;
+  return (
+    <>
+      <SelectField label="Event type" value={type} onChange={({ target }) => choose(target.value)}>
+        {names.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </SelectField>
+      <TextAreaField
+        label="Its data"
+        rows={6}
+        spellCheck={false}
+        required
+        error={isJson || dataText === '' ? undefined : 'This is not JSON.'}
+        value={dataText}
+        onChange={({ target }) => write(target.value)}
+      />
+    </>
+  );
+}
+
+/** Leads to the page of what was published. */
+export function PublishDialog({ onClose }: { readonly onClose: () => void }) {
+  const publishing = usePublishing();
+  const [, navigate] = useLocation();
+  return (
+    <FormDialog
+      title="Publish an event"
+      submitLabel="Publish"
+      isBusy={publishing.isBusy}
+      error={publishing.error}
+      onSubmit={() => publishing.isJson && publishing.publish((id) => navigate(`/events/${id}`))}
+      onClose={onClose}
+    >
+      <p>It goes to every webhook that is subscribed to its type.</p>
+      <PublishFields publishing={publishing} />
+    </FormDialog>
+  );
+}
