@@ -164,7 +164,7 @@ export const portalSessionSchema = z.object({
   capabilities: z
     .array(z.preprocess((name) => (name === 'endpoints' ? 'webhooks' : name), capabilitySchema))
     .readonly(),
-  /** Who it is for, as its maker has put it: the audit log names it beside its id. */
+  /** A name for its user, chosen by its creator. The audit log shows it beside its id. */
   label: z.string().optional(),
   /** Hex. */
   codeSha256: z.string(),

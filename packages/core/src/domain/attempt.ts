@@ -41,7 +41,7 @@ export function isAboutReceiver(outcome: AttemptOutcome): boolean {
   return outcome !== 'token_error' && outcome !== 'transform_error' && outcome !== 'rejected_in_batch';
 }
 
-/** What can come of running the code of an endpoint. */
+/** The results of running the code of an endpoint. */
 export const transformResultKinds = ['made', 'cancelled', 'failed'] as const;
 export type TransformResultKind = (typeof transformResultKinds)[number];
 
@@ -50,7 +50,7 @@ export interface Transformed {
   /** Of the code that made it. */
   readonly version: number;
   readonly body: string;
-  /** Names are in lower case. They win over the endpoint's own; `content-type` is among them if the code set it. */
+  /** Names are in lower case. They override the endpoint's own headers. `content-type` is among them if the code set it. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -68,7 +68,7 @@ export interface AttemptTimings {
   readonly firstByteMs?: number;
 }
 
-/** What the token URL of an endpoint answered in place of an access token. */
+/** The error with which the token URL of an endpoint answered. */
 export interface TokenError {
   /** Absent: nothing came back. */
   readonly status?: number | undefined;

@@ -121,7 +121,7 @@ export interface AuditBounds {
   readonly ageMs: number;
 }
 
-/** What somebody is about to do, as far as it is known before it is done. */
+/** An action that is about to happen, with the facts that are known before it. */
 export interface Act extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;

@@ -4,12 +4,12 @@ import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
 import { endpointIdSchema } from './endpoint';
 
-/** By what a contact is told. */
+/** How a contact gets messages. */
 export const contactKinds = ['email', 'slack', 'teams', 'discord', 'webhook'] as const;
 export const contactKindSchema = z.enum(contactKinds).meta({ id: 'ContactKind' });
 export type ContactKind = z.infer<typeof contactKindSchema>;
 
-/** What contacts are told of. */
+/** The occasions of messages to contacts. */
 export const occasions = [
   'failing',
   'disabling_in_24h',
@@ -44,7 +44,7 @@ export const contactIdSchema = z
   .brand<'ContactId'>();
 export type ContactId = z.infer<typeof contactIdSchema>;
 
-/** Who is told what, as it is stored: its target and its secret are sealed there. */
+/** A contact as it is stored. Its target and its secret are sealed there. */
 export const contactSchema = z.object({
   id: contactIdSchema,
   accountId: accountIdSchema,
@@ -53,11 +53,11 @@ export const contactSchema = z.object({
   target: z.string(),
   /** Its links are derived from it. */
   secret: z.string(),
-  /** The only endpoint that it is told of; absent: all of the account, and the account itself. */
+  /** Only messages about this endpoint; absent: about all of the account, and about the account itself. */
   endpointId: endpointIdSchema.optional(),
   /** Absent: all. */
   occasions: z.array(occasionSchema).readonly().optional(),
-  /** Absent: it is told at once. */
+  /** Absent: messages are sent at once. */
   digest: digestSchema.optional(),
   status: z.enum(contactStatuses),
   /** When somebody wanted it to be asked once more. Milliseconds since the Unix epoch. */
@@ -97,7 +97,7 @@ export const subjectSchema = z.object({
 });
 export type Subject = Readonly<z.infer<typeof subjectSchema>>;
 
-/** More than that nobody reads, and each message is stored for each contact: the rest is a number. */
+/** Nobody reads more, and each message is stored for each contact. The rest is given as a number. */
 export const MOST_SUBJECTS = 50;
 
 /** A message to one contact, as it is stored. Times in milliseconds since the Unix epoch. */
@@ -133,7 +133,7 @@ export function linkTokenOf(
 
 const linkPartsSchema = z.tuple([accountIdSchema, contactIdSchema, z.string().min(1)]);
 
-/** Whose link it may be. @returns `undefined` for what is no link of ours. */
+/** The contact of a link. @returns `undefined` if the text does not have the form of a link. */
 export function parseLinkToken(
   token: string,
 ): { accountId: AccountId; id: ContactId; proof: string } | undefined {

@@ -68,7 +68,7 @@ export interface DeliveryRun {
   readonly ownedUntil: number;
   /** The request that the job was added for, if a client requested the delivery once more. */
   readonly request?: DeliveryRequested | undefined;
-  /** What was read along with the job. Absent: the attempt reads it. */
+  /** Records that were read together with the job. Absent: the attempt reads them. */
   readonly texts?: DeliveryTexts | undefined;
   /**
    * The steps that let go of the job in the same script as a record. Absent: the result of the run tells what
@@ -97,7 +97,7 @@ export interface DeliveryMates {
   /** Whether it goes along with another one, which is about to take it. */
   follow(endpointId: EndpointId, event: EventId): Promise<boolean>;
   /**
-   * Let these go together from now on, whatever happens to this process: what was sent together is sent again together.
+   * Tie these jobs together, also if this process dies: deliveries that were sent in one request are sent again in one request.
    * With none, those that this has taken go apart.
    */
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
@@ -126,7 +126,7 @@ export interface DeliveryTexts {
   readonly readAt: number;
 }
 
-/** What becomes of a job whose run is over. */
+/** What happens to a job after its run. */
 export type JobEnd =
   | { readonly kind: 'done' }
   | {

@@ -22,7 +22,7 @@ interface WithSecrets {
   readonly secrets: readonly EndpointSecret[];
 }
 
-/** What signs at this time, newest first. */
+/** The secrets that sign at this time, newest first. */
 export function liveSecrets({ secrets }: WithSecrets, now: number): readonly EndpointSecret[] {
   return secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
 }
@@ -40,7 +40,7 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
-/** What a client names an endpoint by. */
+/** A client's reference to an endpoint: its id or its uid. */
 export const endpointRefSchema = z
   .union([endpointIdSchema, endpointUidSchema])
   .meta({ id: 'WebhookRef', description: 'A webhook: its id or its `uid`.' });
@@ -64,7 +64,7 @@ export type DisabledReason = (typeof disabledReasons)[number];
 
 export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
 
-/** What an endpoint has in place of a URL that can be reached: somebody who connects and takes its deliveries. */
+/** An endpoint without a reachable URL: a client connects and takes its deliveries. */
 const listenerSchema = z.object({
   /** The connection that takes them; absent while there is none. */
   stream: z.string().optional(),
@@ -96,7 +96,7 @@ export const endpointSchema = z.object({
   metadata: z.record(z.string(), z.string()).optional(),
   /** Sent with each delivery beside our own. Names are in lower case. */
   headers: z.record(z.string(), z.string()).optional(),
-  /** What signs its requests, newest first. */
+  /** The secrets that sign its requests, newest first. */
   secrets: z.array(endpointSecretSchema).readonly(),
   /** PEM texts: authorities to trust instead of the usual ones, and what we show when a receiver asks who calls. */
   tls: z
@@ -107,9 +107,9 @@ export const endpointSchema = z.object({
     })
     .optional(),
   auth: receiverAuthSchema.optional(),
-  /** The code that makes what is sent of its events. */
+  /** The code that makes the request body from its events. */
   transformation: z.object({ version: z.int(), isEnabled: z.boolean() }).optional(),
-  /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
+  /** A connected client takes its deliveries. Nothing is sent to its URL. */
   listener: listenerSchema.optional(),
   /** Absent: its receiver was never asked to prove anything. */
   verification: verificationSchema.optional(),
@@ -198,7 +198,7 @@ export function encodeAddress({ accountId, endpointId }: EndpointAddress): strin
   return accountId + SEPARATOR + endpointId;
 }
 
-/** What we have written ourselves. @throws ZodError for anything else. */
+/** Parse a record that this product wrote. @throws ZodError for anything else. */
 export function decodeAddress(text: string): EndpointAddress {
   return addressSchema.parse(text);
 }

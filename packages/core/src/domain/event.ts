@@ -26,7 +26,7 @@ export const eventTypeNameSchema = z
 
 const MAX_GROUP_BYTES = 256;
 
-/** What an event belongs to, such as an order. Webhooks may ask for the events of one group in their order. */
+/** A group of events, such as those of one order. Webhooks can get the events of a group in order. */
 export const eventGroupSchema = z
   .string()
   .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be text without control characters')

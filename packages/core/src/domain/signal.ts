@@ -42,11 +42,11 @@ export type HistoryReadKind = (typeof historyReadKinds)[number];
 export const historyReadResults = ['answered', 'failed'] as const;
 export type HistoryReadResult = (typeof historyReadResults)[number];
 
-/** What came of a try to send a message to a contact. `retried`: it failed, and another try is to come. */
+/** The result of a try to send a message to a contact. `retried`: it failed, and another try follows. */
 export const notificationResults = ['sent', 'retried', 'failed', 'cancelled'] as const;
 export type NotificationResult = (typeof notificationResults)[number];
 
-/** What came of a token request. */
+/** The result of a token request. */
 export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
 export type TokenResult = (typeof tokenResults)[number];
 
@@ -312,15 +312,15 @@ interface Signals {
   };
   /** A request of an account was refused, because it stores as much as it may. */
   'quota.exceeded': { accountId: AccountId; door: Door };
-  /** Deliveries that are over, and events without any, have moved from Redis to the history. */
+  /** Finished deliveries, and events without deliveries, were moved from Redis to the history. */
   'history.moved': { count: number; durationMs: number };
   /** A page, or another answer, was read from the history, or could not be. */
   'history.read': { kind: HistoryReadKind; result: HistoryReadResult; durationMs: number };
-  /** PostgreSQL, or Redis, can't be reached or can't serve. What is over stays in Redis and is tried again. */
+  /** PostgreSQL or Redis can't be reached or can't serve. Finished deliveries stay in Redis and are tried again. */
   'history.failed': { error: unknown };
   /** A day of the history is older than it is kept. */
   'history.day_dropped': { table: string };
-  /** The history did not accept something that is over. It stays in Redis, and is not tried again. */
+  /** The history refused a finished delivery. It stays in Redis, and is not tried again. */
   'history.refused': {
     accountId: AccountId;
     eventId: EventId;

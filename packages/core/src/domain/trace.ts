@@ -8,7 +8,7 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** A unit of work in a trace. It is exported once it is over, by the listeners of its signal. */
+/** A unit of work in a trace. The listeners of its signal export it when it has ended. */
 export interface Span {
   readonly context: TraceContext;
   readonly parent: TraceContext | undefined;

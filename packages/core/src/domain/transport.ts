@@ -37,7 +37,7 @@ export const DELIVERY_HEADERS = [
 ] as const;
 export type DeliveryHeaders = Partial<Record<(typeof DELIVERY_HEADERS)[number], string>>;
 
-/** What a delivery says, in the format that its endpoint asks for. */
+/** The content of a delivery, in the format of its endpoint. */
 export interface DeliveryContent {
   readonly body: string;
   /** Those that describe the body. */

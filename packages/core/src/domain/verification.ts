@@ -18,7 +18,7 @@ export type VerificationMethod = z.infer<typeof verificationMethodSchema>;
 export const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
 export const verificationStatusSchema = z.enum(verificationStatuses).meta({ id: 'VerificationStatus' });
 
-/** Why a try failed: a closed set, which never says what the other side said. */
+/** Why a try failed: a closed set, without texts of the receiver. */
 export const verificationErrors = [
   'challenge_mismatch',
   'not_allowed',
@@ -40,7 +40,7 @@ export type VerificationError = z.infer<typeof verificationErrorSchema>;
 export const verificationSchema = z.object({
   method: z.enum(verificationMethods),
   status: z.enum(verificationStatuses),
-  /** Grows whenever what is to be proved changes, so that a proof of before counts for nothing. */
+  /** Grows whenever the URL or the secret changes, so that an earlier proof no longer counts. */
   round: z.number(),
   /** How many tries of this round have ended. */
   tries: z.number(),
@@ -60,6 +60,6 @@ export function lacksProof({ verification }: { readonly verification?: Verificat
   return verification !== undefined && verification.status !== 'verified';
 }
 
-/** What an operator demands of new and changed endpoints: of all accounts, or of one. */
+/** Whether new and changed endpoints have to be verified, in all accounts or in one. */
 export const endpointVerificationSchema = z.enum(['off', 'required']);
 export type EndpointVerification = z.infer<typeof endpointVerificationSchema>;

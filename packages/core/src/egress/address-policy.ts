@@ -20,7 +20,7 @@ import type { AddressVerdict } from '../domain/target-url';
 export interface AddressExceptions {
   /** Ranges that are allowed although they would be refused, such as `10.1.0.0/16`. */
   readonly allowedCidrs: readonly string[];
-  /** Ranges that are always refused; they win over the allowed ones. */
+  /** Ranges that are always refused, also if they are allowed, too. */
   readonly deniedCidrs: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { formatTime } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
-/** A delivery that is over; without an endpoint, an event that has none. */
+/** A finished delivery. Without an endpoint: an event that has no deliveries. */
 export interface OverEntry {
   readonly accountId: AccountId;
   readonly eventId: EventId;
@@ -14,11 +14,11 @@ export interface OverEntry {
 }
 
 export interface ClaimedEntry extends OverEntry {
-  /** Since when it is over, or is taken to be. Milliseconds since the Unix epoch. */
+  /** When it finished, or counts as finished. Milliseconds since the Unix epoch. */
   readonly overAt: number;
 }
 
-/** That the history does not accept an entry. */
+/** An entry that the history refuses. */
 export interface Aside {
   /** Milliseconds since the Unix epoch. */
   readonly since: number;
@@ -101,13 +101,13 @@ const FORGET = defineScript(`
 const READ_AT_ONCE = 500;
 
 /**
- * What is over and has not moved to the history yet. The script that records an end adds the delivery. A
- * process claims some at a time: if it dies, they are due again.
+ * The list `over`: finished deliveries that have not moved to the history yet. The script that records the end of a delivery
+ * adds it. A process claims some entries at a time. If it dies, they are due again.
  */
 export class OverList {
   constructor(private readonly redis: RedisClient) {}
 
-  /** @param at when it was over. An entry that is there already is of that time from now on. */
+  /** @param at when it finished. An existing entry gets this time. */
   async add(entry: OverEntry, at: number, target: ScriptTarget = this.redis): Promise<void> {
     await ADD(target, [keys.over], [ALL, at, memberOf(entry)]);
   }
@@ -116,20 +116,20 @@ export class OverList {
     if (entries.length > 0) await ADD(target, [keys.over], [ALL, at, ...entries.map(memberOf)]);
   }
 
-  /** Add those that are not there. */
+  /** Add the entries that are missing in the list. */
   async addMissing(entries: readonly OverEntry[], at: number): Promise<void> {
     if (entries.length > 0) await ADD(this.redis, [keys.over], [MISSING, at, ...entries.map(memberOf)]);
   }
 
-  /** Take entries off, whoever has claimed them. */
+  /** Remove entries, also ones that another process has claimed. */
   async forget(entries: readonly OverEntry[]): Promise<void> {
     if (entries.length > 0) await FORGET(this.redis, [keys.over, keys.setAside], entries.map(memberOf));
   }
 
   /**
-   * Claim those that were over first.
+   * Claim the entries that finished first.
    *
-   * @param overUntil those that were over later are left.
+   * @param overUntil entries that finished later are left out.
    * @param until see `OverClaim`.
    */
   async claim(
@@ -147,9 +147,9 @@ export class OverList {
   }
 
   /**
-   * End the claim of some entries. @param overAt the time by which each comes again; `undefined`: it is done.
-   * What was over again since then stays, with its new time. What is done is not set aside any more either: it
-   * was found once more since then.
+   * End the claim of some entries. @param overAt the time at which each is due again; `undefined`: it is done. An entry that
+   * finished once more since then stays, with its new time. A done entry is removed from those set aside, too, because it
+   * was found again since.
    */
   async settle(
     { until }: Pick<OverClaim, 'until'>,
@@ -161,7 +161,7 @@ export class OverList {
   }
 
   /**
-   * Take an entry out that the history does not accept. Its delivery stays in Redis.
+   * Set an entry aside that the history refuses. Its delivery stays in Redis.
    *
    * @returns whether it was still claimed.
    */
@@ -178,7 +178,7 @@ export class OverList {
     return await this.redis.hlen(keys.setAside);
   }
 
-  /** Some of what was set aside, in no order. @param cursor the `nextCursor` of those before. */
+  /** Some of the entries set aside, in no order. @param cursor the `nextCursor` of the page before. */
   async listAside(cursor?: string): Promise<AsidePage> {
     const { entries, nextCursor } = await this.#scanAside(cursor);
     return {
@@ -188,7 +188,8 @@ export class OverList {
   }
 
   /**
-   * Put back what was set aside until now: it is tried again. What is refused once more meanwhile stays aside.
+   * Put back the entries that were set aside until now, so that they are tried again. Entries that are refused again meanwhile
+   * stay aside.
    *
    * @param now milliseconds since the Unix epoch.
    * @param tell how many were put back so far.
@@ -215,7 +216,7 @@ export class OverList {
     return { entries, nextCursor: next === '0' ? undefined : next };
   }
 
-  /** Whether this worker may look for what is over and not in the list, for so long. */
+  /** Whether this worker may search for finished deliveries that the list lacks, for this long. */
   async leaseSweep(workerId: string, forMs: number): Promise<boolean> {
     return (await LEASE_SWEEP(this.redis, [keys.historySweep], [workerId, forMs])) === 1;
   }
@@ -224,7 +225,7 @@ export class OverList {
     return await this.redis.zcard(keys.over);
   }
 
-  /** When the one was over that waits for longest. Milliseconds since the Unix epoch. */
+  /** When the entry that has waited longest finished. Milliseconds since the Unix epoch. */
   async oldest(): Promise<number | undefined> {
     const [, score] = await this.redis.zrange(keys.over, '0', '0', 'WITHSCORES');
     return score === undefined ? undefined : Number(score);

@@ -26,7 +26,7 @@ export interface SeenScheduled {
   readonly answer: string | undefined;
 }
 
-/** What becomes of an event whose time has come. */
+/** The decision about a scheduled event that is due. */
 export type Begun =
   | { readonly state: 'due' | 'cancelled'; readonly event: StoredEvent; readonly isFirst: boolean }
   /** It was moved meanwhile. */

@@ -6,7 +6,7 @@ import type { SeenDelivery, SeenEvent } from '../events/redis-moved';
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
 
-/** Entries of one event in the list of what is over, with what Redis has of them. */
+/** The entries of one event in the list of finished deliveries, with their records in Redis. */
 export interface OverEvent extends Pick<ClaimedEntry, 'accountId' | 'eventId'>, SeenEvent {
   /** `undefined`: it is gone. */
   readonly head: EventHead | undefined;
@@ -22,20 +22,20 @@ export interface OverEntryRead {
 }
 
 export type Judgement =
-  /** It goes into the history, and leaves Redis. */
+  /** It is written to the history and removed from Redis. */
   | { readonly kind: 'move'; readonly delivery: MovedDelivery; readonly status: EndStatus }
-  /** The event does, if no delivery needs it. */
+  /** The event is written and removed as well, if no delivery needs it. */
   | { readonly kind: 'move_event' }
-  /** It is in the history, and something of it is left: a process died while it was removed. */
+  /** It is in the history, and parts of it are still in Redis: a process died while removing it. */
   | { readonly kind: 'moved' }
   /** Its event is gone. */
   | { readonly kind: 'gone' }
   /** The event is still fanned out: a fan-out that is repeated must find what it has made. */
   | { readonly kind: 'incomplete' }
-  /** It is not over, or not any more. Its end will bring it back. */
+  /** It is not finished, or was requested again. Its next end adds it to the list again. */
   | { readonly kind: 'open' };
 
-/** An entry with what becomes of it. */
+/** An entry with the decision about it. */
 export interface JudgedEntry extends OverEntryRead {
   readonly judgement: Judgement;
 }
@@ -43,14 +43,14 @@ export interface JudgedEntry extends OverEntryRead {
 /** An event that moves, or leaves Redis, with some of its deliveries. */
 export interface MovingEvent extends OverEvent {
   readonly entries: readonly JudgedEntry[];
-  /** What the history gets. Absent: it has it, or the event is gone. */
+  /** The rows to write. Absent: the history has them, or the event is gone. */
   readonly moved?: MovedEvent | undefined;
 }
 
-/** A fan-out has broken off for good by then. */
+/** After this time, a fan-out that has not finished will not continue. */
 const FANNED_OUT_WITHIN_MS = 3_600_000;
 
-/** What becomes of an entry, by what Redis has of it. */
+/** The decision about an entry, by its record in Redis. */
 export function judgeOver(
   { head, listedAt }: Pick<OverEvent, 'head' | 'listedAt'>,
   { entry: { endpointId }, delivery }: OverEntryRead,

@@ -30,14 +30,14 @@ export interface BatchResult {
 }
 
 export const BATCH = 2_000;
-/** Others take over what a process has claimed that died. Longer than a batch takes. */
+/** How long a claim lasts: longer than a batch takes. After it, other processes take over the entries of a process that died. */
 const CLAIMED_FOR_MS = 30_000;
 /** After this nothing is committed any more: an erasure waits for longer. */
 const COMMIT_WITHIN_MS = 8_000;
 const INCOMPLETE_MS = 5_000;
 
 /**
- * Move some of what is over from Redis to the history: read it, write it in one transaction, and then remove
+ * Move some finished deliveries from Redis to the history: read them, write them in one transaction, and then remove
  * it. This may break off anywhere. What was claimed comes again, and each step is harmless when repeated. What
  * changes meanwhile stays in Redis, and moves later.
  *
@@ -60,7 +60,7 @@ export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<B
     const written = await write(context, moving, startedAt + COMMIT_WITHIN_MS, settlement, isFull);
     await removeMoved(context, written, settlement);
   } catch (error) {
-    // If Redis is away, they come again when the claim is over.
+    // If Redis is down, they are due again when the claim ends.
     await settlement.giveBack().catch(() => {});
     throw error;
   }

@@ -3,7 +3,7 @@ import type { HistoryWriter } from '../database/pg-history-writer';
 import { settledWithin } from '../platform/timers';
 import { type BatchResult, type MoveContext, moveBatch } from './move-batch';
 
-// What is over moves within a tenth of the time that it stays, so that it is at most a tenth late.
+// Checked each tenth of the time that finished deliveries stay, so that they move at most a tenth late.
 const INTERVAL_SHARE = 10;
 const SHORTEST_INTERVAL_MS = 50;
 const LONGEST_INTERVAL_MS = 1_000;
@@ -24,7 +24,7 @@ export class Mover {
   readonly #stop = new AbortController();
   readonly #intervalMs: number;
   #running: Promise<unknown> = Promise.resolve();
-  /** While much is over, one batch is written while another one is read or removed. */
+  /** With a long list, one batch is written while another one is read or removed. */
   #helping: Promise<void> | undefined;
 
   constructor(private readonly context: MoverContext) {
@@ -36,7 +36,7 @@ export class Mover {
     this.#running = this.#run();
   }
 
-  /** Another process takes over what it could not move. */
+  /** Another process takes over the entries that it could not move. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await settledWithin(STOP_PATIENCE_MS, Promise.all([this.#running, this.#helping]));
@@ -61,7 +61,7 @@ export class Mover {
         if (failures > 0) await this.context.historyWriter.ping();
         const { isFull } = await this.runOnce(patienceMs);
         failures = 0;
-        // What moves soon after its end is waited for.
+        // Waits for deliveries that move soon after their end.
         patienceMs = isFull || this.#intervalMs < LONGEST_INTERVAL_MS ? 0 : PATIENCE_MS;
         if (isFull) this.#helping ??= this.#help();
         else await this.#rest(this.#intervalMs);

@@ -14,7 +14,7 @@ export interface ReadOverContext {
 }
 
 const BATCH_BYTES = 8 * 1024 * 1024;
-/** Events that are read together, before it is known how long they are. */
+/** How many events are read together while their size is unknown. */
 const FIRST_READ = 50;
 /** An erasure removes it meanwhile. */
 const ERASING_MS = 60_000;
@@ -73,7 +73,7 @@ async function readEvents(
   for (const [i, { accountId, eventId, entries }] of groups.entries()) {
     const seen = entries.map((entry) => ({ entry, delivery: deliveryOf.get(entry) }));
     const event = events[i];
-    // A key of another kind than it should be must not hold up all others.
+    // A key of an unexpected type must not stop all others.
     const error = [event, ...seen.map(({ delivery }) => delivery)].find((one) => one instanceof Error);
     if (error) await Promise.all(entries.map((entry) => settlement.setAside(entry, 'redis', String(error))));
     else read.push({ accountId, eventId, ...withHead(event as SeenEvent), entries: seen as OverEntryRead[] });

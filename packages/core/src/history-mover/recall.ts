@@ -101,7 +101,7 @@ export async function whileRecalled<Result>(
   }
 }
 
-/** What was recalled has its jobs now, or will have none: it may move when it is over. */
+/** The recalled deliveries have their jobs now, or will get none. They may move when they finish. */
 export async function endRecall(
   { recalledStore, inOrder }: Pick<RecallContext, 'recalledStore' | 'inOrder'>,
   accountId: AccountId,

@@ -35,12 +35,12 @@ export interface RemoveMovedContext {
   readonly clock: Clock;
 }
 
-// What has a job, or changed while it moved, is tried again after an eighth of its age.
+// A delivery that has a job, or changed while it moved, is tried again after an eighth of its age.
 const PATIENCE_SHARE = 8;
 const SOONEST_MS = 5_000;
 const LATEST_MS = 3_600_000;
 
-/** Remove from Redis what is in the history, unless it has changed since it was read. */
+/** Remove deliveries from Redis that are in the history, unless they have changed since they were read. */
 export async function removeMoved(
   context: RemoveMovedContext,
   events: readonly MovingEvent[],
@@ -125,7 +125,7 @@ function removalsOf(event: MovingEvent): readonly Removal[] {
 interface Leaving extends DroppedEvent {
   readonly event: MovingEvent;
   readonly first: ClaimedEntry;
-  /** Absent: nobody will publish its id again. */
+  /** Absent: no client will publish with its id again. */
   readonly movedId: MovedId | undefined;
 }
 
@@ -207,7 +207,7 @@ async function settleEvent(
   if (outcome === 'later' && !isEntry) await settlement.addEvent(first, SOONEST_MS);
 }
 
-// Nobody publishes an id again that the API has made.
+// Clients do not publish again with an id that the API generated.
 function movedIdOf(event: MovingEvent): MovedId | undefined {
   const { head, text, digest } = event;
   if (head === undefined || text === undefined) return undefined;

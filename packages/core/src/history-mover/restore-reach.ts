@@ -11,7 +11,7 @@ export interface RestoreReachContext {
   readonly historyDatabase: PgDatabase;
   readonly movedStore: Pick<MovedStore, 'raiseReach'>;
   readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** What has connected again may be a Redis that does not know what has moved last. */
+  /** After a reconnect, this may be a Redis that does not know the last moves. */
   readonly redis: Pick<RedisClient, 'on' | 'off'>;
   readonly emit: Emit;
 }
@@ -22,8 +22,8 @@ const EVERY_MS = 3_600_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Tells Redis how far what has moved reaches, by what is in the history. After a fail-over, or from a backup, Redis knows of
- * an earlier time: readers would take what it has for all there is.
+ * Restores in Redis the newest times of moved deliveries, from the history. After a fail-over, or from a backup, Redis has
+ * older times, and readers would miss records that only the history has.
  */
 export class ReachRestore {
   readonly #timer = new WakeUpTimer(() => this.#restore());
@@ -50,7 +50,7 @@ export class ReachRestore {
 
   async #raise({ accountId, ...reach }: AccountReach): Promise<void> {
     const { movedStore, openAccounts } = this.context;
-    // Nothing comes back of an account that is erased.
+    // No record of an erased account may come back.
     if (await openAccounts.find(accountId)) await movedStore.raiseReach(accountId, reach);
   }
 

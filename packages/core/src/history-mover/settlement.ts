@@ -11,7 +11,7 @@ export interface SettlementContext {
   readonly emit: Emit;
 }
 
-/** What becomes of claimed entries. One of which nothing is said comes again as it was. */
+/** The results of claimed entries. An entry without a result is due again, unchanged. */
 export class Settlement {
   /** When each is due again; `undefined`: never. */
   readonly #overAt: Map<ClaimedEntry, number | undefined>;
@@ -48,7 +48,7 @@ export class Settlement {
     await this.context.overList.add({ accountId, eventId }, this.#soThatDueIn(delayMs));
   }
 
-  /** It can't move. It stays in Redis, and people are told. */
+  /** It can't move. It stays in Redis, and the log has a line about it. */
   async setAside(entry: ClaimedEntry, code: string, reason: string): Promise<void> {
     const { overList, clock, emit } = this.context;
     const { accountId, eventId, endpointId } = entry;
@@ -76,7 +76,7 @@ export class Settlement {
     return this.context.clock() + delayMs - this.context.moveAfterMs;
   }
 
-  /** Tell the list. What was set aside, or was over once more since, is not changed by it. */
+  /** Update the list. Entries that were set aside, or finished again since, are not changed. */
   async end(): Promise<void> {
     const settled = [...this.#overAt].map(([entry, overAt]) => ({ entry, overAt }));
     await this.context.overList.settle(this.claim, settled);

@@ -34,9 +34,9 @@ const LEASED_FOR_MS = 60_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Finds what is over and in no list of it: from before there was a history, or forgotten by a process that
- * died in a Cluster. At the start, and then every hour. One worker at a time does so, slowly. One that takes
- * over begins again: what was found has moved by then.
+ * Finds finished deliveries that the list `over` lacks: from before there was a history, or left out by a process that died
+ * in a Cluster. It runs at the start and then every hour, slowly, in one worker at a time. A worker that takes over begins
+ * again, because the found deliveries have moved by then.
  */
 export class OverSweep {
   readonly #stop = new AbortController();
@@ -104,7 +104,7 @@ export class OverSweep {
     do {
       const page = await eventStore.listReceivers(accountId, eventId, RECEIVERS_AT_ONCE, before);
       const deliveries = page.members.map((endpointId) => ({ accountId, eventId, endpointId }));
-      // An event that goes to nobody, or of which all has moved but itself.
+      // An event without deliveries, or whose deliveries have all moved.
       const isEmpty = deliveries.length === 0 && before === undefined;
       const over = isEmpty ? [{ accountId, eventId }] : await this.#overAmong(deliveries);
       await overList.addMissing(over, clock());

@@ -10,7 +10,7 @@ import { settledWithin } from '../platform/timers';
 
 export interface UpkeepContext {
   readonly database: PgDatabase;
-  /** What writes to the history: started when its schema is there. */
+  /** The parts that write to the history. They start when its schema exists. */
   readonly writers: readonly { start(): void; stop(): Promise<void> }[];
   readonly clock: Clock;
   readonly emit: Emit;
@@ -20,7 +20,7 @@ const TRY_AGAIN_MS = 2_000;
 const DROP_EVERY_MS = 30 * 60_000;
 const STOP_PATIENCE_MS = 1_000;
 
-/** Makes the history's schema at the start, then drops the days that are over, and packs those that end, twice an hour. */
+/** Creates the history's schema at the start. Then, twice an hour, drops expired days and packs days that have ended. */
 export class HistoryUpkeep {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -28,7 +28,7 @@ export class HistoryUpkeep {
   constructor(private readonly context: UpkeepContext) {}
 
   /**
-   * Make the schema and start what needs it, now or when PostgreSQL is there.
+   * Create the schema and start the parts that need it, now or when PostgreSQL can be reached.
    *
    * @throws AppError `conflict` when the schema is one that this version can't work with.
    */

@@ -131,7 +131,7 @@ const MOST_CHARACTERS = 100;
 /** Shorten a client's text in an error: a response must not be as long as the longest name. */
 export function shorten(text: string): string {
   if (text.length <= MOST_CHARACTERS) return text;
-  // Half of a surrogate pair is no text.
+  // Half of a surrogate pair is not a valid text.
   const cut = text.slice(0, MOST_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '');
   return `${cut}…`;
 }

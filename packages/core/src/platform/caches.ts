@@ -35,8 +35,8 @@ const ENTRY_BYTES = 200;
 /**
  * Remembers the parsed form of a text, per key, as long as the text stays the same.
  *
- * Records are read from Redis each time they are used, so that a change is in force at once for whatever
- * starts after it. Reading is cheap. Parsing and preparing is not, and this does it once per change.
+ * Records are read from Redis each time they are used, so that a change is in force at once for all work that starts after
+ * it. Reading is cheap. Parsing is not, so it is done once for each change.
  */
 export class ParsedCache<T> {
   readonly #entries: LRUCache<string, Remembered<T>>;
@@ -59,7 +59,7 @@ export class ParsedCache<T> {
     return parsed;
   }
 
-  /** What was parsed last. The record may be another one by now. */
+  /** The last parsed form. The record may have changed since. */
   last(key: string): Remembered<T> | undefined {
     return this.#entries.get(key);
   }
@@ -96,7 +96,7 @@ export class SharedResults<Value> {
     this.#known = createLru(options.entries);
   }
 
-  /** A failure is given to those who wait for it, and to nobody later. */
+  /** A failure goes to the callers that wait for it, and not to later ones. */
   async get(name: string, work: () => Promise<Value>): Promise<Value> {
     const { shownForMs, now = steadyClock, isKept = () => true } = this.options;
     const known = this.#known.get(name);

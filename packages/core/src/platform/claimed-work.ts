@@ -5,8 +5,8 @@ const SWEEP_EVERY_S = 1;
 const PATIENCE_MS = 1_000;
 
 /**
- * Work that is due at some time. What is due, and what is under way, is in Redis: any process may claim any, and what a
- * process that dies had claimed is done by another one.
+ * Work that is due at some time. The due and the running work is in Redis. Any process may claim it. If a process dies,
+ * another one does its claimed work.
  */
 export abstract class ClaimedWork<Claimed> {
   readonly #stopping = new AbortController();
@@ -19,12 +19,12 @@ export abstract class ClaimedWork<Claimed> {
   /** @param atOnce the most that this process does at the same time. */
   constructor(private readonly atOnce: number) {}
 
-  /** Claim what is due, so many at most. @param patienceMs how long it may wait for scripts to go along with. */
+  /** Claim due work, at most this much. @param patienceMs how long it may wait to be sent together with other scripts. */
   protected abstract claim(most: number, patienceMs: number): Promise<readonly Claimed[]>;
 
   protected abstract work(claimed: Claimed): Promise<void>;
 
-  /** A claim or a work has failed: it is due again once nobody has it. */
+  /** A claim or a piece of work has failed. It is due again when the claim ends. */
   protected abstract onFailure(error: unknown): void;
 
   /** Aborted when the process stops. */
@@ -36,14 +36,14 @@ export abstract class ClaimedWork<Claimed> {
     this.#timer.wakeUpInAbout(SWEEP_EVERY_S);
   }
 
-  /** What is under way is broken off, and done again by another process. */
+  /** Running work is interrupted, and another process does it again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#timer.stop();
     await Promise.all(this.#underWay);
   }
 
-  /** Do all that is due, and wait for its end. */
+  /** Do all due work, and wait until it has ended. */
   async runOnce(): Promise<void> {
     await this.#sweep(0);
     await Promise.all(this.#underWay);

@@ -2,23 +2,23 @@ import { beats } from './timers';
 
 export interface DueTimerOptions {
   /**
-   * Does what is due, and must not reject. Gives in how many milliseconds more is due, as far as it knows.
+   * Does the due work. Must not reject. Gives the milliseconds until the next work is due, if that is known.
    *
-   * @param patienceMs how long that may wait to go along with other scripts.
+   * @param patienceMs how long its commands may wait to be sent together with other scripts.
    */
   readonly run: (patienceMs: number) => Promise<number | undefined>;
-  /** Sends what waits like this at once. */
+  /** Sends the waiting commands at once. */
   readonly flush: () => Promise<unknown>;
 }
 
-// A run that nobody has asked for goes to Redis along with the worker's other scripts, within this time.
+// A periodic run may wait this long, to be sent together with the worker's other scripts.
 const PATIENCE_MS = 1_000;
-// It begins within a second, and has its answer within the patience: what is due before that has a timer of its own.
+// A periodic run begins within a second, and has its answer within the patience. Earlier work has a timer of its own.
 const SOON_MS = 1_000 + PATIENCE_MS;
-// What is due together comes within a moment: one run serves it all.
+// Work that is due at the same time arrives within a moment. One run does all of it.
 const GATHERED_MS = 10;
 
-/** Looks for what is due: at the time of the next one, and about every second for those of other processes. */
+/** Searches for due work: at the time of the next known one, and about every second for work of other processes. */
 export class DueTimer {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;

@@ -59,8 +59,8 @@ export interface ConnectOptions {
 
 const COMMAND_TIMEOUT_MS = 1_500;
 const CONNECT_TIMEOUT_MS = 1_500;
-// One of them may be on the wrong side of a network partition. Each adds a connection to each of the process'
-// own.
+// More than one, because one may be on the wrong side of a network partition. Few, because each adds a connection to each of
+// the process' own.
 const SENTINELS_HEARD = 3;
 // No command that matters is cut off; a silent Redis must not hold up the end of a process.
 const DISCONNECT_TIMEOUT_MS = 200;

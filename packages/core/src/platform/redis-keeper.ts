@@ -168,7 +168,7 @@ class ConnectionKeeper {
     if (!this.#isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
   };
 
-  /** Until something must have happened. */
+  /** Fires when the connection must have had some activity. */
   readonly #wait = (): void => {
     clearTimeout(this.#timer);
     const status = this.#client?.status;

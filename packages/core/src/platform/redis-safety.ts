@@ -1,7 +1,7 @@
 import { type Redis, ReplyError } from 'ioredis';
 import { mastersOf, type RedisClient, storageUnavailable } from './redis-connect';
 
-/** Redis' settings may lose acknowledged data, or it is too old; all of it in one line. */
+/** Redis is too old, or its settings can lose acknowledged data. All faults in one line. */
 export interface RedisUnsafeSignal {
   readonly name: 'redis.unsafe';
   readonly detail: string;
