@@ -382,3 +382,15 @@ describe('the holds of an attempt', () => {
     expect(holdsOf({ run: { ...run, holds }, previousStartedAt }, NOW + afterMs)).toEqual(expected);
   });
 });
+
+it('tells by its start which timestamp was signed, however long the signature took', async () => {
+  const endpoint = buildEndpoint({ signing: 'both' });
+  const { deliver, requests, readRecord } = await scene.arrange({
+    endpoint,
+    results: [responded(204)],
+    signingMs: 1_500,
+  });
+  await deliver();
+  expect(await readRecord()).toMatchObject({ attempts: [{ startedAt: NOW }] });
+  expect(requests[0]?.headers['webhook-timestamp']).toBe(String(Math.floor(NOW / 1_000)));
+});

@@ -116,17 +116,18 @@ async function send(
   const { id } = batch ?? ready.event;
   const message = { id, body: content.body };
   const signed = ready.signer && (await signWithKey(context, message, ready.signer));
-  const startedAt = context.clock();
+  const now = context.clock();
   // After a long pause of this process, another one may be making this attempt by now.
-  if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
+  if (now >= ready.run.ownedUntil) return { kind: 'interrupted' };
+  // The record shows the `webhook-timestamp` by this time, so it is the one that the signature covers.
+  const startedAt = signed?.at ?? now;
   const { endpoint, attemptNumber: attempt } = ready;
   const { isTest } = batch ?? ready;
   // Headers that the code made for a single event do not describe a list of events.
   const transformed = batch ? undefined : ready.transformed;
   const span = context.beginSpan && traceAttempt(ready, context.beginSpan, startedAt);
-  const now = signed?.at ?? startedAt;
   const authorization = authorized?.header;
-  const traced = { trace: span?.context, now, signed, authorization };
+  const traced = { trace: span?.context, now: startedAt, signed, authorization };
   const responseBytes = batch?.responseBytes;
   const input = { event: { id }, content, endpoint, transformed, attempt, isTest, responseBytes, ...traced };
   const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);

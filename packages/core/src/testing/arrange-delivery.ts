@@ -92,6 +92,8 @@ export interface Arrangement {
   readonly whileAdmitting?: (run: DeliveryRun) => unknown;
   /** Happens while a request is under way. */
   readonly whileSending?: (run: DeliveryRun) => unknown;
+  /** How long a signature by a key takes. */
+  readonly signingMs?: number;
 }
 
 export type ArrangedDelivery = Awaited<ReturnType<DeliveryScene['arrange']>>;
@@ -146,6 +148,7 @@ export class DeliveryScene {
     overList,
     whileAdmitting,
     whileSending,
+    signingMs = 0,
     ...given
   }: Arrangement = {}) {
     const { redis, endpointStore, eventStore, deliveryStore } = this;
@@ -168,6 +171,7 @@ export class DeliveryScene {
     for (const fact of log) await deliveryStore.append(run, fact);
 
     let now = NOW;
+    const signatures = new Ed25519Signatures();
     const clock = () => now;
     const requests: DeliveryRequest[] = [];
     const signals = recordSignals();
@@ -210,7 +214,12 @@ export class DeliveryScene {
       }),
       accountStore: new AccountStore(redis.client),
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
-      ed25519Signatures: new Ed25519Signatures(),
+      ed25519Signatures: {
+        async sign(...args: Parameters<Ed25519Signatures['sign']>) {
+          now += signingMs;
+          return await signatures.sign(...args);
+        },
+      },
       eventStore,
       deliveryStore,
       batchSizes: new BatchSizes(),
