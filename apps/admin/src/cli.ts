@@ -5,13 +5,13 @@ import { z } from 'zod';
 import type { CliConfig } from './config';
 import type { AdminContext } from './context';
 
-/** Where a command's words go: what it is asked for to `out`, what is said about it to `error`. */
+/** The output of a command: its result goes to `out`, messages about it to `error`. */
 export interface Output {
   out(text: string): void;
   error(text: string): void;
 }
 
-/** What every command is given. */
+/** The context of every command. */
 export interface Cli {
   readonly output: Output;
   /** The settings. @throws ConfigError with one line for each wrong variable. */

@@ -38,7 +38,7 @@ export type AdminContext = Awaited<ReturnType<typeof openStores>>;
 
 const CONNECT_PATIENCE_MS = 5_000;
 
-// A command says itself what it does.
+// A command prints its own messages.
 const emit = () => {};
 
 /** Connect for as long as `action` takes. @throws AppError `storage_unavailable`. */
@@ -59,7 +59,7 @@ export async function withContext(
   });
 }
 
-/** Record that what the command was doing last was refused, or could not be done after all. */
+/** Record in the audit log that the command's last action was refused or failed. */
 async function noteRefusal({ refusalStore, acting, newId, clock, config }: AdminContext, error: unknown) {
   const refusal = error instanceof AppError ? error : error instanceof Error ? error.cause : undefined;
   if (acting.last === undefined || !(refusal instanceof AppError)) return;
@@ -109,7 +109,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
   };
 }
 
-// Who uses sudo, not whom it makes of them. In a container a user may have no name.
+// The user who called sudo, not root. In a container a user may have no name.
 function systemUser(): string {
   const { SUDO_USER: behindSudo } = process.env;
   if (behindSudo !== undefined && behindSudo !== '') return behindSudo;
@@ -142,7 +142,7 @@ async function findShards(redis: RedisClient, firstPrefix: string): Promise<Queu
   return shardsAmong(layout ?? createQueueLayout(1, firstPrefix), rest);
 }
 
-// Somebody sits before it, so the first error decides; a process of the service would go on trying.
+// A person waits for it, so the first error ends it. A process of the service would try again.
 async function untilReady(redis: RedisClient): Promise<void> {
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_PATIENCE_MS) });

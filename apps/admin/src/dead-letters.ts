@@ -174,7 +174,7 @@ async function doEach(
   return ids.length;
 }
 
-// From the newest to the oldest: what becomes a dead letter again meanwhile is newer, and is not met a second time.
+// From the newest to the oldest. A job that fails again meanwhile is newer, so it is not met a second time.
 async function doAll(
   context: AdminContext,
   { queue }: { readonly queue?: DeadLetterQueue | undefined },
@@ -189,7 +189,7 @@ async function doAll(
   return count;
 }
 
-// Somebody else may be at it too, and want the other.
+// Another person may be redriving or dropping the same one.
 async function oneIfThere(action: Promise<void>): Promise<0 | 1> {
   try {
     await action;

@@ -16,7 +16,7 @@ const flagsSchema = z.object({
   json: jsonSchema,
 });
 
-/** What a look at the echo came to. */
+/** The result of a check. */
 interface Finding {
   readonly check: string;
   readonly state: 'good' | 'doubtful' | 'bad';

@@ -13,7 +13,7 @@ export function formatTable(titles: readonly string[], rows: readonly (readonly 
   return lines.map((line) => `${format(line).trimEnd()}\n`).join('');
 }
 
-/** What others have written must not get at the terminal. */
+/** Texts of others must not send control sequences to the terminal. */
 export function withoutControls(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');
 }

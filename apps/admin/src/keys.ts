@@ -134,7 +134,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
     });
 }
 
-// What was given is not repeated: it may be a whole key.
+// The given text is not repeated, because it may be a whole key.
 function parseId(given: unknown): string {
   const id = apiKeyIdSchema.safeParse(given).data;
   if (id === undefined) throw new UsageError('<id>: must be the 16 characters between whk_ and the next _');

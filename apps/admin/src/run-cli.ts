@@ -27,7 +27,7 @@ import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Does what the command line asks for. Never rejects. */
+/** Runs the command line. Never rejects. */
 export async function runCli(
   args: readonly string[],
   environment: Environment,
@@ -104,7 +104,7 @@ function historyUrlOf({ HISTORY_DATABASE_URL: url }: CliConfig): string {
 }
 
 function report(error: unknown, output: Output): ExitCode {
-  // Commander has said already what it has to say; asking for help ends this way too.
+  // Commander has printed its message already. Help ends this way, too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   output.error(`${describe(error)}\n`);
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;

@@ -23,7 +23,7 @@ interface ActContext {
   readonly clock: Clock;
 }
 
-/** What the audit log is to say of a request, as far as it is known before its handler runs. */
+/** The facts of a request for the audit log that are known before its handler runs. */
 export function actOf(
   { auditBounds: bounds, onRecorded, newId, clock }: ActContext,
   route: Route,
@@ -44,7 +44,7 @@ function actorOf(principal: Principal | undefined): AuditActor {
   return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
 }
 
-// Bounds of requests, not decisions about an act. What is repeated too often would crowd out what was refused.
+// These are bounds of requests, not decisions about an action. Their many repetitions would crowd out real refusals.
 const NO_REFUSALS: readonly ErrorCode[] = ['rate_limited', 'request_in_progress', 'request_timeout'];
 const MAX_TARGET_LENGTH = 128;
 
@@ -61,7 +61,7 @@ export function noteRefusal(
   const { code } = error;
   if (statusOf(code) >= 500 || NO_REFUSALS.includes(code)) return;
   const { bounds: _bounds, onRecorded: _onRecorded, ...facts } = act;
-  // Whoever has failed at scope or account is known all the same.
+  // The actor of a request that failed at scope or account is known.
   const known = state.apiKey ?? state.spender;
   const accountId = known && (route.operatorOnly ? DEFAULT_ACCOUNT : known.accountId);
   const target = request.params.id ?? request.params.name;

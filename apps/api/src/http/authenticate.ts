@@ -86,7 +86,7 @@ export function assume(
   return assumptions.make({ accountId, apiKey: known.parsed, apiKeyRecord: known.raw, endpointsVersion });
 }
 
-// What a longer body costs is for those only whose key has been read.
+// Longer bodies are only read after the key was checked.
 function isShort({ headers }: Request): boolean {
   return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES;
 }
@@ -110,7 +110,7 @@ export async function letIn(
   state.apiKey = await resolveAccount(context, apiKey, request.get('x-account-id'));
 }
 
-/** Undo what was done for a request whose key, or account, is another one than was assumed. */
+/** Undo the effects of a request whose key or account differs from the cached one. */
 export function withdraw(
   { rateLimit }: { readonly rateLimit: Pick<RateLimit, 'giveBack'> },
   response: Response,

@@ -30,7 +30,7 @@ type Work = (origin: Origin) => Promise<RouteReply>;
 interface KeyedRequest {
   readonly request: Request;
   readonly response: Response;
-  /** What it was let in by, if nothing was read. */
+  /** The cached facts by which it was admitted, if nothing was read. */
   readonly assumption: Assumption | undefined;
   /** As the client sent it. */
   readonly bodyText: string;
@@ -167,7 +167,7 @@ function replay(sealed: string, seal: SealOptions, response: Response): RouteRep
       'This Idempotency-Key was used with another API key, and only that key gets the first response again. Use a new Idempotency-Key.',
     );
   }
-  // The seal vouches for it: nobody else has written this.
+  // The seal proves that this service wrote it.
   const kept = JSON.parse(opened) as Kept;
   response.set(REPLAYED, 'true');
   if ('reply' in kept) return kept.reply;

@@ -80,7 +80,7 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
     .meta({ id: name });
 }
 
-/** The form of lists of what happened. */
+/** The form of lists of past records. */
 export function presentHistoryPage(
   data: readonly unknown[],
   { nextCursor, isCutShort }: { readonly nextCursor: unknown; readonly isCutShort?: true },

@@ -105,7 +105,7 @@ const UNITS = [
   ['minute', 60_000],
 ] as const;
 
-/** Such as `15 seconds`; what is longer than two of a unit is rounded to halves of it. */
+/** Such as `15 seconds`. Times of more than two of a unit are rounded to halves of it. */
 function inWords(milliseconds: number): string {
   const [name, size] = UNITS.find(([, each]) => milliseconds >= 2 * each) ?? ['second', 1_000];
   const count = size === 1_000 ? milliseconds / size : Math.round((2 * milliseconds) / size) / 2;

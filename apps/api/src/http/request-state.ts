@@ -22,7 +22,7 @@ export class RequestState {
    * The same with the account that it acts for. Absent before it is let in, and where the route needs no key.
    */
   apiKey: Principal | undefined;
-  /** What was counted for it by the rate limit. */
+  /** The points that the rate limit counted for it. */
   spent: { readonly points: number; readonly windows: number } | undefined;
   /** The version of that account's endpoints, if the request publishes and it was read. */
   endpointsVersion: Promise<EndpointsVersion> | undefined;
@@ -53,7 +53,7 @@ export class RequestState {
     readonly isClosing: boolean,
   ) {}
 
-  /** It is nobody's again, as before it was let in. */
+  /** It has no principal again, as before authentication. */
   letOut(): void {
     this.spender = undefined;
     this.apiKey = undefined;

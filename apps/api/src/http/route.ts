@@ -44,7 +44,7 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly act: Act;
   /** The version of its account's endpoints, for publishing, if it could be read together with the key. */
   readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
-  /** What it was let in by, for publishing, if nothing was read. */
+  /** The cached facts by which a publish request was admitted, if nothing was read. */
   readonly assumption: Assumption | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
@@ -127,7 +127,7 @@ interface Reading {
   readonly audit?: never;
 }
 
-/** What changes or does something says how the audit log calls it, or why it is not in there. */
+/** A route that changes something names its action in the audit log, or the reason why it has none. */
 interface Acting {
   readonly method: 'post' | 'put' | 'patch' | 'delete';
   /**
@@ -148,7 +148,7 @@ interface RouteFacts<Shape extends RequestShape> {
   readonly path: `/v1/${string}` | `/.well-known/${string}`;
   /** The scope that the API key needs; `any`: any scope; `none`: no key is needed. */
   readonly scope: Scope | 'any' | 'none';
-  /** Of a route without a scope: it needs no code either, shows what is public, and asks nobody for it. */
+  /** A route without a scope that needs no other credential either: it shows public facts. */
   readonly isPublic?: true;
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
@@ -156,7 +156,7 @@ interface RouteFacts<Shape extends RequestShape> {
    * It shows or changes an existing secret: a portal session needs the capability `secrets` beside the scope.
    */
   readonly handlesSecret?: true;
-  /** What a portal session needs in place of the scope. */
+  /** The capability that a portal session needs instead of the scope. */
   readonly capability?: Capability;
   readonly request: Shape;
   /** It makes an object, so clients may send an Idempotency-Key; the object's ids come from `newId`. */
@@ -188,7 +188,7 @@ export function defineRoute<Shape extends RequestShape>(route: Route<Shape>): Ro
 /** For parts that a route does not declare: nothing may be sent there. */
 export const nothing = z.strictObject({});
 
-/** What the audit log calls a route's requests; `undefined`: they are not in there. */
+/** The action of a route in the audit log; `undefined`: it is not logged. */
 export function actionOf({ audit }: Pick<Route, 'audit'>): AuditAction | undefined {
   return typeof audit === 'string' ? audit : undefined;
 }

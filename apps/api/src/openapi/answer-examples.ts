@@ -1,4 +1,4 @@
-/** Written by `npm run examples`: what each route answers, by operation and status. */
+/** Written by `npm run examples`: an answer of each route, by operation and status. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   createWebhook: {
     '201': {

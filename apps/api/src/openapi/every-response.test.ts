@@ -211,7 +211,7 @@ const described = routes.flatMap((route, index) => {
 const answered: Record<string, Record<string, unknown>> = {};
 afterAll(async () => {
   if (process.env.WRITE_EXAMPLES !== '1') return;
-  const text = `/** Written by \`npm run examples\`: what each route answers, by operation and status. */
+  const text = `/** Written by \`npm run examples\`: an answer of each route, by operation and status. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(answered)};
 `;
   await writeFile(join(__dirname, 'answer-examples.ts'), text);

@@ -54,7 +54,7 @@ export const readEventType = defineRoute({
 // Receivers, and tools of theirs, ask again after this time.
 const CACHE_CONTROL = 'public, max-age=300';
 
-/** CloudEvents name its address, and receivers have no key of the API. It says no more than they see in what they get. */
+/** CloudEvents link to it, and receivers have no key of the API. It shows only facts that receivers see in events. */
 export const readEventTypeSchema = defineRoute({
   operationId: 'readEventTypeSchema',
   summary: "Read the schema of an event type's data",

@@ -43,7 +43,7 @@ const querySchema = z
     message: 'must be the member that the request filters by: counts are not kept for two members at once',
   });
 
-/** What is added up is one webhook's, one type's or one outcome's. */
+/** Sums are for one webhook, one type or one outcome. */
 function isKept({ group_by: groupBy, webhook_id, event_type }: Selection): boolean {
   const only = Object.entries({ webhook_id, event_type }).filter(([, value]) => value !== undefined);
   return only.length === 0 || (only.length === 1 && (groupBy ?? only[0]?.[0]) === only[0]?.[0]);

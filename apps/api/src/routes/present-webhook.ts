@@ -186,7 +186,7 @@ function presentTls({ ca, certificate }: NonNullable<Endpoint['tls']>) {
   };
 }
 
-/** Named one by one: a secret that is added later is not shown because nobody thought of it. */
+/** Members are listed one by one, so that a secret that is added later is not shown by mistake. */
 function presentAuth(auth: ReceiverAuth): z.infer<typeof authSchema> {
   if (auth.type === 'oauth2') return presentOAuth2(auth);
   return auth.type === 'basic' ? { type: auth.type, username: auth.username } : { type: auth.type };

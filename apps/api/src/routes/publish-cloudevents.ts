@@ -193,7 +193,7 @@ function withAttributes({ body, headersWith }: RouteRequest): Readonly<Record<st
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s;
 
-// Of the HTTP binding, 3.1.3.2. What is no percent-encoded UTF-8 stands for itself.
+// HTTP binding of CloudEvents, 3.1.3.2. A text that is not percent-encoded UTF-8 is taken as it is.
 function decodeAttribute(value: string): string {
   const quoted = QUOTED.exec(value)?.[1]?.replaceAll(/\\(.)/gs, '$1') ?? value;
   try {

@@ -7,7 +7,7 @@ import type { ApiContext } from '../context';
 import { codeSchema, statusOf } from '../http/problem';
 import type { RouteReply, RouteRequest } from '../http/route';
 
-/** What publishing has in common, whatever the form of the events. */
+/** The common part of all routes that publish. */
 
 /** Of one request. */
 export const MAX_EVENTS = 500;

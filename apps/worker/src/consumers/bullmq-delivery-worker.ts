@@ -20,9 +20,9 @@ export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
 interface Run {
   readonly token: string;
   readonly mayTakeNext: () => boolean;
-  /** Whether this worker has let go of it. */
+  /** Whether this worker has ended or released it. */
   isOver: boolean;
-  /** What it has got in its place. */
+  /** The next job, taken in its place. */
   taken: Taken | undefined;
 }
 
@@ -66,7 +66,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     this.#inOrder = inOrder;
   }
 
-  /** What was read along with a job, if that is still as good as new. */
+  /** The records that were read together with a job, if that was recent. */
   textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
     return asGoodAsNew(this.#texts.get(job));
   }
@@ -122,7 +122,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     mayTakeNext: () => boolean,
   ): Promise<Job<DeliveryJob, JobEnd> | undefined> {
     const jobId = job.id ?? '';
-    // Its last run was over with the record. What follows from that may still be under way here.
+    // Its last run ended with the record. The steps after the record may still be running here.
     for (let last = this.#underWay.get(jobId); last; last = this.#underWay.get(jobId)) await last;
     this.#runs.set(job, { token, mayTakeNext, isOver: false, taken: undefined });
     const running = super.runJob(job, token, mayTakeNext);
@@ -148,7 +148,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // What went wrong after the job's end changes nothing about that.
+  // An error after the job's end does not change it.
   protected override async handleFailed(
     ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
   ): Promise<Job<DeliveryJob, JobEnd>> {
@@ -188,7 +188,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 }
 
-/** What was read along with a job, unless that is too long ago. */
+/** The records that were read together with a job, unless that is too long ago. */
 export function asGoodAsNew(texts: DeliveryTexts | undefined): DeliveryTexts | undefined {
   return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
 }

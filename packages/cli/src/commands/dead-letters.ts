@@ -123,7 +123,7 @@ async function actOnNamed(client: Client, ids: readonly string[], { run }: Act):
   return ids.length;
 }
 
-// From the newest to the oldest: what becomes a dead letter again meanwhile is newer, and is not met a second time.
+// From the newest to the oldest. A job that fails again meanwhile is newer, so it is not met a second time.
 async function actOnAll(client: Client, { queue }: QueueFlags, { run }: Act): Promise<number> {
   const query = { limit: MAX_PAGE, ...(queue && { queue }) };
   let count = 0;
@@ -133,7 +133,7 @@ async function actOnAll(client: Client, { queue }: QueueFlags, { run }: Act): Pr
   return count;
 }
 
-// Somebody else may be at it too, and want the other.
+// Another person may be redriving or dropping the same one.
 async function oneIfThere(action: Promise<unknown>): Promise<0 | 1> {
   try {
     await action;

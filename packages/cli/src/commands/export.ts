@@ -90,14 +90,14 @@ async function writeLines(
   return count;
 }
 
-// No faster than it is read: what waits to be written would be in memory.
+// No faster than it is written, so that unwritten lines do not fill the memory.
 function writerTo(stream: NodeJS.WriteStream): WriteLine {
   return async (line) => {
     if (!stream.write(line)) await once(stream, 'drain');
   };
 }
 
-/** What is exported is for its owner's eyes: answers of receivers are in it. @throws UsageError. */
+/** Only the owner may read the file, because it has answers of receivers. @throws UsageError. */
 async function openNew(path: string) {
   try {
     return await open(path, 'wx', 0o600);

@@ -12,7 +12,7 @@ interface LoginFlags {
   readonly keyStdin?: boolean;
 }
 
-// What an answer is that did not come from the API, or from another path of it.
+// The errors of an answer that did not come from the API, or came from another path of it.
 const STRANGE = new Set<string>(['route_not_found', 'unexpected_answer']);
 
 export function addLogin(program: Command, cli: Cli): void {

@@ -18,7 +18,7 @@ export function addPaging(command: Command): Command {
     .option('--all', 'all of them');
 }
 
-/** As many as one page may hold of what is wanted. */
+/** The size of a page: as many as are wanted, and as a page may hold. */
 export function pageSize({ limit, all }: PagingFlags): number {
   return all ? MAX_PAGE : Math.min(limit, MAX_PAGE);
 }

@@ -77,7 +77,7 @@ async function countFirst(webhook: string, flags: ReplayFlags, client: Client, c
     const replay = await start(webhook, flags, true, client);
     const seen = await followReplay(replay, client, signal, () => {});
     if (signal.aborted) {
-      // Nobody wants to know any more, and an account may have two at once.
+      // The user pressed Ctrl-C. End the dry run, because an account may have only two replays at a time.
       await client.DELETE('/v1/replays/{id}', { params: { path: { id: replay.id } } });
       throw new Interrupted();
     }
@@ -101,7 +101,7 @@ async function showToTheEnd(replay: Replay, client: Client, cli: Cli): Promise<v
   output.result(seen, `Put ${seen.enqueued} of ${seen.found} events onto the queue.`);
 }
 
-/** Ctrl-C was pressed: what is to become of the replay? @throws Interrupted, always. */
+/** Ctrl-C was pressed: ask whether to cancel the replay. @throws Interrupted, always. */
 async function leave({ id }: Replay, client: Client, { output, prompt }: Cli): Promise<never> {
   const how = `Cancel it with: hookferry replays cancel ${id}`;
   if (prompt.canAsk && (await prompt.confirm('Cancel the replay? Otherwise it goes on.', how))) {

@@ -81,7 +81,7 @@ async function askSecret({ secretStdin }: VerifyFlags, prompt: Prompt): Promise<
 const WAYS = 'Name the saved request: --delivery FILE, or --delivery @FILE';
 
 async function read(given: string): Promise<Buffer> {
-  // Whoever is asked for the secret answers by stdin as well.
+  // The question for the secret also reads stdin.
   if (given === '-')
     throw new UsageError('The request cannot be read from stdin, which is for the secret.', WAYS);
   const path = given.replace(/^@/, '');

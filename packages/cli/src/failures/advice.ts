@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const HISTORY_ADVICE = 'Try again later. Recent records can be read meanwhile: ask for these alone.';
 
-/** What to do about an answer of the API, as a sentence. */
+/** The advice for an error of the API, as a sentence. */
 export function adviceFor({ code, status }: Pick<WebhooksApiError, 'code' | 'status'>): string {
   if (code === 'history_unavailable') return HISTORY_ADVICE;
   if (status >= 500) return 'Try again later. If it fails again, give the request id to the operator.';

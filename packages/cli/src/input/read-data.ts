@@ -10,7 +10,7 @@ export interface Data {
   readonly value: unknown;
 }
 
-/** What a flag such as `--data` names: the text itself, `@FILE`, or `-` for stdin. @throws UsageError if it is no JSON. */
+/** The value of a flag such as `--data`: the text itself, `@FILE`, or `-` for stdin. @throws UsageError if it is not JSON. */
 export async function readData(given: string, prompt: Prompt, flag = '--data'): Promise<Data> {
   const text = await readText(given, prompt, flag);
   try {

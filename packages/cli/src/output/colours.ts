@@ -3,7 +3,7 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 export type Colour = keyof typeof CODES;
 export type Paint = (colour: Colour, text: string) => string;
 
-/** Colours are for people at a terminal who have not asked to be spared them: https://no-color.org */
+/** Colours only on a terminal, and not with NO_COLOR: https://no-color.org */
 export function choosePaint(
   stream: { readonly isTTY?: boolean },
   { NO_COLOR = '', TERM }: Readonly<Record<string, string | undefined>>,

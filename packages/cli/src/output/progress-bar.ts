@@ -14,7 +14,7 @@ export class ProgressBar {
       barIncompleteChar: '░',
       hideCursor: true,
       stream: output.errorStream,
-      // Of a total that nobody knows yet, none is done.
+      // While the total is unknown, the bar shows 0 %.
       emptyOnZero: true,
     });
   }

@@ -25,7 +25,7 @@ export class ProfileFile {
     );
   }
 
-  // Written beside and renamed: whoever reads meanwhile finds the old file or the new one, whole.
+  // Written to another file and renamed, so that concurrent readers find a complete file.
   async write(profiles: Profiles): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.${randomUUID()}`;

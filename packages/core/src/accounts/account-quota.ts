@@ -16,7 +16,7 @@ import type { Standing, UsageStore } from './redis-usage-store';
 
 export interface AccountQuotaOptions {
   readonly usageStore: Pick<UsageStore, 'look'>;
-  /** What an account may store if its operator has set nothing; 0: unlimited. */
+  /** The default quota of an account; 0: unlimited. */
   readonly defaultBytes: number;
   readonly clock: Clock;
   readonly emit: Emit;

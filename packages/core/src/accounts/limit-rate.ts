@@ -56,7 +56,7 @@ export class RateLimit {
   }
 
   /**
-   * Give back what was spent for a request that turned out to be nobody's.
+   * Give back the points of a request whose key turned out to be invalid.
    *
    * @param windows of the standing then. Of other windows nothing was spent, so nothing goes back to them.
    */
@@ -157,7 +157,7 @@ const LEASED_SHARE = 0.01;
 /** A part of a shared window that a process has taken and may spend without a command. */
 class Lease {
   #left = 0;
-  /** What no process had taken at the last command. */
+  /** The points that no process had taken at the last command. */
   #untaken = 0;
   #endsAt = 0;
   /** How many windows there were before this one. */
@@ -172,7 +172,7 @@ class Lease {
     this.#batch = Math.max(1, Math.floor(allowance.count * LEASED_SHARE));
   }
 
-  /** What is unspent, as far as this process knows. */
+  /** The unspent points, as far as this process knows. */
   get remaining(): number {
     return this.#left + this.#untaken;
   }

@@ -268,7 +268,7 @@ export async function exchangeCode(
   return { token, session, page };
 }
 
-// Whoever has the code is the session's user from then on.
+// The holder of the code is the session's user from now on.
 function actorOf({ id, label }: PortalSession): AuditActor {
   return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
 }

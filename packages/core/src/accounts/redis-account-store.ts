@@ -31,7 +31,7 @@ export interface AccountChange {
   readonly endpointVerification?: EndpointVerification | null | undefined;
 }
 
-/** What decides about an account's events. */
+/** The facts of an account that decide about its events. */
 export interface AccountStanding {
   /** Whether it is being erased, or was erased and its id is still taken. */
   readonly isErased: boolean;
@@ -207,7 +207,7 @@ function changedBy(
   };
 }
 
-// What is done with an account is in the operator's log, and outlives the account.
+// Actions on an account are in the operator's log, and are kept longer than the account.
 function recordedOf(
   act: Act | undefined,
   targetId: AccountId,

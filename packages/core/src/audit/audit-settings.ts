@@ -22,7 +22,7 @@ interface AuditConfig {
   readonly HISTORY_DATABASE_URL?: string | undefined;
 }
 
-/** With a history nothing is let go of because there is much of it: it moves. */
+/** With a history there is no limit of the number: entries move there. */
 export function auditBoundsOf({
   AUDIT_RETENTION,
   AUDIT_COUNT,

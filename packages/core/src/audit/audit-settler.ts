@@ -14,7 +14,7 @@ export interface AuditSettlerContext {
 
 const AT_ONCE = 500;
 const EVERY_MS = 5_000;
-/** Who made a change settles its entry right after it, in less than this. */
+/** The process that made a change settles its entry right after it, in less than this time. */
 const LEFT_MS = 10_000;
 /** A change whose entry is listed is made, or has failed, long before. */
 const PENDING_MS = 5 * 60_000;

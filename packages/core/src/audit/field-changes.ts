@@ -51,7 +51,7 @@ export function plainFields(object: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), plain(value)]));
 }
 
-/** What a new object has. */
+/** The changes of a new object: all its members. */
 export function newFields(object: Readonly<Record<string, unknown>>): readonly FieldChange[] {
   return changesBetween({}, plainFields(object));
 }

@@ -96,7 +96,7 @@ function matches(entry: AuditEntry, { actor, action, target }: AuditQuery): bool
   return action.endsWith('.*') ? entry.action.startsWith(action.slice(0, -1)) : entry.action === action;
 }
 
-/** What an actor can be asked for by. */
+/** The texts by which entries of an actor can be requested. */
 export function namesOf(actor: AuditEntry['actor']): readonly string[] {
   switch (actor.type) {
     case 'api_key':

@@ -25,7 +25,7 @@ export interface AuditPart {
   readonly nextBefore: string | undefined;
 }
 
-/** What the index of all logs has of an entry. */
+/** An entry in the index of all logs. */
 export interface IndexedEntry {
   /** Of the index. */
   readonly member: string;

@@ -7,7 +7,7 @@ import { defineScript } from '../platform/redis-script';
 import { settledWithin } from '../platform/timers';
 import { APPEND_ENTRY, oldestId } from './redis-recorded-change';
 
-/** What was refused is kept apart from what was done: however often somebody is refused, no change is forgotten for it. */
+/** Refusals are kept apart from changes, so that no number of refusals displaces a change. */
 export class RefusalStore {
   constructor(private readonly redis: RedisClient) {}
 

@@ -103,7 +103,7 @@ export interface AttemptColumns {
   readonly exact: string | Absent;
 }
 
-/** What a delivery's rows have of its event. */
+/** The members of the event in a delivery's rows. */
 export type EventKey = Pick<EventRow, 'account_id' | 'event_id' | 'accepted_at' | 'keep_days' | 'type'>;
 
 /** A delivery in rows, and the log that they are made of. */

@@ -16,7 +16,7 @@ export const historySettings = {
     .describe('a PostgreSQL that [finished deliveries](history.md) move to: `postgresql://…`'),
 };
 
-/** The settings of the programs that move what is over. */
+/** The settings of the programs that move finished deliveries. */
 export const moverSettings = {
   HISTORY_MOVE_AFTER: durationSchema
     .prefault('60s')

@@ -97,7 +97,7 @@ export class PgAuditLog implements MovedAuditLog {
     };
   }
 
-  /** Let go of what is older. @param epochMs milliseconds since the Unix epoch. */
+  /** Delete older entries. @param epochMs milliseconds since the Unix epoch. */
   async removeBefore(epochMs: number): Promise<void> {
     let removed: number | null;
     do {

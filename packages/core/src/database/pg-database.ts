@@ -64,7 +64,7 @@ const SEARCH_SETTINGS = {
   statement_timeout: READ_TIMEOUT_MS,
 };
 const SEARCHERS = 2;
-/** What takes as long as a table is large. */
+/** For statements whose time grows with the size of a table. */
 const UPKEEP_TIMEOUT_MS = 3_600_000;
 const WRITE_SETTINGS = {
   jit: 'off',
@@ -73,7 +73,7 @@ const WRITE_SETTINGS = {
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
 };
-// What is written is removed from Redis, so it must be on the disk. Stricter settings stay.
+// Written rows are then removed from Redis, so they must be on disk. Stricter settings stay.
 const COMMIT_TO_DISK = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /**

@@ -4,7 +4,7 @@ import { DAY_MS, isDayOver } from '../domain/history-retention';
 import type { PgDatabase } from './pg-database';
 import { ADVISORY_LOCK } from './pg-schema';
 
-/** A day's partition: of what is kept for so many days. */
+/** The partition of a day, for records that are kept for this many days. */
 export interface Day {
   readonly keepDays: number;
   /** As in 2026-11-24, UTC. */
@@ -72,7 +72,7 @@ async function makePartition(client: PoolClient, table: DailyTable, { keepDays, 
   );
 }
 
-/** What came of a work on days. One that goes wrong holds up no other one. */
+/** The result of work on days. An error with one day does not stop the others. */
 export interface DaysResult {
   /** The names of the tables. */
   readonly done: readonly string[];

@@ -34,7 +34,7 @@ const KEPT_ONCE_LOCK = 7_236;
 
 interface WriteOptions {
   readonly deadline: number;
-  /** PostgreSQL does not take what it contains. */
+  /** PostgreSQL refuses its content. */
   readonly isUnsearchable?: boolean;
 }
 
@@ -45,7 +45,7 @@ interface EventRows {
   readonly deliveries: readonly DeliveryRows[];
 }
 
-/** Puts what is over into the history. */
+/** Writes finished deliveries to the history. */
 export class HistoryWriter {
   readonly #days = new Set<string>();
 
@@ -95,7 +95,7 @@ export class HistoryWriter {
     }
   }
 
-  /** What is recorded already stays in its day of its retention, and is not there twice. */
+  /** Rows that exist already stay in their partition, and are not written twice. */
   async #rowsOf(
     events: readonly MovedEvent[],
     { isUnsearchable }: WriteOptions,

@@ -56,7 +56,7 @@ export class PgHistory implements HistorySource {
   constructor(private readonly database: PgDatabase) {}
 
   async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
-    // Only what is over is here.
+    // Only finished deliveries are here.
     if (query.status !== undefined && !isEnd(query.status)) return NOTHING;
     const range = query.eventId === undefined ? query : await this.#rangeOf(query.eventId, query);
     if (range === undefined) return NOTHING;

@@ -3,14 +3,14 @@ import { DAY_MS, isDayOver } from '../domain/history-retention';
 import type { PgDatabase } from './pg-database';
 import { ALL_TABLES, type DaysResult, eachDay, type Partition, readPartitions } from './pg-days';
 
-/** By then what was accepted on a day is over, and has moved: a page that is full is split by what comes late. */
+/** By then the events of a day have finished and moved. Later rows would split full index pages. */
 export const PACKED_AFTER_MS = 2 * DAY_MS;
 /** The comment on a day's table that was packed. */
 const PACKED = 'packed';
 const IN_USE = '55P03';
 
 const IS_PACKED = `SELECT obj_description($1::regclass, 'pg_class') = '${PACKED}' AS is_packed`;
-// What a process has left that was killed. PostgreSQL names them.
+// Left by a process that was killed. PostgreSQL gives them these names.
 const LEFT_OVER = `
   SELECT indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE indrelid = $1::regclass AND NOT indisvalid AND relname ~ '_cc(new|old)[0-9]*$'`;

@@ -32,7 +32,7 @@ interface RollupPlace {
   readonly value: string;
 }
 
-/** What is to be added to a row of `webhook_rollups`. */
+/** The numbers to add to a row of `webhook_rollups`. */
 interface RollupRow extends RollupPlace {
   readonly attempts: number;
   readonly delivered: number;
@@ -55,7 +55,7 @@ export const ADD_ROLLUPS = `
 
 const BUCKET = 2 ** 32;
 
-/** What deliveries add that have all in common that rollups tell apart. */
+/** The numbers to add for deliveries of the same rollup. */
 interface Group {
   readonly accountId: string;
   readonly keepDays: number;
@@ -214,7 +214,7 @@ type ReadLog = readonly [
   attempts: readonly Pick<AttemptColumns, keyof typeof COUNTED>[] | null,
 ];
 
-// Of an attempt, only what is counted is read.
+// Only the counted members of an attempt are read.
 const COUNTED = {
   position: 0,
   number: 0,

@@ -33,7 +33,7 @@ const SCANNED = 1_000;
 /** Of those looked at, so many match if it is no use to ask the index, which would give them all. */
 const COMMON = 0.01;
 const MOST_HITS = 1_000;
-/** What the index gives costs twice as much as what is looked at. */
+/** A row found by the index costs twice as much as a row of a scan. */
 const COST_OF_HIT = 2;
 /** A page ends behind so much: where a common value and a common filter never meet, no index helps. */
 const MOST_WORK = 4_000;

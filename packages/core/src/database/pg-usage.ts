@@ -53,7 +53,7 @@ export class UsageSums {
   }
 }
 
-/** What an attempt's row has of the answer: it goes when the payload is erased. */
+/** The columns of the answer in an attempt's row. They are cleared when the payload is erased. */
 export function answerBytesOf({
   response_body: body,
   response_headers: headers,

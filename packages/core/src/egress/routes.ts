@@ -72,7 +72,7 @@ export class DirectRoute implements Route {
     if (remoteAddress === undefined) return void socket.destroy(new HungUpError());
     const blocked = judgeTarget(this.context, host, remoteAddress);
     if (!blocked) return void this.#addresses.set(socket, remoteAddress);
-    // Clients see what is recorded, and must not see an address that is refused.
+    // Clients see the records, and must not see a refused address.
     this.#addresses.delete(socket);
     socket.destroy(blocked);
   }

@@ -2,7 +2,7 @@ import type { Contact, Digest, Occasion, Subject } from '../domain/contact';
 import type { Finding, Observation, Remembered } from './observe-account';
 import { decodeRate, encodeRate, judgedEveryMs, type RatePolicy } from './success-rate';
 
-/** What contacts were told, by occasion and what it is about: see `fieldOf`. */
+/** The last state that contacts got a message about, by occasion and subject: see `fieldOf`. */
 export type ToldFields = Readonly<Record<string, string>>;
 
 /** One message for all that is new of an occasion. */
@@ -41,12 +41,12 @@ const RATE = 'rate';
 /** When the rates were looked at last. */
 const RATES_READ = 'rates-read';
 
-/** What to tell of an account now, and what to remember of it. */
+/** The messages about an account now, and the state to remember. */
 export function decideMessages(observation: Observation, told: ToldFields, now: number): Decision {
   const { findings } = observation;
   const del = Object.keys(told).filter((field) => isOver(field, observation));
   const rates = ratesOf(observation, told, now);
-  // What was so before there were contacts is no news.
+  // A state from before there were contacts makes no message.
   if (told[BEGUN] === undefined) {
     return { set: { [BEGUN]: '1', ...rates, ...episodesOf(findings) }, del, messages: [] };
   }
@@ -69,7 +69,7 @@ export function decideMessages(observation: Observation, told: ToldFields, now: 
   };
 }
 
-/** What the looks before have found of the account's endpoints. */
+/** The account's endpoints, as the earlier checks found them. */
 export function rememberedIn(told: ToldFields, policy: RatePolicy, now: number): Remembered {
   const rates = Object.entries(told).flatMap(([field, text]) => {
     const [kind, about = ''] = field.split(' ');
@@ -124,7 +124,7 @@ function messagesOf(fresh: readonly Finding[], told: ToldFields, now: number): r
     });
 }
 
-// Who has used up all of it need not be told of four fifths.
+// An account that has used all of its quota gets no message about four fifths.
 function isPassed(occasion: Occasion, messages: readonly Message[]): boolean {
   return occasion === 'quota_80' && messages.some((message) => message.occasion === 'quota_100');
 }
@@ -150,7 +150,7 @@ function fieldOf({ occasion, about }: Finding): string {
   return `${occasion} ${about}`;
 }
 
-/** What a contact wants to know of a message; empty: nothing. */
+/** The part of a message that a contact wants; empty: nothing. */
 export function subjectsFor(contact: Contact, { occasion, findings }: Message): readonly Subject[] {
   if (contact.status !== 'confirmed' || contact.occasions?.includes(occasion) === false) return [];
   const subjects = findings.map(({ subject }) => subject);
@@ -160,7 +160,7 @@ export function subjectsFor(contact: Contact, { occasion, findings }: Message): 
 
 const DIGEST_MS: Readonly<Record<Digest, number>> = { hourly: 3_600_000, daily: DAY_MS };
 
-/** When a contact gets what is new now: at once, or with all else at the next full hour or day (UTC). */
+/** When a contact gets new messages: at once, or together at the next full hour or day (UTC). */
 export function dueAtFor({ digest }: Contact, now: number): number {
   if (digest === undefined) return now;
   return (Math.floor(now / DIGEST_MS[digest]) + 1) * DIGEST_MS[digest];

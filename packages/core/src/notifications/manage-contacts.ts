@@ -199,7 +199,7 @@ export async function askAgain(
   const { contactStore, clock } = context;
   const known = await contactStore.find(accountId, id);
   if (!known) throw contactNotFound();
-  // Whatever can't be granted anyway must not count.
+  // Requests that are refused anyway must not count.
   requireUnconfirmed(known);
   await takeFromTarget(context, known.target);
   const ask = (before: Contact): Contact => {
@@ -266,7 +266,7 @@ export async function followLink(
   return contact;
 }
 
-/** What may be shown of a target: an address of mail, or of a URL its host, since the rest may be a secret. */
+/** The part of a target that may be shown: a mail address, or the host of a URL, because the rest may be a secret. */
 export function shownTarget({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
   return kind === 'email' ? target : new URL(target).host;
 }

@@ -1,7 +1,7 @@
 import { createTransport, type Transporter } from 'nodemailer';
 import type { ComposedMessage } from './compose-message';
 
-/** What came of a try: sent, to be tried again, or refused for good. `error` is of a closed form. */
+/** The result of a try: sent, to be tried again, or refused for good. `error` has a closed form. */
 export type SendOutcome =
   | { readonly kind: 'sent' }
   | { readonly kind: 'failed'; readonly error: string; readonly isForGood: boolean };
@@ -90,7 +90,7 @@ export class Mailer {
   }
 }
 
-// Only what is of a closed form: a server's text may quote what it was sent.
+// Only codes, because a server's text may quote the message.
 function failureOf(error: unknown): SendOutcome {
   const { responseCode, code } = error as { readonly responseCode?: unknown; readonly code?: unknown };
   if (typeof responseCode === 'number') {

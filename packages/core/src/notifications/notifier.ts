@@ -168,7 +168,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     );
   }
 
-  /** What is due for one contact goes in one message. */
+  /** All due notifications of a contact go in one message. */
   async #sendTo(
     contact: Contact | undefined,
     together: readonly Notification[],

@@ -21,7 +21,7 @@ import { followRate, hoursToRead, isLastingLow, type RatePolicy, type RateState 
 export interface Finding {
   readonly occasion: Occasion;
   readonly subject: Subject;
-  /** What it is about within its occasion: the endpoint's id, a key's id; empty: the account. */
+  /** The subject within its occasion: the id of an endpoint or a key; empty: the account. */
   readonly about: string;
   /** Differs from one time that it happens to the next: each is told once. */
   readonly episode: string;
@@ -67,7 +67,7 @@ export interface Observation {
   readonly areRatesNew: boolean;
 }
 
-/** What is known of an account's endpoints from the looks before. */
+/** An account's endpoints, as the earlier checks found them. */
 export interface Remembered {
   /** Endpoints of which contacts were told that they fail or are disabled → since when. */
   readonly troubles: ReadonlyMap<string, number>;

@@ -46,7 +46,7 @@ const REMOVE = defineChange(
   return removed`,
 );
 
-/** Who is told, for each account. Nobody but the sender ever gets a target or a secret in the open. */
+/** The contacts of each account. Only the sender gets a target or a secret unsealed. */
 export class ContactStore {
   constructor(
     private readonly redis: RedisClient,

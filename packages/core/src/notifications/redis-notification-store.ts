@@ -79,7 +79,7 @@ const SETTLE = defineScript(`
   if ARGV[4] == '' then redis.call('ZREM', KEYS[1], ARGV[2]) else redis.call('ZADD', KEYS[1], ARGV[4], ARGV[2]) end
   return 1`);
 
-/** What the contacts of an account were told, and as of which version that is. */
+/** The state that the contacts of an account got messages about, and its version. */
 export interface Told {
   readonly version: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -147,7 +147,7 @@ export class NotificationStore {
     await this.redis.unlink(keys.told(accountId));
   }
 
-  /** Write down what is told, together with the messages that tell it: all or nothing. @returns whether it was. */
+  /** Store the new state together with its messages: all or nothing. @returns whether they were stored. */
   async tell(accountId: AccountId, { version }: Told, { set, del, add }: ToldChanges): Promise<boolean> {
     const added = add.map(({ notification, dueAt }) => [
       notification.id,
@@ -169,7 +169,7 @@ export class NotificationStore {
     return recordsSchema.parse(await CLAIM_DUE(this.redis, dueKeys, [now, most, claimedUntil]));
   }
 
-  /** Record what came of a message, unless somebody else has it by now. @param nextAt when it is sent again. */
+  /** Record the result of a message, unless another process has claimed it since. @param nextAt when it is sent again. */
   async settle(
     accountId: AccountId,
     notification: Notification,

@@ -71,7 +71,7 @@ export class AccountLoads {
     }
   }
 
-  /** What is there no place for is forgotten: it is a figure to look at. */
+  /** Accounts beyond the limit are not counted: the figures are for people to look at. */
   #takeBack(taken: ReadonlyMap<AccountId, Load>): void {
     for (const [id, load] of taken) {
       if (this.#loads.size >= MAX_ACCOUNTS) return;
@@ -80,7 +80,7 @@ export class AccountLoads {
   }
 }
 
-/** In whole milliseconds, and at least one of what was used at all. */
+/** In whole milliseconds, rounded up to at least 1 if anything was used. */
 function whole(loads: ReadonlyMap<AccountId, Load>): ReadonlyMap<AccountId, Load> {
   return new Map(
     [...loads].map(([id, load]) => [id, { ...load, transformMs: Math.ceil(load.transformMs) }] as const),

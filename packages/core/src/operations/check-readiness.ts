@@ -2,7 +2,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import { readPersistence } from '../platform/redis-safety';
 import type { WorkerReports } from './redis-worker-reports';
 
-/** What an installation should have before others rely on it. */
+/** Checks of an installation before others rely on it. */
 export const readinessChecks = [
   'public_url',
   'tls',

@@ -145,7 +145,7 @@ async function removeSomeEvents(
   accountId: AccountId,
 ): Promise<ErasureStepResult | undefined> {
   const { remainsStore } = context;
-  // What waits first: nothing of it becomes due meanwhile.
+  // Waiting jobs first, so that none of them becomes due meanwhile.
   const scheduled = await remainsStore.scheduledEventsOf(accountId, PAGE);
   if (scheduled.length > 0) {
     const { gone } = await removeEvents(context, accountId, scheduled);

@@ -61,7 +61,7 @@ export async function erasePayload(
   // Look here first: an event that leaves the queue meanwhile is stored by then.
   const queued = await eventQueue.find(accountId, id);
   const isRecent = await eraseRecent(context, accountId, id, erasedAt, queued, act);
-  // What is in the history alone has its entry there: it has no part in a script of Redis.
+  // Payloads that only the history has are recorded there, without a script of Redis.
   const entry = act && !isRecent ? entryOf({ act, accountId, targetId: id }) : undefined;
   const hasMoved = await eraseMoved(context, accountId, id, erasedAt, entry);
   if (!isRecent && !hasMoved) throw eventNotFound();

@@ -34,7 +34,7 @@ export async function pauseAccount(
 }
 
 /**
- * Enable the endpoints that a pause has disabled, and no others: what was held for them is sent.
+ * Enable the endpoints that a pause has disabled, and no others. Their held deliveries are sent.
  *
  * @returns how many this call enabled.
  */

@@ -12,7 +12,7 @@ import {
   type OperationsSample,
 } from './redis-day-store';
 
-/** What an account used within the last day. */
+/** The usage of an account within the last day. */
 export interface HeavyAccount extends Load {
   readonly accountId: AccountId;
   /** Hours in which it used nothing are left out. The oldest first. */

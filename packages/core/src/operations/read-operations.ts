@@ -26,7 +26,7 @@ export interface Operations {
   readonly queues: readonly QueueStanding[];
   readonly deadLetters: number;
   readonly heldByReason: Readonly<Record<HoldReason, number>>;
-  /** What all workers together did in the last seconds. */
+  /** The rates of all workers together, in the last seconds. */
   readonly attemptsPerSecond: number;
   readonly workers: readonly SeenWorker[];
   readonly openBreakers: number;

@@ -12,7 +12,7 @@ const HOURS_KEPT = 24;
 /** How long a sample stands for: samples are taken at multiples of it. */
 export const SAMPLE_EVERY_MS = 300_000;
 
-/** What is counted of each account. `transformMs`: processor time of its transformations. */
+/** The measures of each account. `transformMs`: processor time of its transformations. */
 export const loadMeasures = ['events', 'bytes', 'transformMs'] as const;
 export type LoadMeasure = (typeof loadMeasures)[number];
 export type Load = Readonly<Record<LoadMeasure, number>>;
@@ -26,7 +26,7 @@ export function addLoad(sum: Record<LoadMeasure, number>, load: Load): void {
   for (const measure of loadMeasures) sum[measure] += load[measure];
 }
 
-/** What accounts used within an hour: those that used most of each measure. */
+/** The usage of accounts within an hour: those with the highest values of each measure. */
 export interface HourOfLoads {
   /** Milliseconds since the Unix epoch. */
   readonly start: number;

@@ -29,7 +29,7 @@ const COMPARE = defineGuard(`
 export interface AssumptionsOptions {
   /** Runs a step on this Redis. */
   readonly inOrder: InOrder;
-  /** What an account may store if its operator has set nothing; 0: unlimited. */
+  /** The default quota of an account; 0: unlimited. */
   readonly defaultQuotaBytes: number;
   /** Called with the usage of an account whenever it was read. */
   readonly noteStanding: (accountId: AccountId, standing: Standing) => void;

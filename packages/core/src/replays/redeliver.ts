@@ -149,7 +149,7 @@ export interface ResendContext {
 }
 
 export type Resent =
-  /** It will be sent, or this very request has sent it already. */
+  /** It will be sent, or this request has sent it already. */
   | 'resent'
   /** It is pending anyway, and has its job. */
   | 'on_its_way'

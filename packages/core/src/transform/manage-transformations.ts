@@ -45,7 +45,7 @@ export interface ChangeTransformationContext extends ReadTransformationContext {
   readonly emit: Emit;
 }
 
-/** Who changes it. */
+/** The actor of the change. */
 export interface ChangedBy {
   /** The id of an API key or a portal session. */
   readonly savedBy: string;

@@ -10,7 +10,7 @@ export interface RunTransformationContext {
   readonly transformPool: Pick<TransformPool, 'run'>;
 }
 
-/** What the code is run on. */
+/** The input of the code. */
 export interface TransformSource {
   readonly event: Pick<AcceptedEvent, 'id' | 'accountId' | 'acceptedAt' | 'body'>;
   /** Absent: the code belongs to none yet. */
@@ -19,7 +19,7 @@ export interface TransformSource {
   readonly attempt: number;
 }
 
-/** What came of it. */
+/** The result of the run. */
 export type TransformResult = TransformEnd & Pick<RunResult, 'logs' | 'tookMs'>;
 
 export type TransformEnd =
@@ -83,7 +83,7 @@ const CONTENT_TYPE = 'content-type';
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/;
 const MAX_MEDIA_TYPE = 200;
 
-/** It may set what a webhook may set, and the content type of what it made. */
+/** Code may set the headers that a webhook may set, and the content type of its body. */
 function withHeaders(body: string, given: Readonly<Record<string, string>>): TransformEnd {
   const names = Object.keys(given);
   const typeName = names.find((name) => name.toLowerCase() === CONTENT_TYPE);

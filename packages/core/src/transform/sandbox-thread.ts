@@ -14,7 +14,7 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 
-/** What one run needs. */
+/** The input of one run. */
 export interface SandboxRun {
   readonly code: string;
   /** Absent: the code is only loaded, to see whether it can be. */
@@ -31,13 +31,13 @@ export interface SandboxInput {
   readonly body: string;
   /** The event's other members, as a text of JSON. */
   readonly rest: string;
-  /** What the code sees as the present. Milliseconds since the Unix epoch. */
+  /** The present for the code. Milliseconds since the Unix epoch. */
   readonly now: number;
   /** Of its random numbers: the same seed gives the same ones. */
   readonly seed: number;
 }
 
-/** What a run has come to. Only the text is the code's own. */
+/** The result of a run. Only its text comes from the code. */
 export type SandboxReply = SandboxEnd & {
   readonly logs: readonly string[];
   /** The processor time, or the time, that it took. */
@@ -354,7 +354,7 @@ function placeIn(stack: string): Place {
   return { line: Number(line), ...(column === undefined ? {} : { column: Number(column) }) };
 }
 
-/** What the thread says. */
+/** A message of the thread. */
 export type ThreadMessage =
   /** Its folder in `/proc/self/task`, where there is one. */
   | { readonly kind: 'ready'; readonly thread: string | undefined }

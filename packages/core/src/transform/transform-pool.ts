@@ -25,9 +25,9 @@ export interface TransformRun {
   readonly input?: SandboxInput | undefined;
 }
 
-/** What a run has come to, as far as the sandbox can tell. */
+/** The result of a run, as far as the sandbox knows it. */
 export type RunResult = RunEnd & {
-  /** What the code printed, 4 KB at most. */
+  /** The output of the code's `console`, 4 KB at most. */
   readonly logs: readonly string[];
   /** Of processor time. */
   readonly tookMs: number;
@@ -39,7 +39,7 @@ export type RunEnd =
   | { readonly kind: 'returned'; readonly text: string; readonly headers: Readonly<Record<string, string>> }
   | ({ readonly kind: 'failed' } & CodeFault);
 
-/** What is wrong with the code, in words without anything of the host. */
+/** The error of the code, without facts about the host. */
 export interface CodeFault {
   readonly message: string;
   /** 1, 2, …; absent: nobody knows where. */
@@ -143,7 +143,7 @@ export class TransformPool {
     const account = this.#accounts.get(accountId);
     if (!account) return;
     account.usedMs += tookMs;
-    // Whoever has nothing waiting and is not ahead of the others is as one who was never here.
+    // An account that has nothing waiting and is not ahead of the others can be forgotten.
     for (const [id, { usedMs, waiting }] of this.#accounts) {
       if (waiting.length === 0 && usedMs <= this.#usedMs) this.#accounts.delete(id);
     }

@@ -1,7 +1,7 @@
 import { type Client, WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
 import { bad, doubtful, type Finding, good } from './finding';
 
-// No webhook, delivery or account has such an id: what asks for it is refused without doing anything.
+// No webhook, delivery or account has such an id, so requests for it do nothing.
 const NOBODY = 'hookferry-doctor';
 
 /** A request for each scope that changes nothing, with whatever key. */

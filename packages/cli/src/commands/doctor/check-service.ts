@@ -2,7 +2,7 @@ import { isOpenToOthers } from '../../profiles/parse-url';
 import { bad, doubtful, type Finding, good } from './finding';
 
 const TIMEOUT_MS = 10_000;
-// What verifies signatures lets a request be 300 s off; half a minute says that some clock is not kept.
+// Receivers accept a difference of 300 s. Half a minute shows that a clock is not synchronized.
 const MAX_SKEW_SECONDS = 30;
 
 /** Whether the service can be reached at the URL, and how it says it is. Needs no key. */

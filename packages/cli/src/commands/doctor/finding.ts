@@ -1,4 +1,4 @@
-/** What a check came to. */
+/** The result of a check. */
 export interface Finding {
   readonly check: string;
   readonly state: 'good' | 'doubtful' | 'bad';

@@ -21,7 +21,7 @@ import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
 import type { NewWebhook } from '../../resources';
 
-/** What can be said of a webhook, whether it is new or not; settings by their names in code. */
+/** The flags for new and for existing webhooks. Settings have their names in code. */
 export interface EndpointFlags {
   readonly events?: readonly string[];
   readonly filter?: string;

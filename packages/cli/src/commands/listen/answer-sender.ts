@@ -17,7 +17,7 @@ const AT_ONCE = 2;
 const FAULTS_IN_A_ROW = 3;
 const AFTER_FAULT_MS = 500;
 
-/** Tells the service what came of deliveries, as soon as it is known, several at once when they come fast. */
+/** Sends the results of deliveries to the service: at once, and several together when they come fast. */
 export class AnswerSender {
   readonly #waiting: ListenerAnswer[] = [];
   readonly #end = new AbortController();
@@ -45,7 +45,7 @@ export class AnswerSender {
       do await this.#post(this.#waiting.splice(0, AT_ONCE));
       while (this.#waiting.length > 0 && !this.#end.signal.aborted);
     } catch {
-      // The stream is broken as well, or soon found to be; the service hands over once more what has no answer.
+      // The stream is broken, too, or will soon be. The service hands over deliveries without an answer again.
       if (!this.#end.signal.aborted) this.options.onBroken();
     } finally {
       this.#isSending = false;

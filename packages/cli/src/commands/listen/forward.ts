@@ -17,7 +17,7 @@ export interface ForwardedRequest {
   readonly answerBytes: number;
 }
 
-/** What came of it. Durations are in milliseconds. */
+/** The result. Durations are in milliseconds. */
 export type Forwarded =
   | {
       readonly kind: 'answered';

@@ -5,7 +5,7 @@ import { shownUrl } from './shown-url';
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** The same for the same origin and path on the same machine: whoever listens again goes on where it was. */
+/** The same name for the same origin and path on the same machine, so that a later start continues where it was. */
 export function defaultName(url: URL, host: string = hostname()): string {
   const digest = createHash('sha256').update(shownUrl(url)).digest('hex').slice(0, 8);
   const readable = host

@@ -11,18 +11,18 @@ import { shownUrl } from './shown-url';
 
 export interface ListenerSettings {
   readonly listener: NewListener & { readonly secret: string };
-  /** From when on it is to get what was published, the first time it connects. */
+  /** The time from which it gets events, when it connects for the first time. */
   readonly since: string | undefined;
   /** How many deliveries may be under way at the same time. */
   readonly parallel: number | undefined;
 }
 
 const RETRY_AFTER_MS = [500, 1_000, 2_000, 5_000] as const;
-// What else a request is refused with stays so.
+// Other refusals are final.
 const PASSING = new Set(['replays_running', 'not_found', 'conflict', 'rate_limited', 'request_timeout']);
 const MOST_ANSWER_BYTES = 64 * 1024;
 
-/** Listens until it is told to stop: connects, forwards what it is given, and connects again when it was cut off. */
+/** Listens until it is stopped: connects, forwards deliveries, and connects again after a broken connection. */
 export class Listening {
   readonly #client: Client;
   #id: string | undefined;
@@ -66,7 +66,7 @@ export class Listening {
     await pause(delayMs, signal);
   }
 
-  // What is wrong from the start is for whoever has started it.
+  // An error at the start goes to the user.
   #isPassing(error: unknown): boolean {
     if (this.#id === undefined) return false;
     if (error instanceof WebhooksConnectionError) return true;
@@ -113,7 +113,7 @@ export class Listening {
 
   async #forward(line: ListenerLine, sender: AnswerSender, signal: AbortSignal): Promise<void> {
     const request = requestOf(line);
-    // What is under way when it is told to stop has no answer any more.
+    // Deliveries that are being forwarded when it stops get no answer.
     const forwarded = await forward(this.url, request, signal).catch(() => undefined);
     if (forwarded === undefined) return;
     sender.add(answerOf(line.exchange ?? '', forwarded));

@@ -9,7 +9,7 @@ interface ForwardedEvent {
   readonly type: string;
 }
 
-/** A line for each event that was forwarded, in whichever format: what it was, and what came of it. */
+/** A line for each forwarded event, with its result, in all formats. */
 export async function printForwarded(
   output: Output,
   request: ForwardedRequest,

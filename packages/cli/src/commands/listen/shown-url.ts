@@ -1,4 +1,4 @@
-/** Of the URL that deliveries are forwarded to, what others may see: its user, password and query can be secrets. */
+/** The URL that deliveries are forwarded to, without its secret parts: user, password and query. */
 export function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }

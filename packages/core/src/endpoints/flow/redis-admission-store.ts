@@ -43,7 +43,7 @@ export interface AdmissionRequest {
    * - `begin`: the same, and if so, it has the turn until it ends.
    */
   readonly ordering: 'any' | 'look' | 'begin';
-  /** What it waits in, if it does: see `lineOf`. */
+  /** The line in which it waits, if it does: see `lineOf`. */
   readonly line?: string | undefined;
   /** Only the newest of its line is sent, when the first has waited for so long. Milliseconds; 0: all are sent. */
   readonly windowMs?: number | undefined;

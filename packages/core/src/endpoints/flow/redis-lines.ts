@@ -6,16 +6,16 @@ import { defineScript } from '../../platform/redis-script';
  * held deliveries, those that may go are in `ready`.
  */
 
-/** Longer than any event is kept. What nobody removes is forgotten at last. */
+/** Longer than any event is kept, so that lines that are not removed expire. */
 export const ORDER_KEPT_MS = 400 * 86_400_000;
 
-/** All workers use the clock of Redis. What is due at a time stops counting after its millisecond. */
+/** All workers use the clock of Redis. A time counts until the end of its millisecond. */
 export const NOW = `
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   local function at(ms) return string.format('%d', now + ms) end`;
 
-// The newest begins when the window is over, and what it leaves behind is asked once more after this.
+// The newest begins when the window ends. The deliveries that it replaces are checked again after this time.
 const COALESCED_AFTER_MS = 250;
 // The others follow when these have ended.
 const COALESCED_AT_ONCE = 100;

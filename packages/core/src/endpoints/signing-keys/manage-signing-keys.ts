@@ -42,7 +42,7 @@ export interface FindSignerContext extends EnsureKeyContext {
   readonly signingKeyStore: EnsureKeyContext['signingKeyStore'] & Pick<SigningKeyStore, 'open'>;
 }
 
-/** What signs the account's deliveries at present. @throws AppError `secret_unreadable`. */
+/** The key that signs the account's deliveries now. @throws AppError `secret_unreadable`. */
 export async function findSigner(context: FindSignerContext, accountId: AccountId): Promise<Signer> {
   const { signingKeyStore, clock } = context;
   const key = signingKeyAt(await ensureSigningKeys(context, accountId), clock());

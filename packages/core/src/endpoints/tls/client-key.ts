@@ -169,7 +169,7 @@ export interface RsaNumbers {
   readonly qi: bigint;
 }
 
-// What authorities ask for today.
+// The limits of today's certificate authorities.
 const MIN_BITS = 2_048;
 // As much as any authority requires. A signature takes eight times as long with twice as many bits, and
 // blocks the process meanwhile: with 4,096 bits it takes 5 ms.

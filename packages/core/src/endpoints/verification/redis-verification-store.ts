@@ -16,7 +16,7 @@ export interface ClaimedTry extends EndpointAddress {
 /** Longer than any try takes. After this time another process makes it, if this one died. */
 export const TRY_CLAIM_MS = 20_000;
 
-/** So many verifications of webhooks at one host may be asked for within an hour, whoever asks. */
+/** How many verifications of webhooks at one host may be requested in an hour, by all accounts together. */
 export const ASKED_AN_HOUR = 5;
 const HOUR_MS = 3_600_000;
 /**

@@ -34,7 +34,7 @@ export async function requestVerification(
   const { endpointStore, verificationStore, clock, emit } = context;
   const id = await endpointStore.idOf(accountId, ref);
   const endpoint = mustExist(id && (await endpointStore.find(accountId, id)));
-  // Whatever can't be granted anyway must not count.
+  // Requests that are refused anyway must not count.
   withAnotherTry(endpoint, clock());
   const address = { accountId, endpointId: endpoint.id };
   await takeFromHost(context, endpoint);

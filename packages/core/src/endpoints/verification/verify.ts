@@ -52,7 +52,7 @@ function withoutOrigin(): AppError {
   return invalidRequest([{ pointer: '/verification', detail }]);
 }
 
-/** What a client says of it, if anything, and whether the operator demands it. */
+/** The client's wish for verification, if any, and whether the operator demands it. */
 export interface VerificationDemand {
   readonly method: VerificationMethod | undefined;
   readonly isRequired: boolean;
