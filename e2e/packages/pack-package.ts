@@ -33,7 +33,6 @@ export async function packPackage(name: string): Promise<PackedPackage> {
     recursive: true,
     filter: (path) => !path.includes('node_modules', source.length),
   });
-  await cp(join(PROJECT, 'LICENSE'), join(copy, 'LICENSE'));
   await runWell('npm', ['pack', '--pack-destination', folder], copy);
   const archive = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
   if (archive === undefined) throw new Error(`npm pack left no tarball in ${folder}.`);
