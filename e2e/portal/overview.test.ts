@@ -195,6 +195,25 @@ describe('the overview', () => {
   });
 });
 
+it.each([
+  ['/', /\/assets\/overview-page-.*\.js$/],
+  ['/webhooks/new', /\/assets\/new-webhook-page-.*\.js$/],
+  ['/dead-letters', /\/assets\/dead-letters-page-.*\.js$/],
+])('asks for the code of the page at %s while somebody signs in', async (path, code) => {
+  const { client } = portal();
+  const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {});
+  const page = await portal().openBlank();
+  const isLoaded = page.waitForResponse(code);
+  await page.route('**/v1/portal-sessions/exchange', async (route) => {
+    await isLoaded;
+    await route.continue();
+  });
+  await page.goto(`${client.baseUrl}/portal${path}#${body.url.split('#')[1]}`);
+  // Nobody would be signed in, did it wait for that.
+  await page.getByRole('navigation').first().waitFor();
+  expect((await isLoaded).ok()).toBe(true);
+});
+
 describe('the first steps of a new account', () => {
   it('lead in the page from an added type to an event that has arrived', async () => {
     const { client } = portal();

@@ -4,7 +4,6 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
 import { ApiContext } from '../api/api-context';
 import type { Api } from '../api/client';
-import { Skeleton } from '../components/skeleton';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
@@ -13,7 +12,7 @@ import { SessionContext, useSessionState } from '../session/session-context';
 import type { SessionStore } from '../session/session-store';
 import type { SignIn } from '../session/sign-in';
 import { SignInPage } from '../session/sign-in-page';
-import { Routes } from './routes';
+import { Routes, SigningIn } from './routes';
 import { Shell } from './shell';
 
 export interface AppProps {
@@ -49,7 +48,7 @@ export function App({ session, signIn, api, queries, feed }: AppProps) {
 function SignedIn({ signIn }: Pick<AppProps, 'signIn'>) {
   const state = useSessionState();
 
-  if (state.kind === 'starting') return <Skeleton lines={8} />;
+  if (state.kind === 'starting') return <SigningIn />;
   if (state.kind === 'none') return <SignInPage signIn={signIn} error={state.error} />;
   return (
     <Shell>

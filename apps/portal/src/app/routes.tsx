@@ -1,5 +1,5 @@
 import { Suspense, useEffect, useEffectEvent } from 'react';
-import { Link, Redirect, Route, Switch } from 'wouter';
+import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
 import { PageHeader } from '../components/page-header';
 import { Skeleton } from '../components/skeleton';
 import { useCan } from '../session/session-context';
@@ -11,6 +11,8 @@ import { webhookPages } from './webhook-pages';
 
 const AHEAD_AFTER_MS = 2_000;
 
+const FIRST_PAGE = '/overview';
+
 const customerPages: readonly Page[] = [...deliveryPages, ...webhookPages];
 
 export function Routes() {
@@ -20,7 +22,7 @@ export function Routes() {
     <Suspense fallback={<Skeleton lines={8} />}>
       <Switch>
         <Route path="/">
-          <Redirect to="/overview" replace />
+          <Redirect to={FIRST_PAGE} replace />
         </Route>
         {pages.map(({ path, needs, component: Component }) => (
           <Route key={path} path={path}>
@@ -41,6 +43,20 @@ export function Routes() {
       </Switch>
     </Suspense>
   );
+}
+
+/** While somebody signs in: what the page at this address needs comes meanwhile, whoever that turns out to be. */
+export function SigningIn() {
+  const [location] = useLocation();
+  const { parser } = useRouter();
+  const loadPage = useEffectEvent(async () => {
+    const path = location === '/' ? FIRST_PAGE : location;
+    const page = [...customerPages, ...operatorPages].find((one) => matchRoute(parser, one.path, path)[0]);
+    // The page itself says that it could not be loaded.
+    await page?.load().catch(() => undefined);
+  });
+  useEffect(() => void loadPage(), []);
+  return <Skeleton lines={8} />;
 }
 
 /**
