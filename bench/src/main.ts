@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   });
   const redisUrl = process.env.BENCH_REDIS_URL;
   if (redisUrl === undefined)
-    throw new Error('BENCH_REDIS_URL is not set. "npm run bench" brings a Redis of its own.');
+    throw new Error('BENCH_REDIS_URL is not set. Run "npm run bench", which starts a Redis.');
   const wished = positionals.length === 0 ? Object.keys(suites) : positionals;
   const isForOne = values.build !== undefined || values.json !== undefined;
   if (isForOne && (wished.length !== 1 || !blackBoxes.includes(wished[0] ?? '')))
@@ -67,7 +67,9 @@ async function main(): Promise<void> {
   for (const name of wished) {
     const run = Object.entries(suites).find(([suite]) => suite === name)?.[1];
     if (!run)
-      throw new Error(`There is no benchmark "${name}"; there are: ${Object.keys(suites).join(', ')}.`);
+      throw new Error(
+        `There is no benchmark "${name}". The benchmarks are: ${Object.keys(suites).join(', ')}.`,
+      );
     process.stderr.write(`${name}\n`);
     await run({
       redisUrl,
@@ -95,7 +97,7 @@ async function main(): Promise<void> {
 function numbersOf(list: string): readonly number[] {
   const numbers = list.split(',').map(Number);
   if (!numbers.every((each) => Number.isInteger(each) && each >= 0))
-    throw new Error(`"${list}" is no list of whole numbers.`);
+    throw new Error(`"${list}" is not a list of whole numbers.`);
   return numbers;
 }
 

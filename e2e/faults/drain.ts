@@ -33,7 +33,7 @@ export async function drain(options: DrainOptions): Promise<QueueDepths> {
     const depths = await readDepths();
     const owed = countOwed();
     const isEmpty = Object.keys(depths).length === 0;
-    progress.show(`draining: ${owed} owed, ${describe(depths)}`);
+    progress.show(`draining: ${owed} deliveries not finished, ${describe(depths)}`);
     looksAtNothing = isEmpty && owed === 0 ? looksAtNothing + 1 : 0;
     const now = `${countRequests()} ${describe(depths)}`;
     // A breaker may be open for longer than anything else takes.

@@ -1,6 +1,6 @@
 /**
  * The fault suite: `npm run faults` for everything, `npm run faults -- worker-kill` for one fault, `-- quick` for most of
- * them in a few minutes. What it promises to find is in docs/reliability.md.
+ * them in a few minutes. docs/reliability.md lists the faults that it checks for.
  */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -143,7 +143,8 @@ function toNumber(option: string, value: string): number {
 function toFilter(text: string): (name: string) => boolean {
   const patterns = text.split(',').map((part) => new RegExp(`^${part.trim().replaceAll('*', '.*')}$`));
   const isWanted = (name: string) => patterns.some((pattern) => pattern.test(name));
-  if (!names.some(isWanted)) throw new Error(`No fault is called like ${text}.`);
+  if (!names.some(isWanted))
+    throw new Error(`There is no fault "${text}". To see all: npm run faults -- --help`);
   return isWanted;
 }
 
@@ -153,7 +154,7 @@ function usage(): string {
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     ...[...scenarios, ...measurements].map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
-    `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,
+    `  ${'bursts'.padEnd(20)} nothing is broken: more events come at once than the rate limits allow`,
     '',
   ].join('\n');
 }

@@ -18,9 +18,9 @@ it('finds nothing when all is near to where it was', () => {
 });
 
 it.each([
-  ['memory not given back', after(600, 40, 2)],
-  ['file descriptors not given back', after(100, 2_000, 2)],
-  ['Redis keeps more than the record', after(100, 40, 200)],
+  ['memory was not released', after(600, 40, 2)],
+  ['file descriptors were not released', after(100, 2_000, 2)],
+  ['Redis stores more than the records need', after(100, 40, 200)],
 ])('finds: %s', (check, now) => {
   expect(checksOf(now)).toEqual([check]);
 });

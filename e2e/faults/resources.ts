@@ -65,26 +65,24 @@ export function compare(
   const redisLimit = base.redisBytes + kept + REDIS_ALLOWANCE;
   return [
     ...toFindings(
-      'memory not given back',
+      'memory was not released',
       parts
         .filter(([, { residentBytes }]) => residentBytes > memoryLimit)
         .map(
           ([name, { residentBytes }]) =>
-            `${name}: ${inMib(residentBytes)}, where ${inMib(memoryLimit)} are plenty`,
+            `${name}: ${inMib(residentBytes)}; the limit is ${inMib(memoryLimit)}`,
         ),
     ),
     ...toFindings(
-      'file descriptors not given back',
+      'file descriptors were not released',
       parts
         .filter(([, { descriptors }]) => descriptors > descriptorLimit)
-        .map(([name, { descriptors }]) => `${name}: ${descriptors}, where ${descriptorLimit} are plenty`),
+        .map(([name, { descriptors }]) => `${name}: ${descriptors}; the limit is ${descriptorLimit}`),
     ),
     ...toFindings(
-      'Redis keeps more than the record',
+      'Redis stores more than the records need',
       now.redisBytes > redisLimit
-        ? [
-            `${inMib(now.redisBytes)}, where ${inMib(redisLimit)} are plenty for ${recorded.length} deliveries`,
-          ]
+        ? [`${inMib(now.redisBytes)}; the limit is ${inMib(redisLimit)} for ${recorded.length} deliveries`]
         : [],
     ),
   ];

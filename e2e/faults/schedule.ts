@@ -25,7 +25,7 @@ export function parseSchedule(text: string): Schedule {
   return text.split(',').map((part) => {
     const [name = '', seed = '0'] = part.trim().split(':');
     const kind = faultKindNamed(name);
-    if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names()}.`);
+    if (!kind) throw new Error(`There is no fault "${name}". The faults are: ${names()}.`);
     return { kind, seed: Number(seed) };
   });
 }

@@ -167,7 +167,7 @@ export async function* runOneKind(
     for (let run = 0; run < (count ?? scenario.usualCount); run += 1) yield await scenario.run(setting);
   } else {
     const kind = faultKindNamed(name);
-    if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
+    if (!kind) throw new Error(`There is no fault "${name}". The faults are: ${names.join(', ')}.`);
     for (let left = count ?? kind.usualCount; left > 0; left -= FAULTS_A_LIFE) {
       const possible = await possibleKinds(
         Array.from({ length: Math.min(left, FAULTS_A_LIFE) }, () => kind),

@@ -189,7 +189,7 @@ it('counts the commands that an event needs, and what scripts call', async () =>
 it('says which cases there are when it is asked for another one', async () => {
   await expect(runPath(['--scenes', 'speed'])).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('there are: retry, bodies'),
+    stderr: expect.stringContaining('The scenes are: retry, bodies'),
   });
 });
 
@@ -228,7 +228,10 @@ it('says which benchmarks there are when it is asked for another one', async () 
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
   });
-  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('there are: path') });
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The benchmarks are: path'),
+  });
 });
 
 interface PathScene {

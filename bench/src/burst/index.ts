@@ -27,7 +27,8 @@ export async function runBurstSuite({ short, build, json, scene, shards }: Suite
 function wishedScenes(scenes: ReadonlyMap<string, Scene>, wished: string | undefined): readonly Scene[] {
   if (wished === undefined) return [...scenes.values()];
   const scene = scenes.get(wished);
-  if (!scene) throw new Error(`There is no scene "${wished}"; there are: ${[...scenes.keys()].join(', ')}.`);
+  if (!scene)
+    throw new Error(`There is no scene "${wished}". The scenes are: ${[...scenes.keys()].join(', ')}.`);
   return [scene];
 }
 

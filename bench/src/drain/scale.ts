@@ -101,7 +101,7 @@ export async function runScaleSuite({
   const scenes = scaleScenes(deliveries).filter(({ name }) => wished === undefined || name === wished);
   if (scenes.length === 0) {
     const names = scaleScenes(deliveries).map(({ name }) => name);
-    throw new Error(`There is no scene "${wished ?? ''}"; there are: ${names.join(', ')}.`);
+    throw new Error(`There is no scene "${wished ?? ''}". The scenes are: ${names.join(', ')}.`);
   }
   const figures: Record<string, Record<string, DrainFigures>> = {};
   for (const scene of scenes) {

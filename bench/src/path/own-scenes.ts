@@ -142,7 +142,7 @@ function scenesOf(options: SuiteOptions): readonly (readonly [string, OwnScene])
   return names.map((name) => {
     const scene = all.get(name);
     if (!scene)
-      throw new Error(`There is no scene "${name}"; there are: ${[...all.keys(), 'all'].join(', ')}.`);
+      throw new Error(`There is no scene "${name}". The scenes are: ${[...all.keys(), 'all'].join(', ')}.`);
     return [name, scene];
   });
 }

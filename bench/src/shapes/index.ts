@@ -32,6 +32,7 @@ export async function runShapesSuite(options: SuiteOptions): Promise<void> {
 function wishedScenes(wished: string | undefined): readonly (readonly [string, Scene])[] {
   if (wished === undefined) return [...scenes];
   const scene = scenes.get(wished);
-  if (!scene) throw new Error(`There is no scene "${wished}"; there are: ${[...scenes.keys()].join(', ')}.`);
+  if (!scene)
+    throw new Error(`There is no scene "${wished}". The scenes are: ${[...scenes.keys()].join(', ')}.`);
   return [[wished, scene]];
 }

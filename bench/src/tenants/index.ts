@@ -38,7 +38,7 @@ function wishedAttacks(wished: string | undefined): [string, Attack][] {
   if (wished === undefined) return [...attacks];
   const attack = attacks.get(wished);
   if (!attack)
-    throw new Error(`There is no attack "${wished}"; there are: ${[...attacks.keys()].join(', ')}.`);
+    throw new Error(`There is no attack "${wished}". The attacks are: ${[...attacks.keys()].join(', ')}.`);
   return [[wished, attack]];
 }
 
