@@ -1,5 +1,6 @@
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import { redisAnswers } from '@hookferry/core/testing/redis-answers';
+import { Queue } from 'bullmq';
 import type { Page } from 'playwright-core';
 import { RedisServer } from '../support/redis-server';
 import { QUICK_WIN } from '../support/samples';
@@ -32,6 +33,8 @@ let proxy: FrontProxy;
 let sink: SwitchedReceiver;
 let webhookId: string;
 let deliveryId: string;
+let replayId: string;
+let letterId: string;
 
 beforeAll(async () => {
   redis = await RedisServer.start();
@@ -42,6 +45,17 @@ beforeAll(async () => {
     description: 'Warehouse',
   }));
   deliveryId = await deliver();
+  const replay = await portal.client.expect<{ id: string }>(
+    202,
+    'POST',
+    `/v1/webhooks/${webhookId}/replays`,
+    {
+      since: '2026-01-01T00:00:00Z',
+      mode: 'failed',
+    },
+  );
+  replayId = replay.body.id;
+  letterId = await loseEvent();
 });
 afterEach(async () => {
   proxy.heal();
@@ -59,6 +73,17 @@ async function deliver(): Promise<string> {
   const eventId = await portal.client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await portal.client.waitForStatus(webhookId, eventId, 'delivered');
   return `${eventId}.${webhookId}`;
+}
+
+/** The id of a dead letter. */
+async function loseEvent(): Promise<string> {
+  const events = new Queue('events', { connection: portal.stack.redis.client });
+  await events.add('no.such_type', { account_id: 'default', id: 'lost', data: {} });
+  await events.close();
+  return await until(async () => {
+    const { body } = await portal.client.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/dead-letters');
+    return body.data[0]?.id;
+  });
 }
 
 /** A page behind the proxy, of an operator. */
@@ -93,6 +118,19 @@ const flows = () =>
     ['/operations', 'Accounts with most waiting'],
   ] as const;
 
+/** Those of one thing, which nobody opens first. */
+const pagesOfOne = () =>
+  [
+    [`/events/${deliveryId.split('.')[0]}`, 'Where it went'],
+    [`/event-types/${QUICK_WIN.type}`, 'Schema of data'],
+    [`/replays/${replayId}`, 'Done'],
+    ['/contacts/notifications', 'No messages'],
+    ['/accounts', 'Weight'],
+    ['/accounts/default', 'Issue a key'],
+    ['/dead-letters', 'no.such_type'],
+    [`/dead-letters/${encodeURIComponent(letterId)}`, 'Put back'],
+  ] as const;
+
 /** It has a heading and says in plain words what is wrong, in place of what it can't show or beside what it had. */
 async function expectPlainWords(page: Page): Promise<void> {
   await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor();
@@ -117,6 +155,22 @@ describe('while the stream of changes is cut', () => {
     await rename('Warehouse, by the stream');
     await page.getByRole('heading', { level: 1, name: 'Warehouse, by the stream' }).waitFor();
   });
+
+  it('has no page that needs it: each goes on, can be gone to, and is live again by itself', async () => {
+    const all = [...flows(), ...pagesOfOne()];
+    const page = await signIn('/outcomes/timeout');
+    await page.getByRole('heading', { name: 'All outcomes of an attempt' }).waitFor();
+    expectOutage(page);
+    proxy.refuse(/^GET \/v1\/stream/);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    for (const [path, text] of all) {
+      await go(page, path);
+      await page.getByText(text).and(page.locator(':visible')).first().waitFor();
+      expect(await page.getByText('This page does not work').count()).toBe(0);
+    }
+    proxy.heal();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+  }, 120_000);
 
   it('says that it is not live, looks every few seconds, and is live again by itself', async () => {
     const page = await signIn(`/webhooks/${webhookId}`);
@@ -180,28 +234,35 @@ describe('while the service itself can not be reached', () => {
 });
 
 describe('while Redis is away', () => {
-  it('keeps what each page had and says that it may be old, says so on others, and recovers by itself', async () => {
-    const all = flows();
-    const pages = await Promise.all(all.map(async ([path]) => await signIn(path)));
-    await Promise.all(all.map(async ([, text], index) => await expectWell(pages[index] as Page, text)));
-    for (const page of pages) expectOutage(page);
-    await redis.kill();
-    await Promise.all(pages.map(expectPlainWords));
-    for (const [index, page] of pages.entries()) {
-      const [, text = ''] = all[index] ?? [];
-      expect(await page.getByText(text).count()).toBeGreaterThan(0);
-    }
-    const [first] = pages;
-    if (first) {
-      await checkAccessibility(first);
-      await checkWidth(first);
-    }
-    const next = (index: number) => all[(index + 1) % all.length] ?? all[0];
-    for (const [index, page] of pages.entries()) await go(page, next(index)[0]);
-    await Promise.all(pages.map(expectPlainWords));
-    await redis.start();
-    await Promise.all(pages.map(async (page, index) => await expectWell(page, next(index)[1])));
-  }, 180_000);
+  it.each([
+    ['main', flows],
+    ['other', pagesOfOne],
+  ] as const)(
+    'keeps what each of the %s pages had and says that it may be old, says so on others, and recovers by itself',
+    async (_which, list) => {
+      const all = list();
+      const pages = await Promise.all(all.map(async ([path]) => await signIn(path)));
+      await Promise.all(all.map(async ([, text], index) => await expectWell(pages[index] as Page, text)));
+      for (const page of pages) expectOutage(page);
+      await redis.kill();
+      await Promise.all(pages.map(expectPlainWords));
+      for (const [index, page] of pages.entries()) {
+        const [, text = ''] = all[index] ?? [];
+        expect(await page.getByText(text).count()).toBeGreaterThan(0);
+      }
+      const [first] = pages;
+      if (first) {
+        await checkAccessibility(first);
+        await checkWidth(first);
+      }
+      const next = (index: number) => all[(index + 1) % all.length] ?? all[0];
+      for (const [index, page] of pages.entries()) await go(page, next(index)[0]);
+      await Promise.all(pages.map(expectPlainWords));
+      await redis.start();
+      await Promise.all(pages.map(async (page, index) => await expectWell(page, next(index)[1])));
+    },
+    180_000,
+  );
 
   it('loses nothing that was filled in: it can be saved once that works', async () => {
     const page = await signIn(`/webhooks/${webhookId}/edit`);

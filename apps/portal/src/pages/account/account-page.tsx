@@ -16,6 +16,8 @@ import { AccountSettings } from './account-settings';
 import { AccountUsage } from './account-usage';
 import { ApiKeys } from './api-keys';
 
+const LIST = { href: '/accounts', label: 'Accounts' };
+
 interface AccountPageProps {
   readonly params: { readonly id?: string };
 }
@@ -33,8 +35,14 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
     queryKey: queryKeys.account(id),
     queryFn: ({ signal }) => ask(api.GET('/v1/accounts/{id}', { params: { path: { id } }, signal })),
   });
-  if (error && !account) return <Problem error={error} onRetry={() => void refetch()} />;
-  if (!account) return <Skeleton lines={8} />;
+  if (!account) {
+    return (
+      <>
+        <PageHeader title={id} parent={LIST} />
+        {error ? <Problem error={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
+      </>
+    );
+  }
 
   const { erasure } = account;
   const seeAsCustomer = () => {
@@ -43,11 +51,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
   };
   return (
     <>
-      <PageHeader
-        title={account.name ?? id}
-        parent={{ href: '/accounts', label: 'Accounts' }}
-        state={<AccountStatus status={account.status} />}
-      >
+      <PageHeader title={account.name ?? id} parent={LIST} state={<AccountStatus status={account.status} />}>
         {!erasure && <Button onClick={seeAsCustomer}>See what the customer sees</Button>}
       </PageHeader>
       <Facts

@@ -14,6 +14,8 @@ import { Time } from '../../components/time';
 import { DeadLetterActions } from './dead-letter-actions';
 import { indented, readDeadLetter } from './read-dead-letter';
 
+const LIST = { href: '/dead-letters', label: 'Dead letters' };
+
 interface DeadLetterPageProps {
   readonly params: { readonly id?: string };
 }
@@ -28,15 +30,22 @@ export function DeadLetterPage({ params: { id = '' } }: DeadLetterPageProps) {
         await ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text', signal })),
       ),
   });
-  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Skeleton lines={8} />;
+  if (!data) {
+    return (
+      <>
+        <PageHeader title="Dead letter" parent={LIST} />
+        {error ? <Problem error={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
+      </>
+    );
+  }
   const { letter, dataText } = data;
   const { account_id: accountId } = letter;
   return (
     <>
-      <PageHeader title={letter.name} parent={{ href: '/dead-letters', label: 'Dead letters' }}>
+      <PageHeader title={letter.name} parent={LIST}>
         <DeadLetterActions id={id} queue={letter.queue} />
       </PageHeader>
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
       <Facts
         facts={{
           Reason: letter.reason,
