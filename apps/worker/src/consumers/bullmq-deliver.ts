@@ -95,9 +95,9 @@ export class DeliveryConsumer {
       mateJobs,
       inOrder,
       toRun: (job, data) => ({
-        ...this.#toRun(job, job, data),
         holds: readHolds(job.holds),
         texts: asGoodAsNew(job.texts),
+        ...this.#toRun(job, job, data),
       }),
       endOf: (end) => this.#endOf(end),
     };
@@ -154,11 +154,11 @@ export class DeliveryConsumer {
     const data = readData(job.data);
     if (!parts) throw notADelivery();
     return {
-      ...this.#toRun(job, parts, data),
       holds: readHolds(this.#worker.holdsOf(job)),
       texts: this.#worker.textsOf(job),
       // While queues are split again, each delivery is claimed by itself.
       mates: placement.isSettled ? new Mates(this.#mateContext, job, parts.eventId) : undefined,
+      ...this.#toRun(job, parts, data),
     };
   }
 

@@ -125,10 +125,15 @@ export class GotTransport {
       target = targetOf(url as URL);
       this.#targets.set(href, target);
     }
-    const native = { ...target, method, headers };
-    if (protocol === 'http:') return { ...native, agent: agent.http } as NativeOptions;
+    if (protocol === 'http:') return { method, headers, agent: agent.http, ...target } as NativeOptions;
     const { certificateAuthority: ca, certificate: cert, key } = https;
-    return { ...native, agent: agent.https, ...definedOf({ ca, cert, key }) } as NativeOptions;
+    return {
+      method,
+      headers,
+      agent: agent.https,
+      ...target,
+      ...definedOf({ ca, cert, key }),
+    } as NativeOptions;
   }
 
   readonly #open = ({ url, method, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>

@@ -106,7 +106,7 @@ export function recordOf(
   const { run, event, breaker } = ready;
   return {
     delivery: run,
-    fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
+    fact: attempt.number === 1 ? { eventType: event.type, ...fact } : fact,
     logLength,
     acceptedAt: event.acceptedAt,
     openUntil: isAlong ? 0 : breaker.openUntil,

@@ -394,7 +394,7 @@ function headersOf(input: RequestInput, style: RequestStyle): Readonly<Record<st
   const { content, endpoint, transformed } = input;
   const ours: Record<string, string> = deliveryHeaders(input, style);
   const theirs = transformed ? { ...endpoint.headers, ...transformed.headers } : endpoint.headers;
-  const headers = theirs === undefined ? ours : { ...theirs, ...ours };
+  const headers = theirs === undefined ? ours : Object.assign({}, theirs, ours);
   const { name, prefix } = style.signatureHeader;
   const lowerName = name.toLowerCase();
   // The header has room for a single signature.
@@ -413,12 +413,12 @@ function deliveryHeaders(
 ): DeliveryHeaders {
   const message = { id: event.id, timestamp: toTimestamp(now), body: content.body };
   const headers: DeliveryHeaders = {
-    ...content.headers,
     'user-agent': userAgent,
     'webhook-id': message.id,
     'webhook-timestamp': String(message.timestamp),
     'webhook-signature': signaturesOf(endpoint, message, now, signed),
     'x-service-attempt': String(attempt),
+    ...content.headers,
   };
   if (signed && endpoint.signing !== 'hmac') headers['webhook-key-id'] = signed.kid;
   if (isTest) headers['x-service-test'] = 'true';

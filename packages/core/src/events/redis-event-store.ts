@@ -406,8 +406,8 @@ export function decodeStored(accountId: AccountId, id: EventId, stored: string):
     ...(group === undefined ? {} : { group }),
   };
   return erasedAt === undefined
-    ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
-    : { ...known, erasedAt };
+    ? { body: stored.slice(stored.indexOf('\n') + 1), ...known }
+    : { erasedAt, ...known };
 }
 
 /** @param stored an event, or its beginning. */

@@ -246,7 +246,7 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
     account_id: delivery.accountId,
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
-  return { ...delivery, data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP };
+  return { data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP, ...delivery };
 }
 
 /** A short name, since each pending delivery repeats it. The job's id carries the rest. */

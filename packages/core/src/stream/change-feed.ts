@@ -253,7 +253,7 @@ export function changesOf(signal: ToldSignal, now: number): readonly Change[] | 
     case 'delivery.requested':
       return [delivery('requested', { ...idsOf(signal), status: 'pending' })];
     case 'delivery.ended':
-      return [delivery('ended', { ...idsOf(signal), status: signal.status, nextAttemptAt: null })];
+      return [delivery('ended', { status: signal.status, nextAttemptAt: null, ...idsOf(signal) })];
     case 'endpoint.created':
       return [webhook('created', signal)];
     case 'endpoint.updated':
@@ -304,11 +304,11 @@ function attempted(signal: SignalNamed<'delivery.attempted'>, now: number): Chan
   const next =
     nextDelayMs === undefined ? {} : ({ status: 'pending', nextAttemptAt: now + nextDelayMs } as const);
   return {
-    ...idsOf(signal),
     type,
     attemptCount: attempt,
     lastOutcome: outcome,
     lastResponseStatus: responseStatus,
+    ...idsOf(signal),
     ...next,
   };
 }

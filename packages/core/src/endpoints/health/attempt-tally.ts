@@ -60,8 +60,8 @@ export function firstHourKept(now: number): number {
 export function tallyOf({ delivered, at, durationMs }: EndedAttempt, times = 1): AttemptTally {
   const hour = { hour: hourOf(at), durations: countDuration(durationMs, times) };
   return delivered
-    ? { hours: [{ ...hour, successes: times, failures: 0 }], lastSuccessAt: at, lastFailureAt: undefined }
-    : { hours: [{ ...hour, successes: 0, failures: times }], lastSuccessAt: undefined, lastFailureAt: at };
+    ? { hours: [{ successes: times, failures: 0, ...hour }], lastSuccessAt: at, lastFailureAt: undefined }
+    : { hours: [{ successes: 0, failures: times, ...hour }], lastSuccessAt: undefined, lastFailureAt: at };
 }
 
 export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
