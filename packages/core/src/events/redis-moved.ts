@@ -125,6 +125,9 @@ const DROP = defineGuard(`
   redis.call('UNLINK', event, claim, moved, scheduled_for)
   return {1, bytes}`);
 
+// KEYS: event.
+const IS_GONE = defineGuard(`return 1 - redis.call('EXISTS', KEYS[1])`);
+
 // KEYS: the account's events. ARGV: event.
 const LEAVE = defineScript(`redis.call('ZREM', KEYS[1], ARGV[1])`);
 
@@ -278,6 +281,16 @@ export class MovedStore {
       if (isDropped === 1) return { outcome: 'dropped', bytes: rest };
       return { outcome: rest === 1 ? 'later' : 'needed', bytes: 0 };
     });
+  }
+
+  /** A guard: whether an event is not in Redis. It may have been brought back since it was read. */
+  async guardGone(rows: readonly EventPlace[], target: ScriptRows): Promise<void> {
+    await target.call(
+      IS_GONE,
+      rows,
+      ({ accountId, eventId }) => [keys.event(accountId, eventId)],
+      () => [],
+    );
   }
 
   /** Take events off the lists of their accounts. */

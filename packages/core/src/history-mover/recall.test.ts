@@ -176,6 +176,27 @@ describe('what was brought back', () => {
     expect(await scene.keysLeft()).toEqual([]);
   });
 
+  it('keeps its place in the list of events, though a process that moves others has seen that it was gone', async () => {
+    const arranged = await scene.arrange();
+    await scene.moveAfter();
+    const { accountId, id: eventId } = arranged.event;
+    // A process may die before it takes it off the list of what is to move.
+    await scene.overList.addAll(
+      arranged.endpointIds.map((endpointId) => ({ accountId, eventId, endpointId })),
+      scene.now,
+    );
+    await scene.arrange([[EXHAUSTED]]);
+    scene.history.onWrite = async () => {
+      scene.history.onWrite = async () => {};
+      await recallAll(arranged);
+    };
+    await scene.moveAfter();
+    expect(await scene.redis.client.zscore(keys.events(accountId), eventId)).not.toBeNull();
+    await unpin();
+    await scene.moveAll();
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
   it('moves again after a minute if nobody sends it', async () => {
     const arranged = await scene.arrange();
     await scene.moveAfter();

@@ -23,7 +23,7 @@ import type { Settlement } from './settlement';
 export interface RemoveMovedContext {
   readonly movedStore: Pick<
     MovedStore,
-    'raiseReach' | 'guardUnchanged' | 'release' | 'remove' | 'drop' | 'leave'
+    'raiseReach' | 'guardUnchanged' | 'release' | 'remove' | 'drop' | 'guardGone' | 'leave'
   >;
   readonly movedIds: Pick<MovedIds, 'keep'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'guardUnplaced'>;
@@ -146,6 +146,7 @@ async function removeEvents(
       if (outcome === 'dropped') noteDropped(context, row.event, bytes);
     }
   };
+  const guardGone: RowStep<Leaving> = (rows, target) => movedStore.guardGone(rows, target);
   const leave: RowStep<Leaving> = (rows, target) => movedStore.leave(rows, target);
   async function run<Row extends Leaving>(
     rows: readonly Row[],
@@ -165,7 +166,7 @@ async function removeEvents(
       here.filter((row) => !isKept(row)),
       [drop, leave],
     ),
-    run(leaving.filter(isGone), [leave]),
+    run(leaving.filter(isGone), [guardGone, leave]),
   ]);
   for (const row of leaving) {
     const outcome = outcomes.get(row) ?? 'dropped';
