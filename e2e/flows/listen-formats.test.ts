@@ -63,13 +63,17 @@ it.each([
   const { program, publish } = await listen(receiver.url, ...flags);
   const ids = await publish(3);
   const lines = await program.forwarded(3);
-  const [request] = receiver.requests;
-  const batchId = request?.headers['webhook-id'];
-  expect(batchId).toMatch(/^batch_/);
-  expect(request?.headers['content-type']).toBe(contentType);
-  expect(lines).toMatchObject(
-    ids.map((id) => ({ event_id: id, batch_id: batchId, type: TYPE, outcome: 'delivered', status: 204 })),
-  );
+  // One that was just being put aside goes by itself.
+  const { requests } = receiver;
+  expect(requests.length).toBeLessThan(ids.length);
+  expect(lines.map((line) => line.event_id).toSorted()).toEqual(ids.toSorted());
+  for (const { headers } of requests) {
+    expect(headers['webhook-id']).toMatch(/^batch_/);
+    expect(headers['content-type']).toBe(contentType);
+    expect(lines.map((line) => line.batch_id)).toContain(headers['webhook-id']);
+  }
+  const line = { type: TYPE, outcome: 'delivered', status: 204 };
+  expect(lines).toMatchObject(ids.map(() => line));
 });
 
 it('sends those again that its receiver has not taken, however long the answer is', async () => {

@@ -100,6 +100,9 @@ it('ends a worker that is told to stop while Redis is silent, and does not wait 
   redis.thaw();
   expect(exitCode).toBe(1);
   expect(worker.log).toContainEqual(
-    expect.objectContaining({ message: 'process.fault', detail: expect.stringContaining('without waiting') }),
+    expect.objectContaining({
+      message: 'process.fault',
+      detail: expect.stringContaining('did not stop in time'),
+    }),
   );
 });

@@ -133,7 +133,8 @@ const pagesOfOne = () =>
 
 /** It has a heading and says in plain words what is wrong, in place of what it can't show or beside what it had. */
 async function expectPlainWords(page: Page): Promise<void> {
-  await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor();
+  // All pages ask again at once, on a machine that may be busy.
+  await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor({ timeout: 30_000 });
   expect(await page.locator('h1').count()).toBe(1);
   expect(await page.getByText('This page does not work').count()).toBe(0);
 }

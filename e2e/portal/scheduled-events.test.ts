@@ -101,7 +101,7 @@ it('shows an event as sent once its time has come', async () => {
   const id = await schedule(4_000);
   const page = await portal().signIn({ path: `/events/${id}`, capabilities: CAPABILITIES });
   await page.getByText(/Scheduled$/).waitFor();
-  await page.getByText('Was due').waitFor();
+  await page.getByRole('term').filter({ hasText: 'Was due' }).waitFor();
   await page.getByRole('button', { name: '1 new' }).click();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
 });
