@@ -166,7 +166,7 @@ describe('the list of deliveries', () => {
     const search = page.getByRole('searchbox', { name: 'Find' });
     await search.fill('no/id');
     await search.press('Enter');
-    await page.getByText('No event, delivery, webhook, replay or event type').waitFor();
+    await page.getByText('Nothing found').waitFor();
     await search.fill(` ${webhookId} `);
     await search.press('Enter');
     await page.waitForURL(`**/portal/webhooks/${webhookId}`);
@@ -187,7 +187,7 @@ describe('the list of deliveries', () => {
     await goTo('order-4711');
     await page.waitForURL('**/portal/events/order-4711');
     await goTo('nothing');
-    await page.getByText('No event, delivery, webhook, replay or event type').waitFor();
+    await page.getByText('Nothing found').waitFor();
     // All of its page is read before it is deleted.
     const isRead = Promise.all(
       ['', '/replays?limit=5'].map((rest) => page.waitForResponse(`**/v1/webhooks/${body.id}${rest}`)),

@@ -145,7 +145,7 @@ interface Replay {
     for (const noun of ['events', 'deliveries']) {
       const { stdout, stderr } = await runHookferry(noun, 'list');
       expect(stdout).toContain(id);
-      expect(stderr).toContain('The list ends here: the history');
+      expect(stderr).toContain('The list ends here, because the history');
     }
   });
 

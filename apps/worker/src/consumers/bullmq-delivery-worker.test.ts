@@ -358,6 +358,30 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   expect(await client.exists(queue.toKey('one'), queue.toKey('two'))).toBe(0);
 });
 
+it('keeps no job that a failed run has taken along: it runs again once its lock has expired', async () => {
+  const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
+  const ids = [1, 2].map(() => deliveryIdOf({ eventId: uniqueEventId(), endpointId }));
+  const along: string[] = [];
+  const { queue, worker, begun, untilOver } = await arrange(
+    async (job, scene) => {
+      if (along.length > 0) return DONE;
+      const wanted = { most: 10, maxBytes: 1_000_000, isInOrder: false, ties: false };
+      const taken = await scene.worker.takeAlong(job, { accountId, endpointId }, wanted);
+      along.push(...taken.jobs.map(({ id }) => id ?? ''));
+      throw new Error('OOM command not allowed');
+    },
+    { lockDurationMs: 1_000 },
+  );
+  const data = { account_id: accountId };
+  for (const jobId of ids) await queue.add('d', data, { jobId, priority: 1, attempts: 10_000 });
+  const isOver = untilOver(2);
+  worker.start();
+  await isOver;
+  expect(along).toEqual([ids[1]]);
+  expect(begun).toEqual(ids);
+  expect(await queue.getActiveCount()).toBe(0);
+});
+
 describe('what is read along with a job', () => {
   it('is used while it is as good as new, and never later', async () => {
     const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };

@@ -24,7 +24,11 @@ interface Run {
   isOver: boolean;
   /** The next job, taken in its place. */
   taken: Taken | undefined;
+  /** The jobs that were taken along with it. */
+  along: readonly HeldRun[];
 }
+
+const NO_JOBS: readonly HeldRun[] = [];
 
 /** A job, as far as its end needs it. */
 export interface HeldRun {
@@ -111,8 +115,16 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const { tied, busy, jobs } = await runStep(this.#inOrder, take);
     for (const mate of jobs) {
       this.own(mate.id, token);
-      this.#runs.set(mate, { token, mayTakeNext: () => false, isOver: false, taken: undefined });
+      this.#runs.set(mate, {
+        token,
+        mayTakeNext: () => false,
+        isOver: false,
+        taken: undefined,
+        along: NO_JOBS,
+      });
     }
+    const run = this.#runs.get(job);
+    if (run) run.along = [...run.along, ...jobs];
     return { tied, busy, jobs };
   }
 
@@ -124,8 +136,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const jobId = job.id ?? '';
     // Its last run ended with the record. The steps after the record may still be running here.
     for (let last = this.#underWay.get(jobId); last; last = this.#underWay.get(jobId)) await last;
-    this.#runs.set(job, { token, mayTakeNext, isOver: false, taken: undefined });
-    const running = super.runJob(job, token, mayTakeNext);
+    const run: Run = { token, mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
+    this.#runs.set(job, run);
+    const running = super.runJob(job, token, mayTakeNext).finally(() => this.#disownAll(run.along));
     const isOver = running.then(
       () => void this.#underWay.delete(jobId),
       () => void this.#underWay.delete(jobId),
@@ -157,6 +170,16 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (!run?.isOver) return await super.handleFailed(...args);
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  // A run that fails lets go of nothing. What it took along would be kept from all workers for as long as this one lives.
+  #disownAll(jobs: readonly HeldRun[]): void {
+    for (const job of jobs) {
+      const run = this.#runs.get(job);
+      if (run === undefined || run.isOver) continue;
+      run.isOver = true;
+      this.disown(job.id ?? '');
+    }
   }
 
   #begin(taken: Taken | undefined): Job<DeliveryJob, JobEnd> | undefined {
