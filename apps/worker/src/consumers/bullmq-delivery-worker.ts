@@ -30,6 +30,10 @@ interface Run {
 
 const NO_JOBS: readonly HeldRun[] = [];
 
+function newRun(token: string, mayTakeNext: () => boolean): Run {
+  return { token, mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
+}
+
 /** A job, as far as its end needs it. */
 export interface HeldRun {
   readonly id?: string | undefined;
@@ -115,13 +119,10 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const { tied, busy, jobs } = await runStep(this.#inOrder, take);
     for (const mate of jobs) {
       this.own(mate.id, token);
-      this.#runs.set(mate, {
-        token,
-        mayTakeNext: () => false,
-        isOver: false,
-        taken: undefined,
-        along: NO_JOBS,
-      });
+      this.#runs.set(
+        mate,
+        newRun(token, () => false),
+      );
     }
     const run = this.#runs.get(job);
     if (run) run.along = [...run.along, ...jobs];
@@ -136,14 +137,14 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const jobId = job.id ?? '';
     // Its last run ended with the record. The steps after the record may still be running here.
     for (let last = this.#underWay.get(jobId); last; last = this.#underWay.get(jobId)) await last;
-    const run: Run = { token, mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
+    const run = newRun(token, mayTakeNext);
     this.#runs.set(job, run);
-    const running = super.runJob(job, token, mayTakeNext).finally(() => this.#disownAll(run.along));
-    const isOver = running.then(
-      () => void this.#underWay.delete(jobId),
-      () => void this.#underWay.delete(jobId),
-    );
-    this.#underWay.set(jobId, isOver);
+    const running = super.runJob(job, token, mayTakeNext);
+    const end = () => {
+      this.#underWay.delete(jobId);
+      this.#disownAll(run.along);
+    };
+    this.#underWay.set(jobId, running.then(end, end));
     return await running;
   }
 
