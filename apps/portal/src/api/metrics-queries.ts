@@ -5,6 +5,7 @@ import { ask } from './ask';
 import type { Api } from './client';
 import { ProblemError } from './problem';
 import { queryKeys } from './query-keys';
+import { pagesOf } from './use-pages';
 import type { WebhookWithHealth } from './webhook-queries';
 
 export type DeliveryMetrics = components['schemas']['DeliveryMetrics'];
@@ -79,14 +80,15 @@ export function useStandings() {
     queryKey: queryKeys.standings(),
     queryFn: async ({ signal }): Promise<Standings> => {
       const webhooks: WebhookWithHealth[] = [];
-      let cursor: string | null | undefined;
-      do {
-        const query = { limit: PAGE_SIZE, include: 'health' as const, ...(cursor && { cursor }) };
-        const page = await ask(api.GET('/v1/webhooks', { params: { query }, signal }));
-        webhooks.push(...(page.data as WebhookWithHealth[]));
-        cursor = page.next_cursor;
-      } while (cursor && webhooks.length < MOST_LOOKED_AT);
-      return { webhooks, isPart: Boolean(cursor) };
+      const pages = pagesOf((paging) => {
+        const query = { limit: PAGE_SIZE, include: 'health' as const, ...paging };
+        return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+      });
+      for await (const { data, next_cursor: next } of pages) {
+        webhooks.push(...(data as WebhookWithHealth[]));
+        if (webhooks.length >= MOST_LOOKED_AT) return { webhooks, isPart: next !== null };
+      }
+      return { webhooks, isPart: false };
     },
   });
 }

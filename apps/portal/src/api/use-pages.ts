@@ -4,7 +4,7 @@ interface HistoryPart {
   readonly history?: 'unavailable';
 }
 
-interface Page<Row> extends HistoryPart {
+export interface Page<Row> extends HistoryPart {
   readonly data: readonly Row[];
   readonly next_cursor: string | null;
 }
@@ -44,6 +44,18 @@ export function usePages<Row>(
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
     },
   };
+}
+
+/** All pages of a list of the API, one after the other, as far as they are asked for. `load` as for `usePages`. */
+export async function* pagesOf<Of extends Page<unknown>>(
+  load: (paging: { readonly cursor?: string }) => Promise<Of>,
+): AsyncGenerator<Of, void> {
+  let cursor: string | null = null;
+  do {
+    const page: Of = await load(cursor === null ? {} : { cursor });
+    yield page;
+    cursor = page.next_cursor;
+  } while (cursor !== null);
 }
 
 /** Whether pages end for now because what is older is not reachable. */

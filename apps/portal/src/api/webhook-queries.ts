@@ -4,7 +4,7 @@ import { useApi } from './api-context';
 import { ask, askTagged } from './ask';
 import type { Api } from './client';
 import { queryKeys } from './query-keys';
-import { usePages } from './use-pages';
+import { pagesOf, usePages } from './use-pages';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookWithHealth = components['schemas']['WebhookWithHealth'];
@@ -43,13 +43,14 @@ export function useAllWebhooks(isWanted: boolean) {
 /** As many as have names. */
 export async function readAllWebhooks(api: Api, signal?: AbortSignal): Promise<readonly Webhook[]> {
   const webhooks: Webhook[] = [];
-  let cursor: string | null | undefined;
-  do {
-    const query = { limit: LARGEST_PAGE, ...(cursor && { cursor }) };
-    const page = await ask(api.GET('/v1/webhooks', { params: { query }, ...(signal && { signal }) }));
-    webhooks.push(...page.data);
-    cursor = page.next_cursor;
-  } while (cursor && webhooks.length < MOST_NAMED);
+  const pages = pagesOf((paging) => {
+    const query = { limit: LARGEST_PAGE, ...paging };
+    return ask(api.GET('/v1/webhooks', { params: { query }, ...(signal && { signal }) }));
+  });
+  for await (const { data } of pages) {
+    webhooks.push(...data);
+    if (webhooks.length >= MOST_NAMED) break;
+  }
   return webhooks;
 }
 

@@ -2,6 +2,7 @@ import { decodeTime } from '@hookferry/core/platform/id-time';
 import type { QueryClient } from '@tanstack/react-query';
 import { ask } from '../api/ask';
 import type { Api } from '../api/client';
+import { type Page, pagesOf } from '../api/use-pages';
 import type { Capability } from '../session/session';
 
 /** Who looks for something, and by what. */
@@ -89,20 +90,10 @@ function widestLog({ can }: Lookup): Readonly<Record<string, string>> {
   return can('operate') ? { accounts: 'all' } : {};
 }
 
-interface Page {
-  readonly data: readonly { readonly id: string }[];
-  readonly next_cursor: string | null;
-}
-
 async function isAmong(
   id: string,
-  load: (paging: { readonly cursor?: string }) => Promise<Page>,
+  load: (paging: { readonly cursor?: string }) => Promise<Page<{ readonly id: string }>>,
 ): Promise<boolean> {
-  let cursor: string | null = null;
-  do {
-    const page: Page = await load(cursor === null ? {} : { cursor });
-    if (page.data.some((one) => one.id === id)) return true;
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+  for await (const { data } of pagesOf(load)) if (data.some((one) => one.id === id)) return true;
   return false;
 }
