@@ -1,22 +1,12 @@
+import { capabilities } from '@hookferry/core/domain/account';
 import type { Page } from 'playwright-core';
 import { QUICK_WIN } from '../support/samples';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
-import { type Capability, go, usePortal } from './support/use-portal';
+import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({});
-
-const ALL: readonly Capability[] = [
-  'read',
-  'webhooks',
-  'resend',
-  'schedule',
-  'publish',
-  'secrets',
-  'audit',
-  'operate',
-];
 
 let sink: SwitchedReceiver;
 beforeAll(async () => {
@@ -53,7 +43,7 @@ it('is one of the first level on every page, which says what it is', async () =>
     `/v1/webhooks/${webhookId}/replays`,
     failed,
   );
-  const page = await portal().signIn({ capabilities: ALL });
+  const page = await portal().signIn({ capabilities });
 
   await expectOneHeading(page, '/overview', 'Overview');
   await expectOneHeading(page, '/deliveries', 'Deliveries');

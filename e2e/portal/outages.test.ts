@@ -1,3 +1,4 @@
+import { capabilities } from '@hookferry/core/domain/account';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { Queue } from 'bullmq';
@@ -9,18 +10,8 @@ import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
 import { FrontProxy } from './support/front-proxy';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
-import { type Capability, go, Portal } from './support/use-portal';
+import { go, Portal } from './support/use-portal';
 
-const ALL: readonly Capability[] = [
-  'read',
-  'webhooks',
-  'resend',
-  'schedule',
-  'publish',
-  'secrets',
-  'audit',
-  'operate',
-];
 const STALE = 'What you see may be old; the page looks again by itself.';
 /** What browsers say of an answer that was none. */
 const NO_ANSWER = /answered 503|net::ERR_/;
@@ -88,7 +79,7 @@ async function loseEvent(): Promise<string> {
 
 /** A page behind the proxy, of an operator. */
 async function signIn(path: string): Promise<Page> {
-  const page = await portal.signIn({ path, capabilities: ALL, origin: proxy.origin });
+  const page = await portal.signIn({ path, capabilities, origin: proxy.origin });
   await page.getByText('Live', { exact: true }).waitFor();
   return page;
 }
@@ -216,7 +207,7 @@ describe('while the stream of changes is cut', () => {
 
 describe('while the service itself can not be reached', () => {
   it('says so on a page that nobody has been to yet, and shows it once it can', async () => {
-    const page = await portal.signIn({ path: '/webhooks', capabilities: ALL, origin: proxy.origin });
+    const page = await portal.signIn({ path: '/webhooks', capabilities, origin: proxy.origin });
     // The last one that is loaded ahead.
     await page.waitForResponse(/\/assets\/dead-letter-page-.*\.js$/);
     expectOutage(page);

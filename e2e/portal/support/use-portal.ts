@@ -1,18 +1,9 @@
+import type { Capability } from '@hookferry/core/domain/account';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../../../tools/browser/launch-browser.mjs';
 import type { ApiClient } from '../../support/api-client';
 import { Stack, type StackOptions } from '../../support/stack';
 import { PageFaults } from './page-faults';
-
-export type Capability =
-  | 'read'
-  | 'webhooks'
-  | 'resend'
-  | 'schedule'
-  | 'publish'
-  | 'secrets'
-  | 'audit'
-  | 'operate';
 
 export interface SessionWish {
   readonly capabilities?: readonly Capability[];
