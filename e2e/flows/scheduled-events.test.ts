@@ -156,7 +156,10 @@ it('is moved, to be sent earlier or later', async () => {
 
 it('is cancelled: on record, sent to nobody, also when its id is published or pushed again', async () => {
   const { id, deliver_at } = await schedule(inMs(SOON_MS), { id: 'cancelled-1' });
+  // What a process has read of it a moment before is out of date.
+  expect(await read(id)).toMatchObject({ status: 'scheduled' });
   await stack.client.expect(204, 'DELETE', `/v1/events/${id}`);
+  expect(await read(id)).toMatchObject({ status: 'cancelled' });
   await stack.client.expect(204, 'DELETE', `/v1/events/${id}`);
   const cancelled = { status: 'cancelled', deliver_at };
   expect(await read(id)).toMatchObject({ ...cancelled, deliveries: { total: 0 } });

@@ -78,6 +78,7 @@ it('cancels an event from its page, which then says so', async () => {
   await page.getByRole('button', { name: /^Cancel / }).click();
   await checkAccessibility(page);
   await page.getByRole('button', { name: 'Cancel the event' }).click();
+  await page.getByText('It was cancelled: it is not delivered.').waitFor();
   await page.getByText(/^.Cancelled$/).waitFor();
   await page.getByText('It was cancelled before it was due.').waitFor();
   expect((await read(id)).status).toBe('cancelled');

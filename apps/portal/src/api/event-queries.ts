@@ -43,11 +43,11 @@ export function useChangeSchedule(id: string) {
       if (change.kind === 'cancel') return await ask(api.DELETE('/v1/events/{id}', { params }));
       return await ask(api.PATCH('/v1/events/{id}', { params, body: { deliver_at: change.to } }));
     },
-    onSettled: () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: queryKeys.event(id) }),
-        queries.invalidateQueries({ queryKey: ['events'] }),
-      ]),
+    // Without waiting for it: what asked for the change goes with what was shown, and could not say how it went.
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: queryKeys.event(id) });
+      void queries.invalidateQueries({ queryKey: ['events'] });
+    },
   });
 }
 

@@ -2,7 +2,6 @@ import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
-import type { MovedIds } from '@hookferry/core/events/redis-moved-ids';
 import { AppError } from '@hookferry/core/platform/app-error';
 import {
   type FanOutContext,
@@ -40,8 +39,6 @@ export interface EventWorkerContext
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly deadLetters: Pick<RejectedEvents, 'keep'>;
   readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
-  /** Absent: there is no history. */
-  readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
   readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
   /** Over all shards together. */
   readonly eventCapacity: SharedCapacity;
@@ -144,7 +141,9 @@ async function takeScheduled(
 ): Promise<void> {
   const event = await beginScheduled(context, { accountId, eventId, deliverAt });
   if (event === undefined || (await isSettled(context, { accountId, id: eventId }))) return;
-  await (event === 'lapsed' ? reject(context, job, lapsed(eventId)) : sendToAll(context, event));
+  await (event === 'lapsed'
+    ? reject(context, job, lapsed(eventId))
+    : sendToAll(context, { ...event, isQueued: true }));
 }
 
 function lapsed(id: EventId): AppError {

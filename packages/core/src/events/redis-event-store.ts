@@ -181,11 +181,15 @@ export class EventStore {
    * Gives `undefined` when the event does not exist any more. It may come from memory: see `CACHED_FOR_MS`.
    */
   async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
-    const key = keys.event(accountId, id);
-    const known = this.#cache.get(key);
+    const known = this.#cache.get(keys.event(accountId, id));
+    if (known && this.now() - known.readAt < CACHED_FOR_MS) return known.event;
+    return await this.read(accountId, id);
+  }
+
+  /** The same, never from memory: its schedule may have been changed a moment ago. */
+  async read(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
     const readAt = this.now();
-    if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
-    return this.decode(accountId, id, await this.redis.get(key), readAt);
+    return this.decode(accountId, id, await this.redis.get(keys.event(accountId, id)), readAt);
   }
 
   /** The same from the stored text. @param readAt when its read began: milliseconds of a clock that never jumps. */
@@ -273,7 +277,6 @@ export class EventStore {
     return await readIndex(this.redis, keys.events(accountId), limit, range, before);
   }
 
-  /** Adding an endpoint again changes nothing. */
   /** How many are listed from each `since` on and before its `until`. One round trip. */
   async countIn(
     accountId: AccountId,
@@ -283,6 +286,7 @@ export class EventStore {
     return await Promise.all(ranges.map(({ since, until }) => this.redis.zcount(key, since, `(${until}`)));
   }
 
+  /** Adding an endpoint again changes nothing. */
   async addReceivers(
     accountId: AccountId,
     id: EventId,

@@ -4,7 +4,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /** The id of an event that has moved to the history, and what it stands for. */
 export interface MovedId {
@@ -45,6 +45,12 @@ const LOOKED_AT = 8;
 const LOOK = defineScript(`
   return {redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0, redis.call('HGET', KEYS[2], ARGV[2]) or ''}`);
 
+// KEYS: the account's events, bucket. ARGV: event, field, those accepted before this have lapsed.
+const GUARD_UNSETTLED = defineGuard(`
+  if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+  local accepted_at = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^%a(%d+)')
+  return accepted_at and tonumber(accepted_at) >= tonumber(ARGV[3]) and 0 or 1`);
+
 // KEYS: bucket. ARGV: field, value, how long to keep it, those accepted before this have lapsed.
 const KEEP = defineScript(`
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -82,6 +88,15 @@ export class MovedIds {
     const moved = decode(value);
     const isKept = moved !== undefined && moved.acceptedAt >= now - this.retentionMs;
     return { isListed: isListed === 1, moved: isKept ? moved : undefined };
+  }
+
+  /**
+   * A guard: whether `look` would find nothing of it. Before a fan-out stores anything, as its event may have
+   * been sent by another process, and may have moved, since it was looked at.
+   */
+  async guardUnsettled(accountId: AccountId, id: EventId, now: number, target: ScriptTarget): Promise<void> {
+    const { bucket, field } = placeOf(accountId, id);
+    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
   }
 
   async keep(rows: readonly KeptId[], now: number, target: ScriptRows): Promise<void> {

@@ -52,7 +52,15 @@ export interface RecentStores {
   readonly endpointStore: Pick<EndpointStore, 'listIds'>;
   readonly eventStore: Pick<
     EventStore,
-    'find' | 'findHead' | 'open' | 'list' | 'listFrom' | 'listReceivers' | 'findCounted' | 'isReceiver'
+    | 'find'
+    | 'read'
+    | 'findHead'
+    | 'open'
+    | 'list'
+    | 'listFrom'
+    | 'listReceivers'
+    | 'findCounted'
+    | 'isReceiver'
   >;
   readonly deliveryStore: Pick<
     DeliveryStore,
@@ -104,7 +112,7 @@ export class Recent implements HistorySource {
   }
 
   async findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
-    return await this.stores.eventStore.find(accountId, id);
+    return await this.stores.eventStore.read(accountId, id);
   }
 
   async findDelivery(_accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {

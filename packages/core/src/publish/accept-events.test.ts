@@ -30,6 +30,7 @@ import {
   type ValidateEventContext,
   validateEvent as validateUnchecked,
 } from './accept-events';
+import { dispatchEvents } from './fan-out-event';
 
 describe('accept events', () => {
   const NOW = 1_700_000_000_000;
@@ -276,6 +277,7 @@ describe('accept events, with a history', () => {
       client,
       accountId,
       endpointId,
+      movedIds,
       event,
       keep: (change: Partial<MovedId> = {}) =>
         keepMovedId(
@@ -358,6 +360,36 @@ describe('accept events, with a history', () => {
     await client.del(`bull:deliveries:prioritized`);
     expect(await accept()).toEqual({ isNew: false, acceptedAt: NOW });
     expect(await jobs()).toBe(0);
+  });
+
+  // A request that stands still for long: its client has given it up and has sent it again, to another process.
+  it('makes no delivery of an event that was sent, and has moved, after its id was claimed', async () => {
+    const { accept, keep, client, accountId, event, jobs, inOrder } = await arrange();
+    let steps = 0;
+    const slow: typeof inOrder = async (...args) => {
+      steps += 1;
+      if (steps === 2) {
+        await keep();
+        await client.del(keys.eventClaim(accountId, event.id));
+      }
+      return await inOrder(...args);
+    };
+    expect(await accept({}, slow)).toEqual({ isNew: false, acceptedAt: NOW });
+    expect(await jobs()).toBe(0);
+    expect(await client.exists(keys.event(accountId, event.id))).toBe(0);
+  });
+
+  it('makes no delivery of one that a worker fans out too late, and all of the others of its turn', async () => {
+    const { movedIds, keep, accountId, event, jobs, ...context } = await arrange();
+    await keep({ kind: 'queued' });
+    const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
+    const other = uniqueEventId();
+    await dispatchEvents(
+      { ...context, movedIds },
+      [event.id, other].map((id) => ({ ...common, id })),
+    );
+    expect(await jobs()).toBe(1);
+    expect(context.signals.named('event.fanned_out')).toMatchObject([{ eventId: other, deliveries: 1 }]);
   });
 
   it('makes the deliveries of a request that broke off before them', async () => {

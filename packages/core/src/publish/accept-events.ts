@@ -22,7 +22,7 @@ import { MAX_DEPTH } from '../event-types/custom-event-type';
 import { listNames } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { EventStore } from '../events/redis-event-store';
-import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
+import { digestOf, isOfDigest, type Settled } from '../events/redis-moved-ids';
 import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
@@ -41,8 +41,6 @@ export interface AcceptEventsContext
   /** How far ahead `deliverAt` may be. */
   readonly scheduleMaxMs: number;
   readonly eventClaims: EventClaimStore;
-  /** Absent: there is no history. */
-  readonly movedIds?: Pick<MovedIds, 'look'> | undefined;
 }
 
 export interface PublishedEvent extends UncheckedEvent {
@@ -143,6 +141,7 @@ async function prepare(
     type,
     body,
     acceptedAt: schedule?.deliverAt ?? receivedAt,
+    ...(published.id === undefined ? {} : { isClaimed: true }),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
     ...(schedule === undefined ? {} : { schedule }),

@@ -5,6 +5,7 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
+import type { MovedIds } from '../events/redis-moved-ids';
 import type { OverList } from '../events/redis-over-list';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
@@ -34,6 +35,8 @@ export interface StoreFanOutContext {
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
+  /** The same. */
+  readonly movedIds?: Pick<MovedIds, 'look' | 'guardUnsettled'> | undefined;
   /** On the Redis of all of these. */
   readonly inOrder: InOrder;
   readonly fanOuts: FanOuts;
@@ -63,7 +66,8 @@ export class FanOuts extends GatheredWork<Part> {
 /**
  * Store one batch, along with others of the same turn of the event loop. It is harmless when repeated.
  *
- * @returns the events of it that are not sent, as one of the same id waits for its time, or was cancelled.
+ * @returns the events of it that are not sent: one of the same id waits for its time, was cancelled, or was
+ *   sent to all its receivers before.
  */
 export async function storeAlong(
   context: StoreFanOutContext,
@@ -86,6 +90,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   if (parts.length > 1) for (const part of parts) part.isAlone = false;
   const batch = parts.flatMap(({ portions }) => portions);
   const steps: readonly Step[] = [
+    ...guardsOf(context, batch),
     (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
     (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
     (target) => listDeliveries(context, batch, target),
@@ -96,8 +101,20 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   if (!isWhole) await takeOthers(context, parts);
 }
 
-// An event of the same id waits for its time, or was cancelled before: then the later one is the same event,
-// and is not sent. Its guard has kept all others from being stored as well.
+/** Of an event that may have been accepted before. Those whose ids the API made have none. */
+function guardsOf({ movedIds, clock }: StoreFanOutContext, batch: readonly Portion[]): readonly Step[] {
+  if (!movedIds) return [];
+  const repeatable = batch.flatMap(({ event }) => (event.isClaimed || event.isQueued ? event : []));
+  if (repeatable.length === 0) return [];
+  const now = clock();
+  return [
+    (target) =>
+      Promise.all(repeatable.map(({ accountId, id }) => movedIds.guardUnsettled(accountId, id, now, target))),
+  ];
+}
+
+// An event of the same id waits for its time, was cancelled, or was sent before: then the later one is the same
+// event, and is not sent. Its guard has kept all others from being stored as well.
 async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): Promise<void> {
   const left: Part[] = [];
   for (const part of parts) {
@@ -110,9 +127,13 @@ async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): 
 }
 
 async function isToBeSent(
-  { eventStore }: StoreFanOutContext,
-  { accountId, id }: AcceptedEvent,
+  { eventStore, movedIds, clock }: StoreFanOutContext,
+  { accountId, id, isClaimed, isQueued }: AcceptedEvent,
 ): Promise<boolean> {
+  if (movedIds && (isClaimed || isQueued)) {
+    const { isListed, moved } = await movedIds.look(accountId, id, clock());
+    if (isListed || moved) return false;
+  }
   const head = await eventStore.findHead(accountId, id);
   return head?.schedule === undefined || head.schedule.state === 'due';
 }
