@@ -32,8 +32,10 @@ it('tells of each attempt what held it: before the first one, and again before a
   const path = `/v1/webhooks/${webhook.id}`;
   await client.expect(200, 'POST', `${path}/disable`);
   const [eventId = ''] = await publish(1);
+  const heldSince: string[] = [];
   const resume = async () => {
-    await client.waitForStatus(webhook.id, eventId, 'held');
+    const { hold } = await client.waitForStatus(webhook.id, eventId, 'held');
+    heldSince.push(hold?.since ?? 'not told');
     const heldAt = Date.now();
     await until(async () => Date.now() - heldAt > 1_100 || undefined);
     await client.expect(200, 'POST', `${path}/enable`);
@@ -47,6 +49,7 @@ it('tells of each attempt what held it: before the first one, and again before a
     expect(holds?.at(-1)).toMatchObject({ until: startedAt });
   }
   expect(attempts).toHaveLength(2);
+  expect(attempts.map(({ holds }) => holds?.[0]?.from)).toEqual(heldSince);
   expect(Date.parse(attempts[1]?.holds?.[0]?.from ?? '')).toBeGreaterThan(
     Date.parse(attempts[0]?.started_at ?? ''),
   );

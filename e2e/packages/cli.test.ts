@@ -266,6 +266,23 @@ describe('as a script runs it', () => {
     expect(await json(['webhooks', 'test', id])).toMatchObject({ event_id: expect.any(String) });
   });
 
+  it('shows what holds a delivery, and what held it before an attempt', async () => {
+    const { id } = await createEndpoint();
+    await succeed(['webhooks', 'disable', id]);
+    const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
+    const { hold, id: delivery } = await stack.client.waitForStatus(id, event.id, 'held');
+    const held = await succeed(['deliveries', 'show', delivery]);
+    expect(held.stdout).toMatch(/held because +disabled/);
+    expect(held.stdout).toMatch(new RegExp(`held since +${hold?.since}\nheld until +-`));
+
+    await until(async () => Date.now() - Date.parse(hold?.since ?? '') > 1_100 || undefined);
+    await succeed(['webhooks', 'enable', id]);
+    await stack.client.waitForStatus(id, event.id, 'delivered');
+    const { stdout } = await succeed(['deliveries', 'show', delivery]);
+    expect(stdout).toMatch(new RegExp(`BEFORE # +HELD BECAUSE +FROM.*\n1 +disabled +${hold?.since} `));
+    expect(stdout).not.toContain('held since');
+  });
+
   it('exports to a file of its own, and overwrites none', async () => {
     const { id } = await createEndpoint();
     await publish(2, id);

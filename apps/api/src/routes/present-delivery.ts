@@ -20,6 +20,11 @@ const holdSchema = z
     until: timeSchema
       .nullable()
       .describe('When the hold ends. Null: it ends when something else changes, not at a known time.'),
+    since: timeSchema
+      .optional()
+      .describe(
+        'When the delivery was held. Its reason may have been another one then. Absent: in a list, or it is not known.',
+      ),
   })
   .meta({ id: 'Hold' });
 
@@ -173,10 +178,16 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     last_outcome: delivery.lastOutcome ?? null,
     last_response_status: delivery.lastResponseStatus ?? null,
     next_attempt_at: formatTimeOrNull(delivery.nextAttemptAt),
-    hold: delivery.hold
-      ? { reason: delivery.hold.reason, until: formatTimeOrNull(delivery.hold.until) }
-      : null,
+    hold: delivery.hold ? presentHold(delivery.hold) : null,
     created_at: formatTime(delivery.createdAt),
+  };
+}
+
+function presentHold({ reason, until, since }: NonNullable<Delivery['hold']>): z.infer<typeof holdSchema> {
+  return {
+    reason,
+    until: formatTimeOrNull(until),
+    ...(since === undefined ? {} : { since: formatTime(since) }),
   };
 }
 

@@ -1,7 +1,13 @@
 import { type AccountId } from '../domain/account';
 import type { Attempt, AttemptOutcome } from '../domain/attempt';
 import { phaseOf } from '../domain/breaker';
-import { type DeliveryId, type DeliveryParts, deliveryIdOf, type HoldReason } from '../domain/delivery';
+import {
+  type DeliveryId,
+  type DeliveryParts,
+  deliveryIdOf,
+  type HoldReason,
+  type PastHold,
+} from '../domain/delivery';
 import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -61,6 +67,8 @@ export interface DeliveryWithAttempts extends Delivery {
 /** Tells which deliveries are held. */
 export interface HeldStatus {
   isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean>;
+  /** Why it is held, in the order of time. Reasons before its former attempt may be among them. */
+  holdsOf(endpointId: EndpointId, eventId: EventId): Promise<readonly PastHold[]>;
   /** The held ones among these. */
   findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>>;
 }
@@ -233,6 +241,8 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
 export interface HoldExplanation {
   readonly reason: HoldReason;
   readonly until: number | undefined;
+  /** When it was held, for whichever reason at first. Absent: in a list, or not known. */
+  readonly since?: number | undefined;
 }
 
 export interface ExplainHoldContext {

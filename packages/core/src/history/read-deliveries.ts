@@ -1,5 +1,6 @@
 import type { AccountId } from '../domain/account';
-import { parseDeliveryId } from '../domain/delivery';
+import type { Attempt } from '../domain/attempt';
+import { type DeliveryParts, parseDeliveryId } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -102,7 +103,7 @@ async function readPage(
 
 export interface ReadDeliveryContext extends CompleteDeliveriesContext {
   readonly history: Pick<WholeHistory, 'findDelivery' | 'findHead'>;
-  readonly heldDeliveries: Pick<HeldStatus, 'isHeld'>;
+  readonly heldDeliveries: Pick<HeldStatus, 'isHeld' | 'holdsOf'>;
 }
 
 /**
@@ -126,9 +127,23 @@ export async function readDelivery(
   const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
   const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
   const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
-  const [delivery] = await completeDeliveries(context, accountId, [standing]);
+  const [[delivery], since] = await Promise.all([
+    completeDeliveries(context, accountId, [standing]),
+    status === 'held' ? heldSince(context, parts, recorded.attempts.at(-1)) : undefined,
+  ]);
   if (!delivery) throw deliveryNotFound();
-  return { ...delivery, supersededBy: recorded.supersededBy, attempts: recorded.attempts };
+  const hold = delivery.hold && { ...delivery.hold, since };
+  return { ...delivery, hold, supersededBy: recorded.supersededBy, attempts: recorded.attempts };
+}
+
+/** When a held delivery was held first after its last attempt. undefined: its job does not tell. */
+async function heldSince(
+  { heldDeliveries }: Pick<ReadDeliveryContext, 'heldDeliveries'>,
+  { endpointId, eventId }: DeliveryParts,
+  last: Pick<Attempt, 'startedAt'> | undefined,
+): Promise<number | undefined> {
+  const holds = await heldDeliveries.holdsOf(endpointId, eventId);
+  return holds.find(({ since }) => last === undefined || since >= last.startedAt)?.since;
 }
 
 function deliveryNotFound(): AppError {

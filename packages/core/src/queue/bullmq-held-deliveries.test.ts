@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { decodeHolds, deliveryIdOf, encodeHold, type HoldReason } from '../domain/delivery';
+import { deliveryIdOf, encodeHold, type HoldReason } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
@@ -9,7 +9,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
-import { createJobKeys, jobFields } from './bullmq-layout';
+import { createJobKeys } from './bullmq-layout';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -72,15 +72,12 @@ async function arrange(count: number, { priority = 0 } = {}) {
 }
 
 describe('what a job tells of its holds', () => {
-  const holdsOf = async (jobId: string) =>
-    decodeHolds((await redis.client.hget(jobKeys.job(jobId), jobFields.holds)) ?? '');
-
   async function arrangeOne() {
-    const { address, eventIds, jobIds } = await arrange(1);
+    const { address, eventIds } = await arrange(1);
     const [eventId = uniqueEventId()] = eventIds;
     const enter = (reason: HoldReason, previousStartedAt?: number) =>
       held.enter(address, { eventId, acceptedAt: NOW, previousStartedAt }, WAKE_UP_AT, reason);
-    return { enter, holds: () => holdsOf(jobIds[0] ?? '') };
+    return { enter, holds: () => held.holdsOf(address.endpointId, eventId) };
   }
 
   it('is each reason with its time, once as long as it stays the same', async () => {

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
-import { deliveryIdOf, encodeHold, encodeHoldTime, type HoldReason } from '../domain/delivery';
+import {
+  decodeHolds,
+  deliveryIdOf,
+  encodeHold,
+  encodeHoldTime,
+  type HoldReason,
+  type PastHold,
+} from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
@@ -169,6 +176,14 @@ export class HeldDeliveries {
     const lists = this.#listsOf(endpointId).map((key) => this.redis.zmscore(key, ...eventIds));
     const scores = await Promise.all(lists);
     return new Set(eventIds.filter((_, i) => scores.some((some) => some[i] !== null)));
+  }
+
+  /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
+  async holdsOf(endpointId: EndpointId, eventId: EventId): Promise<readonly PastHold[]> {
+    const id = deliveryIdOf({ eventId, endpointId });
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const told = shards.map(({ jobs }) => this.redis.hget(jobs.job(id), jobFields.holds));
+    return (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */

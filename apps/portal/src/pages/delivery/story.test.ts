@@ -74,6 +74,18 @@ describe('steps', () => {
     ]);
   });
 
+  it('tell since when it is held', () => {
+    const hold = { reason: 'disabled', until: null, since: at('12:00:10') } as const;
+    const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
+    expect(steps.at(-1)).toMatchObject({ kind: 'held', at: Date.parse(hold.since), lengthMs: 20_000 });
+  });
+
+  it('tell of none that is held from later than now, by a clock that goes ahead', () => {
+    const hold = { reason: 'disabled', until: null, since: at('12:00:31') } as const;
+    const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
+    expect(steps.at(-1)).toMatchObject({ at: now, lengthMs: 0 });
+  });
+
   it('end with what it came to', () => {
     const good = attempt(2, {
       outcome: 'delivered',

@@ -36,17 +36,7 @@ type Told = Pick<DeliveryWithAttempts, 'created_at' | 'status' | 'hold' | 'next_
 export function stepsOf(delivery: Told, now: number, next = delivery.attempts.length + 1): readonly Step[] {
   const { created_at: acceptedAt, attempts, status, hold, next_attempt_at: nextAt } = delivery;
   const accepted: Step = { kind: 'accepted', at: Date.parse(acceptedAt), lengthMs: 0, text: 'Accepted' };
-  const held: readonly Step[] =
-    status === 'held'
-      ? [
-          {
-            kind: 'held',
-            at: Math.max(now, accepted.at),
-            lengthMs: 0,
-            text: `Held, because ${hold ? holds[hold.reason] : 'its webhook can’t take it just now'}`,
-          },
-        ]
-      : [];
+  const held = status === 'held' ? [heldStep(hold, Math.max(now, accepted.at))] : [];
   const due = status === 'held' ? (hold?.until ?? null) : nextAt;
   const toCome: readonly Step[] =
     due === null || (status !== 'pending' && status !== 'held')
@@ -54,6 +44,13 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
       : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${next} is due` }];
   const past = attempts.flatMap((attempt) => [...pastHoldsOf(attempt), stepOf(attempt)]);
   return [accepted, ...past, ...held, ...toCome].toSorted((a, b) => a.at - b.at);
+}
+
+/** From when it was held until now, as far as that is known. */
+function heldStep(hold: Told['hold'], now: number): Step {
+  const at = Math.min(hold?.since === undefined ? now : Date.parse(hold.since), now);
+  const why = hold ? holds[hold.reason] : 'its webhook can’t take it just now';
+  return { kind: 'held', at, lengthMs: now - at, text: `Held, because ${why}` };
 }
 
 function pastHoldsOf({ holds: all = [] }: Attempt): readonly Step[] {

@@ -21,8 +21,14 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'held':
       return (
         <>
-          It waits, which uses no attempt, because{' '}
-          {hold ? holds[hold.reason] : 'its webhook can’t take it just now'}.
+          {hold?.since === undefined ? (
+            'It waits'
+          ) : (
+            <>
+              It has waited since <Time at={hold.since} />
+            </>
+          )}
+          , which uses no attempt, because {hold ? holds[hold.reason] : 'its webhook can’t take it just now'}.
           {hold?.until && (
             <>
               {' '}

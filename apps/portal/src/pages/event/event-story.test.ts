@@ -32,10 +32,18 @@ it.each([
 });
 
 it('has of a delivery what is to come, before its attempts are read, and no acceptance of its own', () => {
-  const { steps } = laneOf(delivery, [], Date.parse(at('12:10:00')));
+  const { steps } = laneOf(delivery, undefined, Date.parse(at('12:10:00')));
   expect(steps).toEqual([
     { kind: 'due', at: Date.parse(at('13:00:00')), lengthMs: 0, text: 'Attempt 4 is due' },
   ]);
+});
+
+it('has since when a delivery is held, which its list does not tell', () => {
+  const hold = { reason: 'disabled', until: null } as const;
+  const held = { ...delivery, status: 'held', hold } as const;
+  const read = { ...held, hold: { ...hold, since: at('12:04:00') }, attempts: [] };
+  const [step] = laneOf(held, read, Date.parse(at('12:10:00'))).steps;
+  expect(step).toMatchObject({ kind: 'held', at: Date.parse(at('12:04:00')), lengthMs: 360_000 });
 });
 
 it('reaches from the first to the end of the last, and is never of no length', () => {

@@ -1,5 +1,5 @@
 import type { components } from '@hookferry/client';
-import type { Attempt, Delivery } from '../../api/delivery-queries';
+import type { Delivery, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { type Step, stepsOf } from '../delivery/story';
 
 type Event = components['schemas']['Event'];
@@ -27,8 +27,13 @@ export function stepsOfEvent({
 
 const DUE = { scheduled: 'Is due', cancelled: 'Would be due; it was cancelled before' } as const;
 
-/** Acceptance is the event's. @param attempts as far as they are known */
-export function laneOf(delivery: Delivery, attempts: readonly Attempt[], now: number): Lane {
-  const steps = stepsOf({ ...delivery, attempts }, now, delivery.attempt_count + 1);
+/**
+ * Acceptance is the event's.
+ * @param delivery as a list has it
+ * @param read the same, with its attempts, as soon as it was read
+ */
+export function laneOf(delivery: Delivery, read: DeliveryWithAttempts | undefined, now: number): Lane {
+  const { attempts = [], hold = delivery.hold } = read ?? {};
+  const steps = stepsOf({ ...delivery, hold, attempts }, now, delivery.attempt_count + 1);
   return { delivery, steps: steps.filter(({ kind }) => kind !== 'accepted') };
 }

@@ -54,10 +54,13 @@ function useLanes(eventId: string): readonly Lane[] {
   const { data } = useDeliveries(useMemo(() => ({ event_id: eventId }), [eventId]));
   const shown = (data?.pages.flatMap((page) => page.data) ?? []).slice(0, MOST_LANES);
   const read = useQueries({
-    queries: shown.map(({ id, attempt_count: count }) => ({ ...oneDelivery(api, id), enabled: count > 0 })),
+    queries: shown.map(({ id, attempt_count: count, status }) => ({
+      ...oneDelivery(api, id),
+      enabled: count > 0 || status === 'held',
+    })),
   });
   // One to a webhook that was deleted can't be read alone: what its row says is there.
-  return shown.map((delivery, index) => laneOf(delivery, read[index]?.data?.attempts ?? [], now));
+  return shown.map((delivery, index) => laneOf(delivery, read[index]?.data, now));
 }
 
 interface StoryProps {

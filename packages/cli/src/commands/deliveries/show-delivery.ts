@@ -1,13 +1,29 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { parseId } from '../../input/parse-flags';
+import type { Column } from '../../output/output';
+import type { Attempt, DeliveryWithAttempts } from '../../resources';
 import { addExample } from '../example';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './delivery-columns';
+
+type PastHold = NonNullable<Attempt['holds']>[number] & { readonly before: number };
+
+const HOLD_COLUMNS: readonly Column<DeliveryWithAttempts>[] = [
+  ['held since', ({ hold }) => hold?.since],
+  ['held until', ({ hold }) => hold?.until],
+];
+const PAST_HOLD_COLUMNS: readonly Column<PastHold>[] = [
+  ['before #', ({ before }) => before],
+  ['held because', ({ reason }) => reason],
+  ['from', ({ from }) => from],
+  ['until', ({ until }) => until],
+  ['ms', ({ from, until }) => Date.parse(until) - Date.parse(from)],
+];
 
 export function addShowDelivery(deliveries: Command, cli: Cli): void {
   const show = deliveries
     .command('show')
-    .description('Show a delivery with its attempts.')
+    .description('Show a delivery with its attempts, and what holds it or held it before them.')
     .argument('<id>', 'its id: EVENT.ENDPOINT', parseId)
     .action((id: string) => showDelivery(id, cli));
   addExample(show, 'hookferry deliveries show quick-win-4711.wh_01m7ze3thwae6532vdxr7r');
@@ -17,8 +33,15 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   const { output } = cli;
   const client = await connect(cli);
   const delivery = await client.GET('/v1/deliveries/{id}', { params: { path: { id } } });
-  output.document(delivery, DELIVERY_COLUMNS);
+  const columns = delivery.hold === null ? DELIVERY_COLUMNS : [...DELIVERY_COLUMNS, ...HOLD_COLUMNS];
+  output.document(delivery, columns);
   if (output.isJson) return;
   output.write('\n');
   output.list(delivery.attempts, ATTEMPT_COLUMNS, 'Nothing was sent yet.');
+  const pastHolds = delivery.attempts.flatMap(({ number, holds = [] }) =>
+    holds.map((hold) => ({ ...hold, before: number })),
+  );
+  if (pastHolds.length === 0) return;
+  output.write('\n');
+  output.list(pastHolds, PAST_HOLD_COLUMNS, '');
 }
