@@ -82,6 +82,24 @@ it('runs the benchmark of the history in Redis, in its short form, and prints ho
     for (const name of ['pages of 50', 'search by data', 'metrics'])
       expect(measured(name).value).toBeGreaterThan(0);
   }, 180_000);
+
+  it('runs the overview of the benchmark of the portal, in its short form, and prints how long each time and input takes', async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [MAIN, 'portal', '--scene', 'overview', '--short', '--deliveries', '1000', '--rounds', '1'],
+      { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
+    );
+    const rowsOf = (title: string) => {
+      const [, table = ''] = stdout.slice(stdout.indexOf(title)).split('\n\n');
+      const [, , ...rows] = table.split('\n').map((line) => line.split('|').slice(1, -1));
+      return rows.map(([name = '', ...figures]) => ({ name: name.trim(), figures: figures.map(Number) }));
+    };
+    const [times, inputs] = [rowsOf('The overview of an account'), rowsOf('From an input')];
+    expect(times.map(({ name }) => name)).toEqual(['1 h', '24 h', '7 d', '30 d']);
+    expect(inputs.map(({ name }) => name)).toContain('a chart as a table');
+    for (const { name, figures } of [...times, ...inputs])
+      expect([name, figures.every((figure) => figure > 0)]).toEqual([name, true]);
+  }, 180_000);
 });
 
 it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
