@@ -1,17 +1,26 @@
 import { type EndpointSpec, subscribersOf } from '../endpoints';
-import { groupByPair, type Ledger } from '../ledger';
+import { groupByPair, type Ledger, type ReceivedRequest } from '../ledger';
 import { type Finding, toFindings } from './finding';
+import { partByResends } from './resends';
 
-/** Who got what: nothing that was not meant for them, nothing that is not genuine, the same on each attempt. */
+/**
+ * Who got what: nothing that was not meant for them, nothing that is not genuine, the same on each attempt. What was asked
+ * to be sent again may be made anew, once, by code that has changed.
+ */
 export function checkContent(
-  { published, requests }: Pick<Ledger, 'published' | 'requests'>,
+  {
+    published,
+    requests,
+    resends = [],
+  }: Pick<Ledger, 'published' | 'requests'> & Partial<Pick<Ledger, 'resends'>>,
   specs: readonly EndpointSpec[],
 ): readonly Finding[] {
   const misled = requests.filter(({ endpoint, type }) => !subscribersOf(type, specs).includes(endpoint));
   const strange = requests.filter(({ marker, type }) => published.get(marker)?.type !== type);
   const forged = requests.filter(({ isVerified }) => !isVerified);
-  const changed = [...groupByPair(requests)].filter(
-    ([, group]) => new Set(group.map(({ bodyHash }) => bodyHash)).size > 1,
+  const coded = new Set(specs.filter(({ code }) => code !== undefined).map(({ name }) => name));
+  const changed = [...groupByPair(requests)].filter(([, group]) =>
+    hasChanged(group[0] && coded.has(group[0].endpoint) ? partByResends(group, resends) : [group]),
   );
   return [
     ...toFindings(
@@ -32,6 +41,16 @@ export function checkContent(
     ),
     ...toFindings('one event became two', findSplitEvents(requests)),
   ];
+}
+
+/** @param parts what may have been made anew. What was made before may come once more in a later one, after a fault. */
+function hasChanged(parts: readonly (readonly ReceivedRequest[])[]): boolean {
+  const known = new Set<string>();
+  return parts.some((part) => {
+    const fresh = new Set(part.map(({ bodyHash }) => bodyHash).filter((hash) => !known.has(hash)));
+    for (const hash of fresh) known.add(hash);
+    return fresh.size > 1;
+  });
 }
 
 /** Events that came under more than one id, whether they were acknowledged or not. */

@@ -119,6 +119,34 @@ describe('the content of requests', () => {
   });
 });
 
+describe('what code has made of an event', () => {
+  const specs: readonly EndpointSpec[] = [{ name: 'one', events: ['*'], answersAfterMs: 0, code: 'made' }];
+  const published = new Map([['m1', { type: 'keyword.quick_win' }]]) as never;
+  const resends: readonly Resend[] = [
+    { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true },
+  ];
+  const of = (arrivedAt: number, bodyHash: string) => buildRequest({ arrivedAt, bodyHash });
+  const check = (requests: readonly ReceivedRequest[], at = specs) =>
+    checkContent({ published, requests, resends }, at).map((finding) => finding.check);
+
+  it('may be made anew once it is to be sent again, and what was made before may come once more', () => {
+    expect(check([of(1_000, 'old'), of(6_000, 'old'), of(7_000, 'new'), of(8_000, 'new')])).toEqual([]);
+  });
+
+  it.each<[string, readonly ReceivedRequest[]]>([
+    ['before that', [of(1_000, 'old'), of(2_000, 'new')]],
+    ['twice after it', [of(1_000, 'old'), of(6_000, 'new'), of(7_000, 'newer')]],
+  ])('does not change %s', (_when, requests) => {
+    expect(check(requests)).toEqual(['body changed between attempts']);
+  });
+
+  it('does not change at an endpoint without code', () => {
+    const requests = [of(1_000, 'old'), of(6_000, 'new')];
+    const plain = [{ name: 'one', events: ['*'], answersAfterMs: 0 }];
+    expect(check(requests, plain)).toEqual(['body changed between attempts']);
+  });
+});
+
 describe('a delivery that is to be sent again', () => {
   const resend: Resend = { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true };
   const twice = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ attempt: 2, arrivedAt: 6_000 })];

@@ -13,6 +13,7 @@ const LOOK_EVERY_MS = 500;
 // Several looks: something may be on its way between two of them.
 const LOOKS = 20;
 const SCANNED_AT_ONCE = 2_000;
+const SHOWN_OF_A_LOG = 400;
 const PATTERNS = ['event:{*', 'receivers:{*', 'delivery:{*', 'moved:{*'];
 
 /** Waits until what is over has moved; at most for as long as anything does. */
@@ -74,7 +75,14 @@ export async function checkMoved(service: Service): Promise<readonly Finding[]> 
 async function findLeft(redis: Redis | Cluster): Promise<readonly Finding[]> {
   const aside = Object.keys(await redis.hgetall(SET_ASIDE));
   const over = await redis.zrange(OVER, '0', '-1');
-  return toFindings('over, and still in Redis', [...over, ...aside, ...(await findKeys(redis))]);
+  const left = await Promise.all((await findKeys(redis)).map((key) => describeKey(redis, key)));
+  return toFindings('over, and still in Redis', [...over, ...aside, ...left]);
+}
+
+// What is left of a log tells who has written it.
+async function describeKey(redis: Redis | Cluster, key: string): Promise<string> {
+  const log = key.startsWith('delivery:') ? await redis.get(key) : undefined;
+  return log ? `${key}: ${log.slice(0, SHOWN_OF_A_LOG)}` : key;
 }
 
 /** The keys of an entry `account/event.webhook`, and of its event. */

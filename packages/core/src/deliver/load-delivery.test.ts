@@ -103,6 +103,54 @@ describe('with a history, notes that a delivery is over', () => {
   });
 });
 
+// A worker that stood still for longer than its lock: another one has delivered it meanwhile, and all of it has moved.
+describe('with a history, a delivery that has moved since its job was taken', () => {
+  const overList = { add: async () => {}, addAll: async () => {} };
+
+  async function arrangeMoved(given: Parameters<DeliveryScene['arrange']>[0]) {
+    const arranged = await scene.arrange({ overList, ...given });
+    const { endpointId, eventId } = arranged.run;
+    await scene.redis.client.zrem(keys.deliveries(endpointId), eventId);
+    return arranged;
+  }
+
+  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+  it.each<[string, Parameters<DeliveryScene['arrange']>[0]]>([
+    ['its event has moved as well', { event: 'expired' }],
+    ['its event is needed by others', { endpoint: 'deleted' }],
+    ['it was requested', { event: 'expired', job: { request } }],
+  ])('gets no record that would hide that of the history: %s', async (_which, given) => {
+    const { deliver, log, requests, signals } = await arrangeMoved(given);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await log()).toBeNull();
+    expect(requests).toEqual([]);
+    expect(signals.named('delivery.ended')).toEqual([]);
+  });
+
+  it('is told from one that its fan-out did not list by the job of that', async () => {
+    const { deliver, run, admission, log, signals } = await arrangeMoved({ event: 'expired' });
+    await admission.deliveryQueue.addAll([run]);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await log()).toBe('{"c":"event_expired"}\n');
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('is read again when another worker has continued it meanwhile', async () => {
+    let isFirst = true;
+    const exhausted = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
+    const { deliver, run, readRecord } = await scene.arrange({ event: 'expired', overList });
+    const append = scene.deliveryStore.appendIfListed.bind(scene.deliveryStore);
+    const spy = jest.spyOn(scene.deliveryStore, 'appendIfListed').mockImplementation(async (...args) => {
+      if (isFirst) await scene.deliveryStore.append(run, exhausted);
+      isFirst = false;
+      return await append(...args);
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    spy.mockRestore();
+    expect(await readRecord()).toMatchObject({ status: 'exhausted', attempts: [{}] });
+  });
+});
+
 describe('a delivery that can not be tried any more', () => {
   it('is cancelled when its endpoint was deleted', async () => {
     const { deliver, requests, readRecord, signals } = await scene.arrange({ endpoint: 'deleted' });

@@ -1,7 +1,7 @@
 import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
 import type { Transformed } from '../domain/attempt';
 import type { BreakerState } from '../domain/breaker';
-import type { DeliveryRun, Trigger } from '../domain/delivery';
+import type { DeliveryParts, DeliveryRun, Trigger } from '../domain/delivery';
 import type { DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
@@ -16,6 +16,7 @@ import {
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
 import type { Releaser } from './flow/releaser';
 
@@ -24,8 +25,9 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<
     DeliveryStore,
-    'readWithBreaker' | 'decodeWithBreaker' | 'append' | 'appendIfUnchanged'
+    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged'
   >;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
@@ -34,7 +36,8 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
 
 export type EndUnsentContext = LeaveOrderContext &
   AnnounceEndContext & {
-    readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged'>;
+    readonly deliveryStore: Pick<DeliveryStore, 'appendIfListed' | 'appendIfUnchanged'>;
+    readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
     readonly overList?: Pick<OverList, 'add'> | undefined;
   };
 export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'clock'>;
@@ -53,7 +56,10 @@ export interface ReadyDelivery {
   readonly logLength: LogLength;
   /** The stored result of the webhook's code, sent instead of the event's body. */
   readonly transformed?: Transformed | undefined;
-  /** The version of the webhook's code, if it has to run for this attempt. */
+  /**
+   * The version of the webhook's code, if this attempt decides what its round sends: its result for an earlier round, or
+   * else it has to run.
+   */
   readonly transformWith?: number | undefined;
   /** How many attempts have decided the delivery's status so far. */
   readonly decidingAttempts: number;
@@ -111,7 +117,11 @@ export async function loadDelivery(
     };
   }
   // Not open: the worker died after recording the end, or the event was fanned out twice.
-  if (state.isOpen) await cancel(context, run, endpoint, event);
+  if (state.isOpen) {
+    const result = await cancel(context, run, endpoint, event, length);
+    if (result === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
+    if (result === 'moved') return { kind: 'over' };
+  }
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
   // It may have been entered after the endpoint's other deliveries were removed.
@@ -146,11 +156,10 @@ async function withRequest(
   run: DeliveryRun,
   read: DeliveryWithBreaker,
 ): Promise<DeliveryWithBreaker> {
-  const { deliveryStore } = context;
   const { request } = run;
   if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
-  await deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
-  return await withRequest(context, run, await deliveryStore.readWithBreaker(run));
+  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'moved') return read;
+  return await withRequest(context, run, await context.deliveryStore.readWithBreaker(run));
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
@@ -160,12 +169,56 @@ async function cancel(
   run: DeliveryRun,
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
-): Promise<void> {
+  length: LogLength,
+): Promise<Appended> {
   if (endpoint || event) {
-    const reason = whyCancelled(endpoint, event);
-    await context.deliveryStore.append(run, { kind: 'cancelled', reason });
+    const fact = { kind: 'cancelled', reason: whyCancelled(endpoint, event) } as const;
+    const result = await append(context, run, fact, length);
+    if (result !== 'appended') return result;
   }
   announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
+  return 'appended';
+}
+
+type Appended =
+  | 'appended'
+  /** Another worker has continued it since its log was read. */
+  | 'changed'
+  /** Another worker has ended it, so long ago that it is in the history. */
+  | 'moved';
+
+/**
+ * Append a fact to the log of a delivery. A worker that stood still may have lost its job: a log that it began again, of
+ * a delivery that has moved meanwhile, would stand in front of the history's record of it.
+ */
+async function append(
+  context: Pick<LoadDeliveryContext, 'overList' | 'deliveryQueue'> & {
+    readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged' | 'appendIfListed'>;
+  },
+  run: DeliveryRun,
+  fact: DeliveryFact,
+  length: LogLength,
+): Promise<Appended> {
+  const { deliveryStore, overList } = context;
+  if (overList === undefined || length > 0) {
+    return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
+  }
+  const result = await deliveryStore.appendIfListed(run, fact);
+  if (result !== 'not_listed') return result;
+  // The process that fanned it out may have died before it was listed, or its endpoint's list is gone.
+  if (await hasMoved(context, run)) return 'moved';
+  return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
+}
+
+/**
+ * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
+ * that was not tried yet has no log either, but a job.
+ */
+export async function hasMoved(
+  { overList, deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'> & { readonly overList?: unknown },
+  delivery: DeliveryParts,
+): Promise<boolean> {
+  return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
@@ -195,13 +248,11 @@ function nextAttemptOf(
  * All attempts of a round (a first attempt and its retries) send the same bytes, even if the code changes meanwhile. The
  * code that is in force runs at the start of a round, and again after an attempt at which it failed.
  */
-function contentOf({ attempts, round, transformed }: DeliveryState, { transformation }: Endpoint) {
-  const before = round.attempts > 0 ? attempts.at(-1) : undefined;
-  if (before && before.outcome !== 'transform_error') return { transformed: before.transformed };
-  if (round.transformed) return { transformed: round.transformed };
+function contentOf({ round, transformed }: DeliveryState, { transformation }: Endpoint) {
+  if (round.content) return round.content;
   if (!transformation?.isEnabled) return undefined;
   const { version } = transformation;
-  return transformed?.version === version ? { transformed } : { transformWith: version };
+  return { transformWith: version, transformed: transformed?.version === version ? transformed : undefined };
 }
 
 /**
@@ -214,7 +265,8 @@ export async function endUnsent(
   { run, endpoint, event, logLength }: ReadyDelivery,
   fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
 ): Promise<{ readonly kind: 'over' | 'changed' }> {
-  if (!(await context.deliveryStore.appendIfUnchanged(run, fact, logLength))) return { kind: 'changed' };
+  const result = await append(context, run, fact, logLength);
+  if (result !== 'appended') return { kind: result === 'moved' ? 'over' : 'changed' };
   await context.overList?.add(run, context.clock());
   await leaveOrder(context, endpoint, run.eventId);
   announceEnd(context, run, fact.kind, event.acceptedAt, event.trace);

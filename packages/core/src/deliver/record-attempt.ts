@@ -1,5 +1,5 @@
 import type { Attempt } from '../domain/attempt';
-import type { DeliveryParts, DeliveryRun, JobEnd } from '../domain/delivery';
+import type { DeliveryRun, JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -12,7 +12,7 @@ import type { InOrder, Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
 import type { AttemptEffect, AttemptRecord, AttemptStore } from './flow/redis-attempt-store';
-import type { ReadyDelivery } from './load-delivery';
+import { hasMoved, type ReadyDelivery } from './load-delivery';
 
 const SHORT_RESPONSE = 100;
 const NO_STEPS: readonly Step[] = [];
@@ -172,17 +172,6 @@ export function stepsToHistory(
 ): readonly Step[] {
   if (!overList || ended.length === 0) return NO_STEPS;
   return [(target) => overList.addAll(ended, now, target)];
-}
-
-/**
- * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
- * that was not tried yet has no log either, but a job.
- */
-export async function hasMoved(
-  { overList, deliveryQueue }: { readonly overList?: unknown } & Pick<RecordAttemptContext, 'deliveryQueue'>,
-  delivery: DeliveryParts,
-): Promise<boolean> {
-  return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
 export function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {

@@ -99,6 +99,75 @@ it('makes it anew when it is requested again and the code has changed', async ()
   expect(requests[0]?.body).toBe('"new"');
 });
 
+describe('sends the same bytes in a round that was requested, though the code has changed since', () => {
+  const old: DeliveryFact = {
+    kind: 'transformed',
+    transformed: { version: 0, body: '"old"', headers: {} },
+  };
+  const exhausted = { ...failed('http_5xx'), nextAttemptAt: undefined } as DeliveryFact;
+  const requested = { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt: 5 } as const;
+  const latest = 'export default () => ({ body: "new" });';
+
+  it.each<[string, readonly DeliveryFact[], string]>([
+    ['an attempt that is not recorded may have sent what was made', [exhausted, requested, old], 'old'],
+    ['it was requested while it was pending', [old, requested], 'old'],
+    ['it was requested while it was tried', [old, failed('http_5xx'), requested], 'old'],
+    [
+      'it sends what was made for the round before',
+      [old, exhausted, requested, { kind: 'reused', version: 0 }],
+      'old',
+    ],
+    [
+      'an attempt of the round before was recorded late',
+      [
+        old,
+        exhausted,
+        requested,
+        { kind: 'transformed', transformed: { version: 1, body: '"new"', headers: {} } },
+        failed('http_5xx', 2),
+        {
+          kind: 'attempted',
+          attempt: {
+            number: 3,
+            startedAt: 1,
+            durationMs: 1,
+            outcome: 'http_5xx',
+            transformed: { version: 0, body: '"old"', headers: {} },
+          },
+          nextAttemptAt: 2,
+          isLate: true,
+        },
+      ],
+      'new',
+    ],
+  ])('when %s', async (_why, log, body) => {
+    const { deliver, requests } = await arrange(latest, { results: [responded(200)], log });
+    await deliver();
+    expect(requests[0]?.body).toBe(`"${body}"`);
+  });
+
+  it('after a crash of the attempt that sent once more what was made before', async () => {
+    let crashes = true;
+    const first = await arrange(SHOUT, {
+      results: [responded(200), responded(200)],
+      log: [{ ...old, transformed: { version: 1, body: '"old"', headers: {} } }, exhausted, requested],
+      whileSending: () => {
+        if (crashes) throw new Error('killed');
+      },
+    });
+    await expect(first.deliver()).rejects.toThrow('killed');
+    crashes = false;
+    await scene.endpointStore.update(first.endpoint.accountId, first.endpoint.id, (endpoint) => ({
+      ...endpoint,
+      transformation: { version: 2, isEnabled: true },
+    }));
+    await first.store.save(first.endpoint.id, { code: latest, savedAt: 2, savedBy: 'key_1' });
+    await first.deliver();
+    expect(first.requests.map(({ body }) => body)).toEqual(['"old"', '"old"']);
+    expect(first.signals.named('delivery.transformed')).toEqual([]);
+  });
+});
+
 it('is an attempt of its own when the code fails: with its line, and a retry', async () => {
   const code = 'export default () => {\n  nope.x;\n};';
   const { deliver, requests, readRecord } = await arrange(code);

@@ -12,13 +12,12 @@ import {
   runTransformation,
   type TransformResult,
 } from '../transform/run-transformation';
-import { type EndUnsentContext, endUnsent, type ReadyDelivery } from './load-delivery';
-import { hasMoved } from './record-attempt';
+import { type EndUnsentContext, endUnsent, hasMoved, type ReadyDelivery } from './load-delivery';
 import { attemptWithoutRequest, type SendOutcome, type SentAttempt } from './send-attempt';
 
 export interface TransformContext extends EndUnsentContext, RunTransformationContext {
   readonly transformationStore: Pick<TransformationStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfUnchanged'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfListed' | 'appendIfUnchanged'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
@@ -39,23 +38,28 @@ export type TransformedDelivery =
   /** Another worker has continued it, or its payload was erased: it has to be read again. */
   | { readonly kind: 'changed' };
 
-/** Run the endpoint's code on the event, if it has code and the result is not stored yet. */
+/**
+ * Run the endpoint's code on the event, if it has code and the result is not stored yet. A new round of attempts may send
+ * what that code has made before: that is noted as well.
+ */
 export async function transformEvent(
   context: TransformContext,
   ready: ReadyDelivery,
 ): Promise<TransformedDelivery> {
   if (ready.transformWith === undefined) return ready;
+  if (ready.transformed) return await keep(context, ready, ready.transformed, 'reused');
   const startedAt = context.clock();
   const result = await runCode(context, ready, ready.transformWith);
   if (result.kind === 'unsent') return result;
   announceRun(context, ready, result);
   switch (result.kind) {
     case 'made':
-      return await keep(context, ready, {
-        version: ready.transformWith,
-        body: result.body,
-        headers: result.headers,
-      });
+      return await keep(
+        context,
+        ready,
+        { version: ready.transformWith, body: result.body, headers: result.headers },
+        'transformed',
+      );
     case 'cancelled':
       return await endUnsent(context, ready, { kind: 'cancelled', reason: 'transformation' });
     case 'failed':
@@ -94,11 +98,13 @@ async function keep(
   context: TransformContext,
   ready: ReadyDelivery,
   transformed: Transformed,
+  kind: 'transformed' | 'reused',
 ): Promise<ReadyDelivery | { readonly kind: 'changed' }> {
   const { deliveryStore, noteUsage } = context;
   const { run, logLength } = ready;
+  const fact = kind === 'reused' ? { kind, version: transformed.version } : { kind, transformed };
   const append = async (mustBeListed: boolean) =>
-    await deliveryStore.appendTransformed(run, transformed, logLength, mustBeListed);
+    await deliveryStore.appendTransformed(run, fact, logLength, mustBeListed);
   const mustBeListed = context.overList !== undefined;
   const length =
     (await append(mustBeListed)) ?? ((await isNew(context, ready)) ? await append(false) : undefined);

@@ -208,6 +208,7 @@ describe('whether there is an attempt to come', () => {
 describe('a request', () => {
   const roundAfter = (...facts: DeliveryFact[]) => readLog(facts.map(encodeFact).join('')).round;
   const requestedAt = RETRY_AT;
+  const SENT_AS_IT_IS = { transformed: undefined };
 
   it('is known by its id', () => {
     expect(readLog([failed(1), requested].map(encodeFact).join('')).requestIds).toEqual(['rdl_1']);
@@ -220,6 +221,7 @@ describe('a request', () => {
       trigger: 'schedule',
       requestedAt,
       attempts: 1,
+      content: SENT_AS_IT_IS,
     });
   });
 
@@ -229,9 +231,13 @@ describe('a request', () => {
 
   it('brings the next attempt forward before the end, and leaves the schedule where it was', () => {
     const log = [failed(1, RETRY_AT), failed(2, RETRY_AT), requested];
-    expect(roundAfter(...log)).toEqual({ trigger: 'manual', attempts: 2 });
+    expect(roundAfter(...log)).toEqual({ trigger: 'manual', attempts: 2, content: SENT_AS_IT_IS });
     expect(stateAfter(...log)).toEqual({ status: 'pending', nextAttemptAt: undefined, attempts: [1, 2] });
-    expect(roundAfter(...log, failed(3, RETRY_AT))).toEqual({ trigger: 'schedule', attempts: 3 });
+    expect(roundAfter(...log, failed(3, RETRY_AT))).toEqual({
+      trigger: 'schedule',
+      attempts: 3,
+      content: SENT_AS_IT_IS,
+    });
   });
 });
 

@@ -79,8 +79,11 @@ export interface Round {
   readonly requestedAt?: number;
   /** How many attempts it has had. */
   readonly attempts: number;
-  /** What the endpoint's transformation made for it: an attempt may have sent that, also one that is not recorded. */
-  readonly transformed?: Transformed;
+  /**
+   * What its attempts send, as soon as one may have sent it, recorded or not. Absent: the transformation in force, if there
+   * is one, makes it.
+   */
+  readonly content?: { readonly transformed: Transformed | undefined };
 }
 
 const NEW: DeliverySummary = {
@@ -105,16 +108,16 @@ export const NOTHING_HAPPENED: DeliveryState = {
 /** Fold a log into a state. A line that can't be read is skipped: the delivery goes on without it. */
 export function readLog(log: string): DeliveryState {
   const lines = linesOf(log);
+  const made = lines.filter(isTransformed).map(toTransformed);
   let summary = NEW;
   let round = FIRST_ROUND;
   for (const line of lines) {
-    round = roundAfter(round, line, summary);
+    round = roundAfter(round, line, summary, made);
     summary = summaryAfter(summary, line);
   }
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
   const attemptLines = lines.filter(isAttempt);
   const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
-  const made = lines.filter(isTransformed).map(toTransformed);
   const attempts = attemptLines.map((line) => toAttempt(line, made));
   const supersededBy = summary.status === 'superseded' ? lines.filter(isCancelled).at(-1)?.i : undefined;
   return {
@@ -173,7 +176,7 @@ function linesOf(log: string): Line[] {
 }
 
 function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
-  if (isTransformed(line)) return summary;
+  if (isTransformed(line) || isReused(line)) return summary;
   const status = statusAfter(summary.status, line);
   const isOpen = status === 'pending' || isRequest(line);
   if (!isAttempt(line)) {
@@ -198,7 +201,10 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
 
 // Once delivered, always delivered: neither a later line of a second worker nor a requested attempt takes it
 // back.
-function statusAfter(status: DeliveryStatus, line: Exclude<Line, TransformedLine>): DeliveryStatus {
+function statusAfter(
+  status: DeliveryStatus,
+  line: Exclude<Line, TransformedLine | ReusedLine>,
+): DeliveryStatus {
   if (status === 'delivered') return 'delivered';
   if (isRequest(line)) return 'pending';
   if (!isAttempt(line)) return line.i === undefined ? 'cancelled' : 'superseded';
@@ -208,17 +214,29 @@ function statusAfter(status: DeliveryStatus, line: Exclude<Line, TransformedLine
 }
 
 // A request for a delivery that is tried again anyway brings its next attempt forward. It takes no attempt
-// away from the schedule.
-function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Round {
+// away from the schedule, and what is sent stays the same.
+function roundAfter(
+  round: Round,
+  line: Line,
+  { isOpen }: DeliverySummary,
+  made: readonly Transformed[],
+): Round {
   if (isRequest(line)) {
-    const isBroughtForward = isOpen && round.attempts > 0;
-    return isBroughtForward
-      ? { ...round, trigger: line.g }
-      : { trigger: line.g, requestedAt: line.t, attempts: 0 };
+    const { g: trigger, t: requestedAt } = line;
+    if (!isOpen) return { trigger, requestedAt, attempts: 0 };
+    return round.attempts > 0 ? { ...round, trigger } : { ...round, trigger, requestedAt };
   }
-  if (isTransformed(line)) return { ...round, transformed: toTransformed(line) };
+  if (isTransformed(line)) return { ...round, content: { transformed: toTransformed(line) } };
+  if (isReused(line)) return { ...round, content: { transformed: madeBy(line.w, made) } };
+  // A late one may be of the round before.
   if (!isAttempt(line) || line.l) return round;
-  return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
+  const next = { ...round, trigger: 'schedule', attempts: round.attempts + 1 } as const;
+  if (line.o === 'transform_error' || round.content) return next;
+  return { ...next, content: { transformed: madeBy(line.v, made) } };
+}
+
+function madeBy(wanted: number | undefined, made: readonly Transformed[]): Transformed | undefined {
+  return wanted === undefined ? undefined : made.find(({ version }) => version === wanted);
 }
 
 /** The facts of a delivery. */
@@ -226,6 +244,8 @@ export type DeliveryFact =
   | AttemptedFact
   /** Before it is sent: so each attempt sends the same bytes. */
   | { readonly kind: 'transformed'; readonly transformed: Transformed }
+  /** The same: a new round sends what that version of the code has made for an earlier one. */
+  | { readonly kind: 'reused'; readonly version: number }
   | { readonly kind: 'cancelled'; readonly reason: string }
   | { readonly kind: 'superseded'; readonly by: EventId }
   | RequestedFact;
@@ -256,7 +276,7 @@ export interface RequestedFact {
 }
 
 /** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
-export type Line = AttemptLine | TransformedLine | CancelledLine | RequestedLine;
+export type Line = AttemptLine | TransformedLine | ReusedLine | CancelledLine | RequestedLine;
 
 export interface AttemptLine {
   readonly n: number; // number
@@ -289,6 +309,9 @@ export interface TransformedLine {
   readonly m: string; // the body that was made
   readonly h?: Readonly<Record<string, string>> | undefined; // headers that were made
   readonly v: number; // version of the code
+}
+export interface ReusedLine {
+  readonly w: number; // version of the code that made it
 }
 export interface CancelledLine {
   readonly c: string; // why
@@ -346,12 +369,13 @@ function readLine(text: string): Line | undefined {
   return isLine(line) ? line : undefined;
 }
 
-// Only this product writes the lines, and a page has hundreds to read, so the check only tells the three
+// Only this product writes the lines, and a page has hundreds to read, so the check only tells the
 // kinds apart.
 function isLine(value: unknown): value is Line {
   if (typeof value !== 'object' || value === null) return false;
   if ('c' in value) return typeof value.c === 'string';
   if ('m' in value) return typeof value.m === 'string' && 'v' in value && typeof value.v === 'number';
+  if ('w' in value && !('n' in value)) return typeof value.w === 'number';
   if (!('t' in value) || typeof value.t !== 'number') return false;
   if ('q' in value) return typeof value.q === 'string' && 'g' in value && knownTriggers.has(value.g);
   const hasNumbers =
@@ -378,12 +402,16 @@ function isTransformed(line: Line): line is TransformedLine {
   return 'm' in line;
 }
 
+function isReused(line: Line): line is ReusedLine {
+  return 'w' in line && !('n' in line);
+}
+
 function toTransformed({ m: body, h: headers = {}, v: version }: TransformedLine): Transformed {
   return { version, body, headers };
 }
 
 function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
-  const transformed = line.v === undefined ? undefined : made.find(({ version }) => version === line.v);
+  const transformed = madeBy(line.v, made);
   return {
     number: line.n,
     startedAt: line.t,
@@ -415,6 +443,7 @@ function toLine(fact: DeliveryFact): Line {
     const { body, headers, version } = fact.transformed;
     return { m: body, h: Object.keys(headers).length === 0 ? undefined : headers, v: version };
   }
+  if (fact.kind === 'reused') return { w: fact.version };
   const { attempt, nextAttemptAt, isAborted, isLate, eventType } = fact;
   return {
     n: attempt.number,

@@ -1,5 +1,4 @@
 import type { AccountId } from '../domain/account';
-import type { Transformed } from '../domain/attempt';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
 import {
@@ -61,6 +60,13 @@ const APPEND_IF_UNCHANGED = defineScript(`
   if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
   redis.call('APPEND', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`);
+
+// KEYS: the log, the list. ARGV: the line, how long to keep it, the event. Gives 1; 2 if there is a log; 0 if it is not listed.
+const APPEND_IF_LISTED = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 1 then return 2 end
+  if not redis.call('ZSCORE', KEYS[2], ARGV[3]) then return 0 end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
   return 1`);
 
 // KEYS: the log, the list. ARGV: the length of the log, the line, how long to keep it, the event, 1 if a delivery without
@@ -206,6 +212,25 @@ export class DeliveryStore {
   }
 
   /**
+   * Begin the log of a delivery: only of one that its endpoint's list has, as one that has moved to the history has neither.
+   *
+   * @returns `changed`: it has a log.
+   */
+  async appendIfListed(
+    { endpointId, eventId }: DeliveryParts,
+    fact: DeliveryFact,
+  ): Promise<'appended' | 'changed' | 'not_listed'> {
+    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
+    const reply = await APPEND_IF_LISTED(this.redis, deliveryKeys, [
+      encodeFact(fact),
+      this.retention.ageMs,
+      eventId,
+    ]);
+    if (reply === 0) return 'not_listed';
+    return reply === 1 ? 'appended' : 'changed';
+  }
+
+  /**
    * Append what was made of the event, before it is sent.
    *
    * @param mustBeListed a delivery without a log and in no list may have moved to the history: it stays without.
@@ -214,13 +239,12 @@ export class DeliveryStore {
    */
   async appendTransformed(
     { endpointId, eventId }: DeliveryParts,
-    transformed: Transformed,
+    fact: Extract<DeliveryFact, { kind: 'transformed' | 'reused' }>,
     length: LogLength,
     mustBeListed: boolean,
   ): Promise<LogLength | undefined> {
     const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
-    const line = encodeFact({ kind: 'transformed', transformed });
-    const args = [length, line, this.retention.ageMs, eventId, mustBeListed ? 1 : 0];
+    const args = [length, encodeFact(fact), this.retention.ageMs, eventId, mustBeListed ? 1 : 0];
     return Number(await APPEND_TRANSFORMED(this.redis, deliveryKeys, args)) || undefined;
   }
 

@@ -204,7 +204,7 @@ function stepwiseContext(
     deliveryStore: {
       readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
       decodeWithBreaker: (...args) => deliveryStore.decodeWithBreaker(...args),
-      append: (...args) => deliveryStore.append(...args),
+      appendIfListed: (...args) => deliveryStore.appendIfListed(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
       readWithLength: (...args) =>
