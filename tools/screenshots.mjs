@@ -89,7 +89,7 @@ async function takeAll(browser, scene, folder) {
   const pages = allPagesOf(scene);
   const wishes = {
     usual: { pages },
-    empty: { pages: emptyPages, account: scene.emptyAccount },
+    empty: { pages: emptyPages, openAccount: scene.openAccount },
     large: { pages, prepare: enlarge },
     zero: { pages, prepare: zero },
   };

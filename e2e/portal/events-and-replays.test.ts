@@ -100,11 +100,11 @@ it('counts where an event went while somebody looks', async () => {
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(webhookId, event, 'exhausted');
   const page = await portal().signIn({ path: `/events/${event}` });
-  await page.getByText('1, 1 exhausted').waitFor();
+  await page.getByText('1: 1 exhausted').waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   endpoint.answerWith(204);
   await client.expect(202, 'POST', `/v1/deliveries/${event}.${webhookId}/redeliver`);
-  await page.getByText('1, 1 delivered').waitFor();
+  await page.getByText('1: 1 delivered').waitFor();
 });
 
 it('shows what an event type is about, and how to verify that it is genuine', async () => {

@@ -40,6 +40,16 @@ afterAll(async () => {
   await Promise.all([good, bad].map(({ receiver }) => receiver.stop()));
 });
 
+// Whether the chart of events has anything of the colour that its legend says.
+const SEES_BARS = `(() => {
+  const figure = [...document.querySelectorAll('figure')].find(({ textContent }) => textContent.startsWith('Events accepted'));
+  const color = getComputedStyle(figure.querySelector('[class*=swatch]')).color.match(/\\d+/g).map(Number);
+  const canvas = figure.querySelector('canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4) if (color.every((part, i) => data[at + i] === part)) return true;
+  return false;
+})()`;
+
 const figure = (page: Page, title: string) => page.getByRole('figure', { name: title });
 const card = (page: Page, name: string, value: string) =>
   page
@@ -117,6 +127,12 @@ describe('the overview', () => {
     await page.mouse.up();
     await page.waitForURL(/overview\?.*since=/);
     await card(page, 'Attempts', '8').waitFor();
+  });
+
+  it('has its bars also where they are narrow: those of the hours of a week, on a telephone', async () => {
+    const page = await portal().signIn({ path: '/overview?range=7d', width: 360 });
+    await figure(page, 'Events accepted').locator('canvas').waitFor();
+    await until(async () => (await page.evaluate(SEES_BARS)) || undefined);
   });
 
   it('is the same as tables, by the keyboard alone', async () => {

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
+import type { Locator } from 'playwright-core';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
-import { usePortal } from './support/use-portal';
+import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1h' } });
 
@@ -54,6 +55,34 @@ it('has what held it before an attempt', async () => {
   await steps.getByText(/Held for [\d.]+ s, because its webhook was disabled/).waitFor();
   expect(await steps.count()).toBe(3);
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
+});
+
+it('has since when it is held, also on the time line of its event', async () => {
+  const { client } = portal();
+  const own = await Receiver.start();
+  const { id: webhook } = await client.register(own.url, [BRIEF.type], { description: 'Disabled' });
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook}/disable`);
+  const event = await client.publish(BRIEF.type, BRIEF.data);
+  await client.waitForStatus(webhook, event, 'held');
+  const page = await portal().signIn({ path: `/deliveries/${event}.${webhook}` });
+  await page
+    .getByText(/It has waited since .*, which uses no attempt, because its webhook is disabled/)
+    .waitFor();
+  const widthOf = async (mark: Locator) => (await mark.boundingBox())?.width ?? 0;
+  // It began at once, and lasts.
+  await until(async () => (await widthOf(page.locator('[class*=mark][class*=held]'))) > 100 || undefined);
+  await checkAccessibility(page);
+  await go(page, `/events/${event}`);
+  const lane = page
+    .getByRole('list', { name: 'Time line' })
+    .getByRole('listitem')
+    .filter({ hasText: 'Disabled' });
+  await until(async () => (await widthOf(lane.locator('[class*=mark][class*=held]'))) > 100 || undefined);
+  const list = page.getByRole('table', { name: 'Deliveries' });
+  await list.getByText('Disabled').waitFor();
+  expect(await list.getByRole('columnheader').allInnerTexts()).not.toContain('Event type');
+  await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
+  await own.stop();
 });
 
 it('draws the gaps to scale', async () => {

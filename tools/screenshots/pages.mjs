@@ -77,21 +77,33 @@ export const emptyPages = {
   'audit-log': '/audit-log',
   outcome: '/outcomes/http_5xx',
   nowhere: '/nowhere',
+  'find-nothing': { path: '/overview', act: (page) => find(page, 'nothing.like.this') },
+  // The last one: its account has a webhook and an event from then on.
+  'first-run': {
+    path: '/overview',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Receive in this page' }).click();
+      await page.getByRole('button', { name: 'Publish', exact: true }).click();
+      await page.getByRole('list', { name: 'Received requests' }).getByRole('listitem').waitFor();
+    },
+  },
 };
 
 /**
  * @param {WholeScene} scene
  * @returns {Pages}
  */
-const customerPagesOf = ({ webhookId, eventId, scheduledId, erasedId, replayId, failedId, disabledId }) => ({
+const customerPagesOf = ({ webhookId, eventId, scheduledId, erasedId, replayId, failedId, ...others }) => ({
   'overview-table': { path: '/overview?range=1h', act: press('Table') },
   'overview-7d': '/overview?range=7d',
   'overview-webhook': `/overview?range=1h&webhook=${webhookId}`,
   'overview-type': '/overview?range=1h&type=keyword.quick_win',
   'delivery-failed': `/deliveries/${failedId}`,
-  'webhook-disabled': `/webhooks/${disabledId}`,
+  'delivery-held': `/deliveries/${others.heldId}`,
+  'delivery-story': `/deliveries/${others.storyId}`,
+  'webhook-disabled': `/webhooks/${others.disabledId}`,
   'edit-webhook': {
-    path: `/webhooks/${disabledId}/edit`,
+    path: `/webhooks/${others.disabledId}/edit`,
     act: async (page) => {
       for (const summary of await page.locator('summary').all()) await summary.click();
     },
@@ -101,6 +113,7 @@ const customerPagesOf = ({ webhookId, eventId, scheduledId, erasedId, replayId, 
   transformation: `/webhooks/${webhookId}/transformation`,
   events: '/events',
   event: `/events/${eventId}`,
+  'event-table': { path: `/events/${eventId}`, act: press('As a table') },
   scheduled: '/events?status=scheduled',
   'event-scheduled': `/events/${scheduledId}`,
   'event-erased': `/events/${erasedId}`,
@@ -133,6 +146,7 @@ const dialogsOf = ({ webhookId, scheduledId, failedId, deadLetter }) => ({
   'ask-delete': { path: `/webhooks/${webhookId}`, act: press('Delete') },
   'ask-rotate': { path: `/webhooks/${webhookId}`, act: press('Rotate…') },
   'ask-remove': { path: `/webhooks/${webhookId}/transformation`, act: press('Remove') },
+  publish: { path: '/events', act: press('Publish an event') },
   'ask-move': { path: `/events/${scheduledId}`, act: press('Move') },
   'ask-cancel': { path: `/events/${scheduledId}`, act: press('Cancel') },
   'ask-put-back': { path: deadLetter, act: press('Put back') },
@@ -148,10 +162,19 @@ const dialogsOf = ({ webhookId, scheduledId, failedId, deadLetter }) => ({
   find: {
     path: '/deliveries',
     act: async (page) => {
-      await page.keyboard.press('/');
-      await page.getByLabel('Find', { exact: true }).fill('hook');
-      await page.keyboard.press('Enter');
+      await find(page, 'hook');
       await page.getByRole('list', { name: 'Found' }).waitFor();
     },
   },
 });
+
+/**
+ * @param {Page} page
+ * @param {string} text
+ */
+async function find(page, text) {
+  await page.keyboard.press('/');
+  await page.getByLabel('Find', { exact: true }).fill(text);
+  await page.keyboard.press('Enter');
+  await page.getByText('Looking …').waitFor({ state: 'detached' });
+}

@@ -13,7 +13,7 @@ const NOWHERE = '/portal/nowhere';
  * @property {import('./pages.mjs').Pages} pages
  * @property {{ readonly width: number, readonly height: number }} size
  * @property {readonly ('light' | 'dark')[]} [themes]
- * @property {string | undefined} [account]
+ * @property {(() => Promise<string>) | undefined} [openAccount] Whose pages they are, one for each theme; else the operator's.
  * @property {boolean} [isWhole] All of the page, however long.
  * @property {((page: Page) => Promise<void>) | undefined} [prepare] Before it goes anywhere.
  */
@@ -25,7 +25,7 @@ const NOWHERE = '/portal/nowhere';
  * @returns {AsyncGenerator<{ name: string, png: Buffer, tooWide: number }>} `tooWide`: by how many pixels it scrolls sideways
  */
 export async function* photograph(browser, wish) {
-  const { scene, pages, size, themes = ['light', 'dark'], account, isWhole = false, prepare } = wish;
+  const { scene, pages, size, themes = ['light', 'dark'], openAccount, isWhole = false, prepare } = wish;
   for (const theme of themes) {
     const context = await browser.newContext({
       viewport: size,
@@ -36,7 +36,7 @@ export async function* photograph(browser, wish) {
     });
     const page = await context.newPage();
     await prepare?.(page);
-    await page.goto(await scene.link(account));
+    await page.goto(await scene.link(await openAccount?.()));
     await page.getByRole('navigation').first().waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     for (const [name, shown] of Object.entries(pages)) {

@@ -7,7 +7,6 @@ import { Problem } from '../problem.mjs';
 const ROUNDS = 12;
 const LOOK_EVERY_MS = 200;
 const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'publish', 'secrets', 'audit', 'operate'];
-const EMPTY_ACCOUNT = 'empty';
 
 /**
  * @typedef {object} Scene
@@ -15,7 +14,8 @@ const EMPTY_ACCOUNT = 'empty';
  * @property {string} webhookId
  * @property {string} deliveryId
  * @property {string} eventId
- * @property {string} emptyAccount One that has nothing.
+ * @property {() => Promise<string>} openAccount Makes one that has nothing, and gives its id.
+ * @property {string} storyUrl Of a receiver that no webhook has yet: it answers 503 twice, then 204.
  * @property {Call} call
  * @property {() => void} close
  */
@@ -34,6 +34,12 @@ export async function prepareScene({ apiUrl, apiKey }, signal) {
     startWebhookReceiver({ port: 0, answer: async () => ((count += 1) % 3 === 0 ? 503 : 200) }),
     startWebhookReceiver({ port: 0, answer: async () => 500 }),
   ]);
+  let accounts = 0;
+  let ofStory = 0;
+  const story = await startWebhookReceiver({
+    port: 0,
+    answer: async () => ((ofStory += 1) <= 2 ? 503 : 204),
+  });
   const names = ['Production', 'Reporting, which is slow at times', 'An old system'];
   const webhooks = [];
   for (const [index, { url }] of receivers.entries()) {
@@ -44,7 +50,6 @@ export async function prepareScene({ apiUrl, apiKey }, signal) {
   }
   // What accounts use is written every ten seconds.
   while ((await call('GET', '/v1/operations/accounts')).data.length === 0) await wait(LOOK_EVERY_MS);
-  await call('POST', '/v1/accounts', { id: EMPTY_ACCOUNT, name: 'An account with nothing' });
   const webhookId = webhooks[1]?.id;
   const delivery = await waitForRetried(call, webhookId);
   return {
@@ -59,9 +64,15 @@ export async function prepareScene({ apiUrl, apiKey }, signal) {
     webhookId,
     deliveryId: delivery.id,
     eventId: delivery.event_id,
-    emptyAccount: EMPTY_ACCOUNT,
+    openAccount: async () => {
+      accounts += 1;
+      return (
+        await call('POST', '/v1/accounts', { id: `empty_${accounts}`, name: 'An account with nothing' })
+      ).id;
+    },
+    storyUrl: story.url,
     call,
-    close: () => receivers.forEach((receiver) => receiver.close()),
+    close: () => [...receivers, story].forEach((receiver) => receiver.close()),
   };
 }
 

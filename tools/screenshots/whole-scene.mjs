@@ -3,6 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 200;
 const HOUR_MS = 3_600_000;
+// Attempts tell of holds from a second on.
+const HELD_MS = 1_500;
 const LONG = 'Something-that-is-called-by-a-name-in-which-nothing-can-be-broken';
 const LONGEST_ID = 'an_account_whose_id_has_as_many_characters_as_an_id_may_have__';
 
@@ -22,6 +24,8 @@ export const environmentOfAll = {
  * @property {string} replayId
  * @property {string} failedId A delivery that failed.
  * @property {string} disabledId A webhook that is disabled, with all settings that there are.
+ * @property {string} heldId A delivery that is held.
+ * @property {string} storyId A delivery that failed, was held, and arrived.
  */
 /** @typedef {import('./scene.mjs').Scene & More} WholeScene */
 
@@ -46,6 +50,7 @@ export async function completeScene(scene, { redisUrl }) {
     mode: 'all',
     rate: 50,
   });
+  const disabledId = await addDisabled(call);
   return {
     ...scene,
     account: LONGEST_ID,
@@ -54,8 +59,39 @@ export async function completeScene(scene, { redisUrl }) {
     erasedId: await addErased(call),
     replayId: replay.id,
     failedId: failed[0]?.id,
-    disabledId: await addDisabled(call),
+    disabledId,
+    heldId: `${await publish(call, { webhook_ids: [disabledId] })}.${disabledId}`,
+    storyId: await addStory(scene),
   };
+}
+
+/**
+ * A delivery with all that its time line can have: its webhook is disabled after the first attempt, and enabled again.
+ * @param {import('./scene.mjs').Scene} scene
+ * @returns {Promise<string>} its id
+ */
+async function addStory({ call, storyUrl }) {
+  const { id } = await call('POST', '/v1/webhooks', { url: storyUrl, events: ['keyword.*'], uid: 'story' });
+  const path = `/v1/deliveries/${await publish(call, { webhook_ids: [id] })}.${id}`;
+  await waitFor(call, path, ({ attempt_count: count }) => count > 1);
+  await call('POST', `/v1/webhooks/${id}/disable`);
+  await waitFor(call, path, ({ status }) => status === 'held');
+  await wait(HELD_MS);
+  await call('POST', `/v1/webhooks/${id}/enable`);
+  return (await waitFor(call, path, ({ status }) => status === 'delivered')).id;
+}
+
+/**
+ * @param {import('./scene.mjs').Call} call
+ * @param {string} path
+ * @param {(delivery: any) => boolean} isReached
+ */
+async function waitFor(call, path, isReached) {
+  for (;;) {
+    const delivery = await call('GET', path);
+    if (isReached(delivery)) return delivery;
+    await wait(LOOK_EVERY_MS);
+  }
 }
 
 /** @param {import('./scene.mjs').Scene} scene */

@@ -1,17 +1,36 @@
-import type { Delivery } from '../../api/delivery-queries';
+import type { Delivery, DeliveryFilters } from '../../api/delivery-queries';
 import type { Column } from '../../components/data-table';
 import { Time } from '../../components/time';
 import { answerOf } from './answer-of';
 import styles from './delivery-table.module.css';
 import { StatusBadge } from './status-badge';
 
-/** Says nothing in a list of one webhook's deliveries. */
-export const WEBHOOK_COLUMN = 'webhook';
+/**
+ * What tells the deliveries of a list apart: those of an event by their webhooks, those to a webhook by their types.
+ * @param names of webhooks, by id; one that is not there is shown by its id
+ */
+export function deliveryColumns(
+  { webhook_id: ofWebhook, event_id: ofEvent }: DeliveryFilters,
+  names: ReadonlyMap<string, string>,
+): readonly Column<Delivery>[] {
+  const webhook: Column<Delivery> = {
+    id: 'webhook',
+    header: 'Webhook',
+    cell: ({ webhook_id: id }) => (
+      <span className={styles['webhook']} title={id}>
+        {names.get(id) ?? id}
+      </span>
+    ),
+  };
+  const type: Column<Delivery> = { id: 'type', header: 'Event type', cell: (row) => row.type };
+  const [status, answer, attempts, ...times] = COLUMNS;
+  if (ofEvent !== undefined) return [status, webhook, answer, attempts, ...times];
+  if (ofWebhook !== undefined) return [status, type, answer, attempts, ...times];
+  return [status, type, answer, attempts, { ...webhook, width: '232px', from: 'wide' }, ...times];
+}
 
-/** @param names of webhooks, by id; one that is not there is shown by its id */
-export const deliveryColumns = (names: ReadonlyMap<string, string>): readonly Column<Delivery>[] => [
+const COLUMNS = [
   { id: 'status', header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge status={status} /> },
-  { id: 'type', header: 'Event type', cell: ({ type }) => type },
   {
     id: 'answer',
     header: 'Last answer',
@@ -20,17 +39,6 @@ export const deliveryColumns = (names: ReadonlyMap<string, string>): readonly Co
     cell: (row) => answerOf(row) ?? '–',
   },
   { id: 'attempts', header: 'Attempts', width: '80px', from: 'wide', cell: (row) => row.attempt_count },
-  {
-    id: WEBHOOK_COLUMN,
-    header: 'Webhook',
-    width: '232px',
-    from: 'wide',
-    cell: ({ webhook_id: id }) => (
-      <span className={styles['webhook']} title={id}>
-        {names.get(id) ?? id}
-      </span>
-    ),
-  },
   {
     id: 'next',
     header: 'Next attempt',
@@ -45,4 +53,4 @@ export const deliveryColumns = (names: ReadonlyMap<string, string>): readonly Co
     from: 'medium',
     cell: (row) => <Time at={row.created_at} form="short" />,
   },
-];
+] as const satisfies readonly Column<Delivery>[];

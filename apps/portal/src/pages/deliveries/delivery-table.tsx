@@ -10,7 +10,7 @@ import { Empty } from '../../components/empty';
 import { HistoryEnd } from '../../components/history-end';
 import { Problem } from '../../components/problem';
 import { ReadOn } from '../../components/read-on';
-import { deliveryColumns, WEBHOOK_COLUMN } from './delivery-columns';
+import { deliveryColumns } from './delivery-columns';
 import styles from './delivery-table.module.css';
 import { MOST_COUNTED, useNewDeliveries } from './use-new-deliveries';
 import { useWebhookNames } from './use-webhook-names';
@@ -31,7 +31,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   const isCut = isCutShort(data);
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
   const names = useWebhookNames(filters.webhook_id === undefined);
-  const columns = useMemo(() => columnsFor(filters, names), [filters, names]);
+  const columns = useMemo(() => deliveryColumns(filters, names), [filters, names]);
   const news = useNewDeliveries(filters, rows);
 
   const showNew = () => {
@@ -74,11 +74,6 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
       )}
     </div>
   );
-}
-
-function columnsFor({ webhook_id: onlyWebhook }: DeliveryFilters, names: ReadonlyMap<string, string>) {
-  const columns = deliveryColumns(names);
-  return onlyWebhook === undefined ? columns : columns.filter(({ id }) => id !== WEBHOOK_COLUMN);
 }
 
 const idOf = ({ id }: Delivery) => id;

@@ -17,7 +17,8 @@ export function namesOf(webhooks: readonly Named[]): ReadonlyMap<string, string>
   );
 }
 
-function nameOf({ url, description }: Named): string {
+/** What people know a webhook by; another one may be called the same. */
+export function nameOf({ url, description }: Pick<Named, 'url' | 'description'>): string {
   if (description) return description;
   if (!URL.canParse(url)) return url;
   const { host, pathname } = new URL(url);

@@ -31,10 +31,10 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
               <span aria-hidden="true" className={`${styles['shape']} ${styles[step.kind]}`}>
                 {SHAPES[step.kind]}
               </span>
-              <span>{step.text}</span>
               <span className={styles['soft']}>
                 <Time at={new Date(step.at).toISOString()} form="short" />
               </span>
+              <span>{step.text}</span>
             </li>
           );
         })}

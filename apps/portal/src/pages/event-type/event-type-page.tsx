@@ -5,6 +5,7 @@ import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
+import { TextWithCode } from '../../components/text-with-code';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { EventOrigin } from '../event-types/event-origin';
 import { VerificationSnippets } from './verification-snippets';
@@ -40,7 +41,9 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
 function Details({ type: { name, description, example, schema } }: { readonly type: EventType }) {
   return (
     <>
-      <p>{description}</p>
+      <p>
+        <TextWithCode text={description} />
+      </p>
       <Section title="Example of a request’s body">
         <CodeBlock
           text={JSON.stringify({ type: name, data: example }, null, 2)}

@@ -3,6 +3,7 @@ import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
+import { TextWithCode } from '../../components/text-with-code';
 import { EventOrigin } from './event-origin';
 
 const columns: readonly Column<EventType>[] = [
@@ -12,7 +13,12 @@ const columns: readonly Column<EventType>[] = [
     width: '16rem',
     cell: ({ name }) => <Link href={`/event-types/${name}`}>{name}</Link>,
   },
-  { id: 'description', header: 'What happened', from: 'medium', cell: ({ description }) => description },
+  {
+    id: 'description',
+    header: 'What happened',
+    from: 'medium',
+    cell: ({ description }) => <TextWithCode text={description} />,
+  },
   {
     id: 'origin',
     header: 'Origin',

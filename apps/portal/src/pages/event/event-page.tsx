@@ -82,7 +82,12 @@ function EventFacts({ event }: { readonly event: Event }) {
         ...(group === null ? {} : { Group: group }),
         Published: <Time at={at} />,
         ...dueOf(event),
-        Deliveries: `${formatCount(deliveries.total)}${went.map(([name, count]) => `, ${formatCount(count)} ${name}`).join('')}`,
+        Deliveries: [
+          formatCount(deliveries.total),
+          went.map(([name, count]) => `${formatCount(count)} ${name}`).join(', '),
+        ]
+          .filter(Boolean)
+          .join(': '),
       }}
     />
   );

@@ -139,5 +139,6 @@ function StepsTable({ ownSteps, lanes, range, names }: StoryProps) {
 const nameOf = ({ webhook_id: id }: Delivery, names: ReadonlyMap<string, string>) => names.get(id) ?? id;
 
 function attemptsText({ attempt_count: count }: Delivery): string {
+  if (count === 0) return 'no attempt';
   return count === 1 ? '1 attempt' : `${formatCount(count)} attempts`;
 }

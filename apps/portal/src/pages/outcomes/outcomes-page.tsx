@@ -29,4 +29,8 @@ export function OutcomesPage({
   );
 }
 
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+/** The table speaks of the receiver once, at its beginning. */
+function sentence(text: string): string {
+  const whole = text.replace(/^it /, 'the receiver ').replace(/^its name /, 'the receiver’s name ');
+  return `${whole.charAt(0).toUpperCase()}${whole.slice(1)}.`;
+}

@@ -19,6 +19,7 @@ import { useCan } from '../../session/session-context';
 import { answerOf } from '../deliveries/answer-of';
 import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
+import { nameOf } from '../deliveries/webhook-names';
 import { PublishFields, usePublishing } from '../events/publishing';
 import styles from './first-run.module.css';
 import { schemaOf } from './schema-of';
@@ -194,7 +195,7 @@ function AddWebhook({ webhook }: { readonly webhook: WebhookWithHealth | undefin
       </p>
     );
   }
-  if (webhook) return <Link href={`/webhooks/${webhook.id}`}>{webhook.description || webhook.url}</Link>;
+  if (webhook) return <Link href={`/webhooks/${webhook.id}`}>{nameOf(webhook)}</Link>;
   return (
     <form className={styles['form']} onSubmit={create}>
       <TextField

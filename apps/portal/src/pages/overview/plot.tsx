@@ -9,6 +9,10 @@ const HEIGHT = 200;
 const LEAST_DRAWN_PX = 6;
 const BAR_SHARE = 0.9;
 const MOST_BAR_PX = 48;
+// What is left of narrower bars beside their outlines is hardly seen, or nothing.
+const LEAST_OUTLINED_PX = 4;
+// What is beside the bars: the axis, and room for the last of the times.
+const BESIDE_PX = 72 + 32;
 // Nobody has half an event.
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 // What has room beside an axis; more is written as `200M`.
@@ -58,7 +62,9 @@ export default function Plot({ columns, kind, format, isCount = false, most, onR
       plot.destroy();
       plot = draw();
     };
-    const sizes = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const sizes = new ResizeObserver(() => {
+      if (element.clientWidth !== plot.width) redraw();
+    });
     sizes.observe(element);
     // The colours of a canvas are those of the moment at which it was drawn.
     const themes = new MutationObserver(redraw);
@@ -94,6 +100,7 @@ function optionsOf(
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
   const inOrder = kind === 'bars' ? series.toReversed() : series;
+  const barPx = (BAR_SHARE * (element.clientWidth - BESIDE_PX)) / starts.length;
   const axis = { stroke: colors.text, font: FONT, ticks: { stroke: colors.line, width: 1 } };
   return {
     width: element.clientWidth,
@@ -132,7 +139,7 @@ function optionsOf(
             label,
             fill: stroke,
             stroke: colors.surface,
-            width: 1,
+            width: barPx < LEAST_OUTLINED_PX ? 0 : 1,
             points: { show: false },
             ...(paths && { paths }),
           };

@@ -62,12 +62,12 @@ const HELD: readonly Column<WebhookWithHealth>[] = [
   {
     id: 'held',
     header: 'Held',
-    width: '96px',
+    width: '88px',
     cell: ({ id, health }) => (
       <Link href={`/deliveries?status=held&webhook=${id}`}>{formatCount(health.held)}</Link>
     ),
   },
-  { id: 'until', header: 'Until', width: '176px', cell: heldUntil },
+  { id: 'until', header: 'Until', width: '152px', cell: heldUntil },
 ];
 
 function heldUntil({ status, health: { breaker, breaker_open_until: until } }: WebhookWithHealth) {

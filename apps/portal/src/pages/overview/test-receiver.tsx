@@ -69,14 +69,15 @@ export function TestReceiverSwitch({ receiver }: { readonly receiver: TestReceiv
   return (
     <div className={styles['form']}>
       <p aria-live="polite">
+        {!isOn && 'Without a receiver of your own, this page can receive, and show each request.'}
         {isOn &&
           (webhookId ? (
             <>
-              This page receives, as <Link href={`/webhooks/${webhookId}`}>a webhook</Link>, published events
+              This page receives published events, as <Link href={`/webhooks/${webhookId}`}>a webhook</Link>,
               until you leave it.
             </>
           ) : (
-            'It connects…'
+            'This page connects…'
           ))}
       </p>
       <div>

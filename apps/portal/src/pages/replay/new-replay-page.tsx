@@ -6,6 +6,7 @@ import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
+import { nameOf } from '../deliveries/webhook-names';
 import { formatCount } from '../webhooks/health-figures';
 import { fromLocalInput, RANGES, toLocalInput } from './range';
 import styles from './replay.module.css';
@@ -39,7 +40,10 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
   const body = bodyOf(draft);
   return (
     <>
-      <PageHeader title="Replay" parent={{ href: `/webhooks/${id}`, label: webhook?.url ?? 'Webhook' }} />
+      <PageHeader
+        title="Replay"
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
+      />
       <form
         className={styles['form']}
         noValidate

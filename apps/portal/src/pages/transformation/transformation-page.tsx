@@ -15,6 +15,7 @@ import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { useToasts } from '../../components/toasts';
 import { useCan } from '../../session/session-context';
+import { nameOf } from '../deliveries/webhook-names';
 import { TemplateChoice } from './template-choice';
 import styles from './transformation.module.css';
 import { TransformationState } from './transformation-state';
@@ -43,7 +44,7 @@ export function TransformationPage({ params: { id = '' } }: TransformationPagePr
     <>
       <PageHeader
         title="Transformation"
-        parent={{ href: `/webhooks/${id}`, label: webhook ? webhook.description || webhook.url : 'Webhook' }}
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
         state={webhook && <TransformationState webhook={webhook} />}
       >
         {webhook && saved && <Switches webhook={webhook} saved={saved} />}

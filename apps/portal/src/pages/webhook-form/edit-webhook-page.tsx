@@ -6,6 +6,7 @@ import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { useToasts } from '../../components/toasts';
 import { useCan } from '../../session/session-context';
+import { nameOf } from '../deliveries/webhook-names';
 import { bodyOf, type Draft, draftOf } from './draft';
 import { patchOf } from './patch-of';
 import { rebaseDraft } from './rebase-draft';
@@ -25,7 +26,7 @@ export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
     <>
       <PageHeader
         title="Edit webhook"
-        parent={{ href: `/webhooks/${id}`, label: webhook?.url ?? 'Webhook' }}
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
       />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!webhook && !error && <Skeleton lines={10} />}

@@ -1,6 +1,7 @@
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
+import { TextWithCode } from '../../components/text-with-code';
 import { EVERY_EVENT, type EventGroup, groupsOf, isWithin, withChoice } from './event-choice';
 import styles from './webhook-form.module.css';
 
@@ -101,7 +102,7 @@ function Choice({
         />
         <span>
           <code>{name}</code>
-          {deprecated && ' (deprecated)'} {description}
+          {deprecated && ' (deprecated)'} <TextWithCode text={description} />
         </span>
       </label>
       <details className={styles['example']}>

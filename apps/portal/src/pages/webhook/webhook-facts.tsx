@@ -94,6 +94,7 @@ function textOf({ setting }: SettingPart, value: ReturnType<typeof valueAt>): st
 }
 
 function Events({ filters }: { readonly filters: readonly string[] }): ReactNode {
+  if (filters.includes('*')) return 'Every event, also of types that are added later';
   return filters.map((filter, index) => (
     <span key={filter}>
       {index > 0 && ', '}

@@ -29,7 +29,7 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
         facts={{
           Success: (
             <span className={styles['figure']}>
-              {formatRate(rate)} of {formatCount(attempts)} attempts
+              {attempts === 0 ? 'No attempts' : `${formatRate(rate)} of ${formatCount(attempts)} attempts`}
               <Sparkline values={hours.map(rateOf)} most={1} tone="good" label="Success by the hour" />
             </span>
           ),

@@ -10,6 +10,7 @@ import { Skeleton } from '../../components/skeleton';
 import { useCan } from '../../session/session-context';
 import { ChangesSection } from '../audit-log/changes-section';
 import { WebhookContacts } from '../contacts/webhook-contacts';
+import { nameOf } from '../deliveries/webhook-names';
 import { WebhookState } from '../webhooks/webhook-state';
 import { SecretPanel } from './secret-panel';
 import { TestPanel } from './test-panel';
@@ -46,7 +47,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   return (
     <>
       <PageHeader
-        title={webhook ? webhook.description || hostOf(webhook.url) : 'Webhook'}
+        title={webhook ? nameOf(webhook) : 'Webhook'}
         parent={parent}
         state={webhook && <WebhookState webhook={webhook} />}
       >
@@ -74,8 +75,4 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
       )}
     </>
   );
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
 }
