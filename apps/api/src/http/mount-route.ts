@@ -11,7 +11,7 @@ import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ApiContext } from '../context';
 import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
@@ -330,27 +330,32 @@ const NOTHING = {};
 // Most requests have no query, and Express would parse it all the same.
 function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
   if (schema === undefined && !request.url.includes('?')) return NOTHING;
-  return parse(request.query, schema ?? nothing, '?');
+  const parsed = (schema ?? nothing).safeParse(request.query, inWords);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(validationErrorsOf(namingRepeated(parsed.error, request.query), '?'));
+}
+
+/** No parameter is a list. Express makes one of a parameter that is there several times. */
+function namingRepeated({ issues }: z.ZodError, query: Request['query']): z.ZodError {
+  const isRepeated = ({ path }: z.core.$ZodIssue) => path.length > 0 && Array.isArray(query[String(path[0])]);
+  return new z.ZodError(
+    issues.map((issue) => (isRepeated(issue) ? { ...issue, message: 'must be given once' } : issue)),
+  );
 }
 
 function parseParams(params: unknown, schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
-  throw new AppError('not_found', 'There is not an object with this id.');
+  throw new AppError('not_found', 'There is no object with this id.');
 }
 
 // After the check: a value of the declared shape is not deep.
 function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
-  const parsed = parse(body, schema, '');
+  const parsed = schema.safeParse(body, inWords);
+  if (!parsed.success) throw invalidRequest(validationErrorsOf(parsed.error));
   const validationErrors = hasEventData ? [] : prototypeErrors(body);
   if (validationErrors.length > 0) throw invalidRequest(validationErrors);
-  return parsed;
-}
-
-function parse(value: unknown, schema: z.ZodType, base: string): unknown {
-  const parsed = schema.safeParse(value, inWords);
-  if (parsed.success) return parsed.data;
-  throw invalidRequest(validationErrorsOf(parsed.error, base));
+  return parsed.data;
 }
 
 /** A request's protocol and host from Express: HTTP/1.0 has no host. */

@@ -14,13 +14,8 @@ export function limitSchema(most: number) {
 
 /** A number as a query parameter. */
 export function wholeNumberSchema(least: number, most: number) {
-  return z.preprocess(
-    numberIn,
-    z
-      .int('must be a whole number')
-      .min(least, `must be at least ${least}`)
-      .max(most, `must be at most ${most}`),
-  );
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z.preprocess(numberIn, z.int(message).min(least, message).max(most, message));
 }
 
 // `Number` would also read "0x10", "1e2" and "", and the description promises a whole number.

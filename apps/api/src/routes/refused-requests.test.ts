@@ -100,7 +100,43 @@ describe('the most of a request', () => {
     const response = await request(roomy.url)[method](path).set('authorization', `Bearer ${key}`).send(body);
     expect({ status: response.status, body: response.body as unknown }).toMatchObject({
       status: 422,
-      body: { code: 'invalid_request', errors: [{ pointer, detail: expect.stringContaining('at most') }] },
+      body: {
+        code: 'invalid_request',
+        errors: [{ pointer, detail: expect.stringMatching(/at most|from 1 to 200/) }],
+      },
+    });
+  });
+});
+
+describe('the right form of what is wrong', () => {
+  const webhook = (wrong: object) =>
+    ['post', '/v1/webhooks', { url: 'https://receiver.example.com/', events: ['*'], ...wrong }] as const;
+
+  it.each([
+    [webhook({ timeout_ms: '5s' }), '/timeout_ms', 'must be a whole number from 1000 to 60000'],
+    [webhook({ retry_schedule: '5s' }), '/retry_schedule', 'must be a list'],
+    [webhook({ url: 'ftp://receiver.example.com/' }), '/url', 'must be a URL that begins with https://'],
+    [webhook({ headers: { 'a b': 'x' } }), '/headers/a b', 'such as X-Tenant'],
+    [webhook({ coalesce: { every: 1 } }), '/coalesce/every', 'the known ones are window_ms'],
+    [webhook({ filter: 'DE' }), '/filter', 'such as {"order.country":"DE"}'],
+    [webhook({ auth: { type: 'oauth2', private_key: 5 } }), '/auth/private_key', 'a string, or an object'],
+    [['get', '/v1/deliveries?limit=many'], '?/limit', 'must be a whole number from 1 to 200'],
+    [['get', '/v1/deliveries?status=held&status=delivered'], '?/status', 'must be given once'],
+    [['get', '/v1/deliveries?Limit=1'], '?/Limit', 'did you mean "limit"?'],
+    [['get', '/v1/events?page=2'], '?/page', 'the known ones are limit, cursor'],
+    [['get', '/v1/account/usage?page=2'], '?/page', 'none can be given here'],
+    [['get', '/v1/notifications?contact_id=4711'], '?/contact_id', 'ct_ and 22 of 0-9 a-z'],
+    [
+      ['post', '/v1/filters/try', { filter: { a: 1 }, event_type: 'a.b' }],
+      '/event_type',
+      'GET /v1/event-types',
+    ],
+  ] as const)('is in the error of %j', async ([method, path, body], pointer, form) => {
+    const { key } = await api.issueKey();
+    const response = await request(api.url)[method](path).set('authorization', `Bearer ${key}`).send(body);
+    expect(response.body).toMatchObject({
+      code: 'invalid_request',
+      errors: expect.arrayContaining([{ pointer, detail: expect.stringContaining(form) }]),
     });
   });
 });

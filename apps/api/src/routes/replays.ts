@@ -61,13 +61,7 @@ const bodySchema = z
       .boolean()
       .default(false)
       .describe('`true`: only count the events, and send none. Default: `false`.'),
-    rate: z
-      .number()
-      .int('must be a whole number')
-      .min(1, 'must be at least 1')
-      .max(MAX_RATE, `must be at most ${MAX_RATE}`)
-      .default(DEFAULT_RATE)
-      .describe(`${RATE} Default: ${DEFAULT_RATE}.`),
+    rate: z.int().min(1).max(MAX_RATE).default(DEFAULT_RATE).describe(`${RATE} Default: ${DEFAULT_RATE}.`),
   })
   .meta({ id: 'NewReplay' });
 

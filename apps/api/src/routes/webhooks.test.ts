@@ -200,7 +200,10 @@ describe('POST /v1/webhooks', () => {
       { pointer: '/url', detail: 'must be a string' },
       { pointer: '/events', detail: 'is required' },
       { pointer: '/rate_limit', detail: 'must be at least 1' },
-      { pointer: '/headers/webhook-id', detail: 'is a header that Hookferry sets itself' },
+      {
+        pointer: '/headers/webhook-id',
+        detail: 'is a header that Hookferry sets itself; choose another name',
+      },
     ]);
   });
 

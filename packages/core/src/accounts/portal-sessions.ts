@@ -171,7 +171,7 @@ export const portalThemeSchema = z
   .meta({ id: 'PortalTheme' });
 
 const returnUrlSchema = z
-  .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
   .max(MAX_URL_CHARACTERS, `must have at most ${MAX_URL_CHARACTERS} characters`);
 
 const capabilitiesSchema = z

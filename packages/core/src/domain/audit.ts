@@ -93,7 +93,9 @@ export type FieldChange = Readonly<z.infer<typeof fieldChangeSchema>>;
 
 export const AUDIT_ID_PREFIX = 'aud';
 
-export const auditIdSchema = z.string().regex(/^aud_[0-9a-z]{22}$/);
+export const auditIdSchema = z
+  .string()
+  .regex(/^aud_[0-9a-z]{22}$/, 'must be the id of an entry: aud_ and 22 of 0-9 a-z');
 
 /** An entry of the audit log as it is stored, in Redis and in the history. */
 export const auditEntrySchema = z.object({

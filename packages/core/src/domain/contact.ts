@@ -40,7 +40,7 @@ export const contactStatuses = ['unconfirmed', 'confirmed', 'unsubscribed'] as c
 export const CONTACT_ID_PREFIX = 'ct';
 export const contactIdSchema = z
   .string()
-  .regex(/^ct_[0-9a-z]{22}$/)
+  .regex(/^ct_[0-9a-z]{22}$/, 'must be the id of a contact: ct_ and 22 of 0-9 a-z')
   .brand<'ContactId'>();
 export type ContactId = z.infer<typeof contactIdSchema>;
 
@@ -75,7 +75,7 @@ export function contactNotFound(): AppError {
 export const NOTIFICATION_ID_PREFIX = 'ntf';
 export const notificationIdSchema = z
   .string()
-  .regex(/^ntf_[0-9a-z]{22}$/)
+  .regex(/^ntf_[0-9a-z]{22}$/, 'must be the id of a notification: ntf_ and 22 of 0-9 a-z')
   .brand<'NotificationId'>();
 export type NotificationId = z.infer<typeof notificationIdSchema>;
 

@@ -36,7 +36,7 @@ export const ENDPOINT_ID_PREFIX = 'wh';
 
 export const endpointIdSchema = z
   .string()
-  .regex(/^wh_[0-9a-z]{22}$/)
+  .regex(/^wh_[0-9a-z]{22}$/, 'must be the id of a webhook: wh_ and 22 of 0-9 a-z')
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 

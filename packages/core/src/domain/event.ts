@@ -29,7 +29,7 @@ const MAX_GROUP_BYTES = 256;
 /** A group of events, such as those of one order. Webhooks can get the events of a group in order. */
 export const eventGroupSchema = z
   .string()
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be text without control characters')
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, `must be 1 to ${MAX_GROUP_BYTES} bytes of text without control characters`)
   .refine(
     (group) => Buffer.byteLength(group) <= MAX_GROUP_BYTES,
     `must have at most ${MAX_GROUP_BYTES} bytes`,

@@ -6,7 +6,7 @@ export const REPLAY_ID_PREFIX = 'rpl';
 
 export const replayIdSchema = z
   .string()
-  .regex(/^rpl_[0-9a-z]{22}$/)
+  .regex(/^rpl_[0-9a-z]{22}$/, 'must be the id of a replay: rpl_ and 22 of 0-9 a-z')
   .brand<'ReplayId'>();
 export type ReplayId = z.infer<typeof replayIdSchema>;
 

@@ -46,8 +46,10 @@ function faultOf(text: string, url: URL, rules: TargetUrlRules): string | undefi
 }
 
 function faultOfForm(text: string, url: URL, { allowHttp }: TargetUrlRules): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an http(s) URL';
-  if (url.protocol === 'http:' && !allowHttp) return 'must be an https URL (ALLOW_HTTP_URLS permits http)';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return 'must be a URL that begins with https:// or http://';
+  if (url.protocol === 'http:' && !allowHttp)
+    return 'must be a URL that begins with https:// (ALLOW_HTTP_URLS permits http://)';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   // An empty fragment ("…#") leaves no trace in `hash`.
   if (url.hash !== '' || text.includes('#')) return 'must not have a fragment';

@@ -65,8 +65,11 @@ const FORBIDDEN_PREFIXES = ['proxy-', 'webhook-', 'x-service-'];
 
 const nameSchema = z
   .string()
-  .regex(NAME, 'must be the name of an HTTP header')
-  .refine((name) => !isForbidden(name.toLowerCase()), 'is a header that Hookferry sets itself');
+  .regex(NAME, 'must be the name of an HTTP header, such as X-Tenant')
+  .refine(
+    (name) => !isForbidden(name.toLowerCase()),
+    'is a header that Hookferry sets itself; choose another name',
+  );
 
 const valueSchema = z
   .string()

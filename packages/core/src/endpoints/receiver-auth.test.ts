@@ -39,14 +39,17 @@ function faultsOf(auth: unknown) {
 
 describe('the auth of a new webhook', () => {
   it.each([
-    [{ type: 'basic', username: 'us:er', password: 'p' }, '/auth/username must be characters other than'],
-    [{ type: 'basic', username: 'user', password: 'p\n' }, '/auth/password must have no control characters'],
-    [{ type: 'bearer', token: 'two words' }, '/auth/token must be visible ASCII'],
-    [{ type: 'bearer', token: 'a\r\nx-admin: 1' }, '/auth/token must be visible ASCII'],
+    [{ type: 'basic', username: 'us:er', password: 'p' }, '/auth/username must be 1 to 256 characters'],
+    [{ type: 'basic', username: 'user', password: 'p\n' }, '/auth/password must be 1 to 1024 characters'],
+    [{ type: 'bearer', token: 'two words' }, '/auth/token must be 1 to 8192 visible ASCII'],
+    [{ type: 'bearer', token: 'a\r\nx-admin: 1' }, '/auth/token must be 1 to 8192 visible ASCII'],
     [{ type: 'digest' }, '/auth/type must be one of oauth2, basic, bearer'],
     [{ type: 'basic', username: 'user' }, '/auth/password is required'],
-    [{ type: 'basic', username: 'user', password: 'p', token: 't' }, '/auth/token is not a known member'],
-    [{ ...oauth2, token_url: 'http://auth.example.com/token' }, '/auth/token_url must be an https URL'],
+    [{ type: 'basic', username: 'user', password: 'p', token: 't' }, '/auth/token is not a known name'],
+    [
+      { ...oauth2, token_url: 'http://auth.example.com/token' },
+      '/auth/token_url must be a URL that begins with https',
+    ],
     [{ ...oauth2, token_url: 'https://10.0.0.1/token' }, '/auth/token_url must not lead to 10.0.0.1'],
     [{ ...oauth2, token_url: 'https://[::ffff:7f00:1]/token' }, '/auth/token_url must not lead to'],
     [

@@ -22,24 +22,36 @@ const SCOPE = /^[!#-[\]-~]+( [!#-[\]-~]+)*$/;
 const USERNAME = /^[^:\p{Cc}]+$/u;
 const PASSWORD = /^\P{Cc}+$/u;
 
-const clientIdSchema = z.string().max(256).regex(VISIBLE_AND_SPACE, 'must be visible ASCII characters');
-const clientSecretSchema = z.string().max(1_024).regex(VISIBLE_AND_SPACE, 'must be visible ASCII characters');
-const scopeSchema = z.string().max(1_024).regex(SCOPE, 'must be scopes, with one space between them');
+const clientIdSchema = z
+  .string()
+  .max(256)
+  .regex(VISIBLE_AND_SPACE, 'must be 1 to 256 visible ASCII characters or spaces');
+const clientSecretSchema = z
+  .string()
+  .max(1_024)
+  .regex(VISIBLE_AND_SPACE, 'must be 1 to 1024 visible ASCII characters or spaces');
+const scopeSchema = z
+  .string()
+  .max(1_024)
+  .regex(SCOPE, 'must be scopes with one space between them, such as read write');
 const audienceSchema = z
   .string()
   .max(2_048)
-  .regex(VISIBLE, 'must be visible ASCII characters, with no white space')
+  .regex(VISIBLE, 'must be 1 to 2048 visible ASCII characters, with no white space')
   .meta({ example: 'https://api.example.com' });
 const usernameSchema = z
   .string()
   .max(256)
-  .regex(USERNAME, 'must be characters other than ":" and control characters');
-const passwordSchema = z.string().max(1_024).regex(PASSWORD, 'must have no control characters');
+  .regex(USERNAME, 'must be 1 to 256 characters, none of them ":" or a control character');
+const passwordSchema = z
+  .string()
+  .max(1_024)
+  .regex(PASSWORD, 'must be 1 to 1024 characters, none of them a control character');
 // As long as servers take headers.
 const tokenSchema = z
   .string()
   .max(8_192)
-  .regex(VISIBLE, 'must be visible ASCII characters, with no white space')
+  .regex(VISIBLE, 'must be 1 to 8192 visible ASCII characters, with no white space')
   .describe('The token that each request carries after `Bearer`. No response shows it.');
 
 const MAX_KEY_CHARACTERS = 16 * 1024;
@@ -51,7 +63,7 @@ const jwkSchema = z.looseObject({
   kid: z
     .string()
     .max(256)
-    .regex(VISIBLE, 'must be visible ASCII characters')
+    .regex(VISIBLE, 'must be 1 to 256 visible ASCII characters, with no white space')
     .optional()
     .describe('The id of the key, which assertions name in their header.'),
   alg: z

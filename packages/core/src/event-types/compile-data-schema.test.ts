@@ -30,6 +30,16 @@ it.each([
   expect(compileDataSchema(invoice)(data)).toMatchObject([{ detail }]);
 });
 
+it.each([
+  ['enum', { enum: ['EUR', 'USD', 7] }, 'must be one of "EUR", "USD", 7'],
+  ['a long enum', { enum: Array.from({ length: 30 }, (_, i) => i) }, /^must be one of 0, 1, .*, 19, …$/],
+  ['const', { const: { a: 1 } }, 'must be {"a":1}'],
+  ['a long const', { const: 'x'.repeat(1_000) }, /^must be "x{99}…$/],
+])('names the values that the schema allows: %s', (_what, schema, detail) => {
+  const expected = typeof detail === 'string' ? detail : expect.stringMatching(detail);
+  expect(compileDataSchema(schema)('other')).toEqual([{ pointer: '/data', detail: expected }]);
+});
+
 it('takes a member called __proto__ for data', () => {
   const check = compileDataSchema(invoice);
   expect(check(JSON.parse('{"id":"inv_1","__proto__":{}}'))).toHaveLength(1);

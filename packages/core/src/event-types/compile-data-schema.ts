@@ -70,8 +70,18 @@ function toFault({
 }: ErrorObject): ValidationError {
   return {
     pointer: `/data${shortenParts(instancePath)}${memberOf(params)}`,
-    detail: WORDS[keyword] ?? message,
+    detail: WORDS[keyword] ?? allowedBy(params) ?? message,
   };
+}
+
+const MOST_VALUES = 20;
+
+/** ajv says that the value is none of those that `enum` or `const` allows, and not which these are. */
+function allowedBy({ allowedValues, ...params }: Readonly<Record<string, unknown>>): string | undefined {
+  if ('allowedValue' in params) return `must be ${shorten(JSON.stringify(params.allowedValue))}`;
+  if (!Array.isArray(allowedValues)) return undefined;
+  const shown = allowedValues.slice(0, MOST_VALUES).map((value) => shorten(JSON.stringify(value)));
+  return `must be one of ${shown.join(', ')}${allowedValues.length > MOST_VALUES ? ', …' : ''}`;
 }
 
 // Messages where ajv's own describe the object around the member that the pointer names.

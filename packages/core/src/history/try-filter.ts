@@ -82,7 +82,10 @@ export async function exampleOf(
     return (await readEventType(context, type)).example;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest([{ pointer, detail: 'is not a known event type' }], error);
+    throw invalidRequest(
+      [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
+      error,
+    );
   }
 }
 

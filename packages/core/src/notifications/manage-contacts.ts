@@ -51,7 +51,7 @@ export const newContactSchema = z
       .string()
       .max(MAX_ADDRESS, { error: TOO_LONG, abort: true })
       .overwrite(withAsciiDomain)
-      .check(z.email('must be a mail address'))
+      .check(z.email('must be a mail address such as ada@example.com'))
       .max(MAX_ADDRESS, TOO_LONG)
       .optional()
       .describe('The mail address. Needed for the kind `email`, and refused for all others.'),

@@ -48,8 +48,8 @@ describe('validationErrorsOf', () => {
 
   it('names the known member that was most likely meant', () => {
     expect(validationErrors({ list: [{ size: 1, sized: 2 }], List: [] })).toEqual([
-      { pointer: '/list/0/sized', detail: 'is not a known member; did you mean "size"?' },
-      { pointer: '/List', detail: 'is not a known member; did you mean "list"?' },
+      { pointer: '/list/0/sized', detail: 'is not a known name; did you mean "size"?' },
+      { pointer: '/List', detail: 'is not a known name; did you mean "list"?' },
     ]);
   });
 
@@ -58,15 +58,15 @@ describe('validationErrorsOf', () => {
     const { error } = moved.transform(String).safeParse({ a: '', b: 1, constructor: 2 }, inWords);
     expect(error && validationErrorsOf(error)).toEqual([
       { pointer: '/b', detail: 'is somewhere else' },
-      { pointer: '/constructor', detail: 'is not a known member' },
+      { pointer: '/constructor', detail: 'is not a known name' },
     ]);
   });
 
   it('names each unknown member, with "~" and "/" escaped', () => {
     expect(validationErrors({ list: [{ size: 1, 'a/b': 1, 'c~d': 1 }], '': 1 })).toEqual([
-      { pointer: '/list/0/a~1b', detail: 'is not a known member' },
-      { pointer: '/list/0/c~0d', detail: 'is not a known member' },
-      { pointer: '/', detail: 'is not a known member' },
+      { pointer: '/list/0/a~1b', detail: 'is not a known name; the known ones are size' },
+      { pointer: '/list/0/c~0d', detail: 'is not a known name' },
+      { pointer: '/', detail: 'is not a known name; the known ones are list' },
     ]);
   });
 
@@ -75,6 +75,19 @@ describe('validationErrorsOf', () => {
     ['wrong items', { list: Array.from({ length: 300 }, () => ({})) }],
   ])('names a hundred of ever so many %s', (_what, input) => {
     expect(validationErrors(input)).toHaveLength(100);
+  });
+
+  it('says of a text in the place of a list that alone', () => {
+    const bounded = z.object({ list: z.array(z.string()).max(2) });
+    const { error } = bounded.safeParse({ list: 'long enough' }, inWords);
+    expect(error && validationErrorsOf(error)).toEqual([{ pointer: '/list', detail: 'must be a list' }]);
+  });
+
+  it('says that nothing can be given where nothing is known', () => {
+    const { error } = z.strictObject({}).safeParse({ a: 1 }, inWords);
+    expect(error && validationErrorsOf(error)).toEqual([
+      { pointer: '/a', detail: 'is not a known name; none can be given here' },
+    ]);
   });
 
   it('points to the whole with an empty pointer', () => {

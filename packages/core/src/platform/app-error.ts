@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UNKNOWN_NAME } from './zod-words';
 
 /**
  * Every refusal or failure of this product's code, by its stable code. Callers and clients decide by the
@@ -39,13 +40,13 @@ export type ErrorCode =
   | 'secret_unreadable'
   | 'internal_error';
 
-/** One error of a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
+/** One fault of a request, and its place. */
 export const validationErrorSchema = z
   .object({
     pointer: z
       .string()
       .describe(
-        'The member that is wrong: a JSON Pointer (RFC 6901) into the body, or `?/name` for a query parameter.',
+        'The place of the fault: a JSON Pointer (RFC 6901) into the body, `?/name` for a query parameter, `{name}` for a part of the path, or the name of a header.',
       ),
     detail: z.string().describe('What is wrong with the member, and what is right.'),
   })
@@ -110,7 +111,15 @@ const MAX_VALIDATION_ERRORS = 100;
 /** zod's issues as validation errors with a JSON Pointer (RFC 6901) each, below `base`: the first hundred. */
 export function validationErrorsOf(error: z.ZodError, base = ''): ValidationError[] {
   const some = error.issues.slice(0, MAX_VALIDATION_ERRORS);
-  return some.flatMap((issue) => faultsOfIssue(issue, base)).slice(0, MAX_VALIDATION_ERRORS);
+  return some
+    .filter((issue, i) => !isOfWrongType(some[i - 1], issue))
+    .flatMap((issue) => faultsOfIssue(issue, base))
+    .slice(0, MAX_VALIDATION_ERRORS);
+}
+
+/** zod counts the characters of a text that should be a list: its type is all that is wrong with it. */
+function isOfWrongType(before: z.core.$ZodIssue | undefined, { path }: z.core.$ZodIssue): boolean {
+  return before?.code === 'invalid_type' && jsonPointer(before.path) === jsonPointer(path);
 }
 
 function faultsOfIssue(issue: z.core.$ZodIssue, base: string): ValidationError[] {
@@ -120,7 +129,7 @@ function faultsOfIssue(issue: z.core.$ZodIssue, base: string): ValidationError[]
     const details = issue.message.split('\n');
     return issue.keys.slice(0, MAX_VALIDATION_ERRORS).map((key, i) => ({
       pointer: pointer + jsonPointer([key]),
-      detail: details[i] ?? 'is not a known member',
+      detail: details[i] ?? UNKNOWN_NAME,
     }));
   }
   return [{ pointer, detail: issue.message }];

@@ -16,6 +16,11 @@ describe('zod words', () => {
     own: z.string('must be ours'),
     either: z.union([z.string(), z.number()]),
     page: z.coerce.number(),
+    share: z.number().min(0).max(1),
+    few: z.int().max(9),
+    id: z.string().regex(/^wh_/),
+    at: z.iso.datetime(),
+    step: z.number().multipleOf(2),
   });
 
   const good = {
@@ -31,6 +36,11 @@ describe('zod words', () => {
     own: '',
     either: 1,
     page: '1',
+    share: 0.5,
+    few: 9,
+    id: 'wh_1',
+    at: '2026-11-21T12:00:00Z',
+    step: 2,
   };
 
   function detailOf(wrong: object): string | undefined {
@@ -56,8 +66,19 @@ describe('zod words', () => {
       ['a long list', { list: [1, 2] }, 'must have at most 1 entry'],
       ['another word', { mode: 'x' }, 'must be one of fast, slow'],
       ['another constant', { sure: false }, 'must be true'],
-      ['no URL', { url: 'x' }, 'must be a URL'],
-      ['none of a union', { either: true }, 'is not valid'],
+      ['no URL', { url: 'x' }, 'must be a URL such as https://example.com/'],
+      ['none of a union', { either: true }, 'must be a string, or a number'],
+      ['a text for a number with bounds', { share: '5' }, 'must be a number from 0 to 1'],
+      ['a text for a number that counts', { size: '5' }, 'must be a whole number of at least 2'],
+      ['a text for a number with a greatest', { few: '5' }, 'must be a whole number of at most 9'],
+      ['a text of another form', { id: 'x' }, 'must match /^wh_/'],
+      ['another time', { at: 'yesterday' }, 'must be a time such as 2026-11-21T12:00:00Z'],
+      ['another step', { step: 3 }, 'must be a multiple of 2'],
+      [
+        'an unknown name',
+        { colour: 1 },
+        `is not a known name; the known ones are ${Object.keys(good).join(', ')}`,
+      ],
     ])('says what is wrong: %s', (_, wrong, detail) => {
       expect(detailOf(wrong)).toBe(detail);
     });

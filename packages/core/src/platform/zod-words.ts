@@ -12,7 +12,7 @@ function describe(issue: Issue): string {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${NAMES[issue.expected] ?? `of the type ${issue.expected}`}`;
+      return `must be ${nameOf(issue)}`;
     case 'too_small':
       return `must ${verbFor(issue.origin)}at least ${issue.minimum}${unitFor(issue.origin, issue.minimum)}`;
     case 'too_big':
@@ -20,19 +20,21 @@ function describe(issue: Issue): string {
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
     case 'invalid_format':
-      return issue.format === 'url' ? 'must be a URL' : 'does not have the right form';
+      return describeFormat(issue);
     case 'invalid_key':
       return issue.issues.map(({ message }) => message).join('; ');
     case 'unrecognized_keys':
       // A line for each: `validationErrorsOf` makes an error of each.
       return issue.keys
         .slice(0, MOST_TOLD)
-        .map((key) => describeUnknown(key, issue.inst))
+        .map((key, i) => describeUnknown(key, issue.inst, i))
         .join('\n');
+    case 'invalid_union':
+      return describeUnion(issue);
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
     case 'custom':
     case 'invalid_element':
-    case 'invalid_union':
-    case 'not_multiple_of':
       return 'is not valid';
   }
 }
@@ -43,19 +45,63 @@ const MOST_TOLD = 100;
 /** For an object's schema: names that clients expect there in vain, and where they are. */
 export const foundElsewhere = z.registry<Readonly<Record<string, string>>>();
 
-function describeUnknown(key: string, schema: unknown): string {
-  if (!(schema instanceof z.ZodObject)) return 'is not a known member';
+/** The first unknown name of an object gets the list of those that there are: each would make a long answer. */
+function describeUnknown(key: string, schema: unknown, index: number): string {
+  if (!(schema instanceof z.ZodObject)) return UNKNOWN_NAME;
   const elsewhere = foundElsewhere.get(schema);
   if (elsewhere !== undefined && Object.hasOwn(elsewhere, key)) return elsewhere[key] ?? '';
-  const nearest = nearestTo(key, Object.keys(schema.shape));
-  return nearest === undefined
-    ? 'is not a known member'
-    : `is not a known member; did you mean ${JSON.stringify(nearest)}?`;
+  const known = Object.keys(schema.shape);
+  if (known.length === 0) return `${UNKNOWN_NAME}; none can be given here`;
+  const nearest = nearestTo(key, known);
+  if (nearest !== undefined) return `${UNKNOWN_NAME}; did you mean ${JSON.stringify(nearest)}?`;
+  return index === 0 ? `${UNKNOWN_NAME}; the known ones are ${known.join(', ')}` : UNKNOWN_NAME;
+}
+
+/** Of a member of a body, or of a query parameter. */
+export const UNKNOWN_NAME = 'is not a known name';
+
+const FORMATS: Readonly<Record<string, string>> = {
+  url: 'a URL such as https://example.com/',
+  datetime: 'a time such as 2026-11-21T12:00:00Z',
+  email: 'a mail address such as ada@example.com',
+};
+
+function describeFormat({ format, pattern }: Issue & { readonly code: 'invalid_format' }): string {
+  const name = FORMATS[format];
+  if (name !== undefined) return `must be ${name}`;
+  return pattern === undefined ? `must have the format ${format}` : `must match ${pattern}`;
+}
+
+const MUST_BE = 'must be ';
+
+/** Names each of the alternatives. */
+function describeUnion({ errors }: Issue & { readonly code: 'invalid_union' }): string {
+  const messages = errors.flatMap(([first]) => (first?.path.length === 0 ? [first.message] : []));
+  const asked = messages.filter((message) => message.startsWith(MUST_BE));
+  if (asked.length === 0) return 'is not valid';
+  return MUST_BE + [...new Set(asked)].map((message) => message.slice(MUST_BE.length)).join(', or ');
+}
+
+function nameOf({ expected, inst }: Issue & { readonly code: 'invalid_type' }): string {
+  if (expected === 'number') return numberWithin(inst);
+  return NAMES[expected] ?? `of the type ${expected}`;
+}
+
+/** A number, with the bounds that its schema has. */
+function numberWithin(schema: unknown): string {
+  if (!(schema instanceof z.ZodNumber)) return 'a number';
+  const { minValue: least, maxValue: most } = schema;
+  const name = schema.format === 'safeint' ? 'a whole number' : 'a number';
+  if (!isBound(least)) return isBound(most) ? `${name} of at most ${most}` : name;
+  return isBound(most) ? `${name} from ${least} to ${most}` : `${name} of at least ${least}`;
+}
+
+function isBound(value: number | null): value is number {
+  return Number.isFinite(value) && Math.abs(value ?? 0) < Number.MAX_SAFE_INTEGER;
 }
 
 const NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
-  number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
   array: 'a list',

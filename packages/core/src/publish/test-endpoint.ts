@@ -90,6 +90,9 @@ async function readType(context: TestEndpointContext, name: string): Promise<Eve
     return await readEventType(context, name);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest([{ pointer: '/type', detail: 'is not a known event type' }], error);
+    throw invalidRequest(
+      [{ pointer: '/type', detail: 'is not a known event type; GET /v1/event-types lists them' }],
+      error,
+    );
   }
 }

@@ -77,7 +77,7 @@ it('says what is wrong where it is', () => {
     filter: '{',
     retrySchedule: '5s, soon',
   });
-  expect(faultAt(validationErrors, '/url')).toBe('must be an http(s) URL');
+  expect(faultAt(validationErrors, '/url')).toBe('must be a URL that begins with https:// or http://');
   expect(faultAt(validationErrors, '/filter')).toBe('must be JSON');
   expect(faultAt(validationErrors, '/retry_schedule')).toMatch(/^1 must be a duration/);
   expect(faultAt(validationErrors, '/events')).toBeUndefined();

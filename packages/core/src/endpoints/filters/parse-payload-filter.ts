@@ -74,7 +74,8 @@ class FilterReader {
     if (level > FILTER_BOUNDS.levels) {
       return this.#fault(path, `is more than ${FILTER_BOUNDS.levels} levels deep`);
     }
-    if (!isObject(value)) return this.#fault(path, 'must be an object of conditions');
+    if (!isObject(value))
+      return this.#fault(path, 'must be an object of conditions, such as {"order.country":"DE"}');
     const entries = Object.entries(value);
     if (entries.length === 0) return this.#fault(path, 'must have at least one condition');
     return all(entries.map(([key, each]) => this.#readMember(key, each, [...path, key], level)));
