@@ -21,7 +21,7 @@ const PAGE_SIZE = 50;
 const LAST = 5;
 
 /**
- * Who did what, the newest first, as far as it was paged to.
+ * The audit log, page by page, the newest entry first.
  * @param operator the operator's own account, to see the logs of all accounts; undefined: that of the account in view
  */
 export function useAuditLog(filters: AuditFilters, operator: string | undefined) {

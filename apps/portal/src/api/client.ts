@@ -5,7 +5,7 @@ import type { ProblemDetails } from './problem';
 export type Api = Client<paths>;
 
 interface ApiOptions {
-  /** What each request is to say about who asks, read for each. undefined: nobody may ask just now. */
+  /** The credentials of a request, read for each one. undefined: there are none at the moment. */
   readonly headers: () => Readonly<Record<string, string>> | undefined;
   /** The API does not know the one who asks any more. */
   readonly onUnauthenticated: () => void;
@@ -35,7 +35,7 @@ export function createApi({ headers, onUnauthenticated }: ApiOptions): Api {
   return api;
 }
 
-/** What a request without a session would be answered with: it need not be made. */
+/** The API's answer without a session, so that no request has to be made. */
 const NOBODY: ProblemDetails = {
   type: 'urn:hookferry:error:unauthenticated',
   title: 'The session has ended',

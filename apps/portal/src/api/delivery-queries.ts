@@ -14,7 +14,7 @@ export type Hold = components['schemas']['Hold'];
 
 type Query = NonNullable<paths['/v1/deliveries']['get']['parameters']['query']>;
 
-/** Which deliveries are listed. `last_hours` is counted back from whenever the list is asked for. */
+/** The filters of a list. `last_hours` is counted back from the time of each request. */
 export type DeliveryFilters = Omit<Query, 'limit' | 'cursor'> & { readonly last_hours?: number };
 
 const PAGE_SIZE = 50;
@@ -72,7 +72,7 @@ export function useSendAgain(id: string) {
   });
 }
 
-/** What a delivery sends, in the format of its webhook. */
+/** The body of a delivery, in the format of its webhook. */
 export function useDeliveryContent(id: string) {
   const api = useApi();
   return useQuery({

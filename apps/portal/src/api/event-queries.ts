@@ -20,7 +20,7 @@ export interface EventFilters {
 
 const PAGE_SIZE = 50;
 
-/** What was published, the newest first, or what is scheduled, as far as it was paged to. */
+/** The published or scheduled events, page by page, the newest first. */
 export function useEvents(filters: EventFilters) {
   const api = useApi();
   return usePages(queryKeys.events(filters), (paging, signal) => {

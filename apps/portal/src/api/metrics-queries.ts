@@ -68,7 +68,7 @@ const MOST_LOOKED_AT = 600;
 
 export interface Standings {
   readonly webhooks: readonly WebhookWithHealth[];
-  /** There are more than were looked at. */
+  /** True if not all were counted. */
   readonly isPart: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { components } from '@hookferry/client';
 export type ProblemDetails = components['schemas']['Problem'];
 export type ValidationError = components['schemas']['Fault'];
 
-/** What the API said about a request that it refused, or what is known when no answer came. */
+/** The problem in a refused request's answer, or the reason why no answer came. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 
@@ -20,7 +20,7 @@ export class ProblemError extends Error {
     super(detail, options);
   }
 
-  /** Whether the same request may do better a moment later. */
+  /** True if the same request may succeed a moment later. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }

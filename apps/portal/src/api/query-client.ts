@@ -5,14 +5,14 @@ import { queryKeys } from './query-keys';
 declare module '@tanstack/react-query' {
   interface Register {
     readonly queryMeta: {
-      /** What is read again would move: it is changed in place, and the page asks for the rest itself. */
+      /** Rows stay where they are: changes are made in place, and the page loads new rows on request. */
       readonly keepsItsRows?: boolean;
     };
   }
 }
 
 const RETRIES = 3;
-// What a page shows again within this time is not asked for again: the stream tells of changes.
+// Within this time a page shows cached data: the stream reports changes.
 const STALE_AFTER_MS = 10_000;
 
 /** Reads are repeated when that may help; nothing that changes something ever is. */
@@ -24,7 +24,7 @@ export function createQueryClient(): QueryClient {
     }),
     defaultOptions: {
       queries: {
-        // What a browser says of its connection is no answer: a request that fails says so, and is made again.
+        // The browser's online state is not reliable. A request that fails is made again.
         networkMode: 'always',
         staleTime: STALE_AFTER_MS,
         retry: (failures, error) => failures < RETRIES && error instanceof ProblemError && error.isPassing,

@@ -1,4 +1,4 @@
-/** The first word of each key of the query cache: whoever changes something names what it touches by these. */
+/** The keys of the query cache. A change names the queries that it affects by these. */
 export const queryKeys = {
   deliveries: (filters: object) => ['deliveries', filters] as const,
   delivery: (id: string) => ['delivery', id] as const,
@@ -37,7 +37,7 @@ export const queryKeys = {
   offeredAccounts: () => ['accounts', 'offered'] as const,
   /** Counts over time, of what and when. */
   metrics: (of: string, query: object) => ['metrics', of, query] as const,
-  /** What is held, and what will be disabled. */
+  /** Held deliveries, and webhooks that will be disabled. */
   standings: () => ['standings'] as const,
   deadLetters: (filters: object) => ['dead-letters', filters] as const,
   deadLetter: (id: string) => ['dead-letter', id] as const,

@@ -22,7 +22,7 @@ export interface Pages<Row> {
   readonly readOn: () => void;
 }
 
-/** A list of the API, read page by page as far as it is looked at. `load` gets the cursor of the page that is wanted. */
+/** A list of the API, read page by page. `load` gets the cursor of a page. */
 export function usePages<Row>(
   queryKey: QueryKey,
   load: (paging: { readonly cursor?: string }, signal: AbortSignal) => Promise<Page<Row>>,
@@ -58,7 +58,7 @@ export async function* pagesOf<Of extends Page<unknown>>(
   } while (cursor !== null);
 }
 
-/** Whether pages end for now because what is older is not reachable. */
+/** True if the pages end early because older records can't be read at the moment. */
 export function isCutShort(data: { readonly pages: readonly HistoryPart[] } | undefined): boolean {
   return data?.pages.at(-1)?.history === 'unavailable';
 }

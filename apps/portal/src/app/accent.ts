@@ -9,7 +9,7 @@ const BLACK: Rgb = [0, 0, 0];
 
 export interface Accent {
   readonly color: string;
-  /** What is written on it. */
+  /** The colour of text on it. */
   readonly on: string;
 }
 

@@ -9,7 +9,7 @@ interface AllowedProps {
   readonly children: ReactNode;
 }
 
-/** A page for those who may use it; the others are told before they have filled anything in. */
+/** Shows a page only with its capability. Otherwise it says so before anybody fills in a form. */
 export function Allowed({ needs, children }: AllowedProps) {
   const { capabilities } = useSession();
   const [location] = useLocation();

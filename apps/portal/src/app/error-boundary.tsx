@@ -3,7 +3,7 @@ import { PageHeader } from '../components/page-header';
 import { Problem } from '../components/problem';
 
 interface Props {
-  /** Another one: whoever goes to another page is rid of the fault. */
+  /** A new value clears the error: another page may work. */
   readonly place: string;
   /** Before the page is shown once more. */
   readonly onRetry: () => void;

@@ -21,8 +21,8 @@ const DEAD_LETTER_ID = /^(events|deliveries|replays|erasures|events-dead-letters
 const MOST_FOUND = 8;
 
 /**
- * What has this id or this name of somebody's own, and webhooks and types of which it is a part: what is called
- * exactly that comes first. What the session may not see is not asked for, and not found.
+ * Objects with this id or `uid`, and webhooks and types that contain the text; exact matches come first. Objects
+ * that the session may not see are not requested.
  * @throws ProblemError when it can't be known
  */
 export async function findPlaces(

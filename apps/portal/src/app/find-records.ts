@@ -5,7 +5,7 @@ import type { Api } from '../api/client';
 import { type Page, pagesOf } from '../api/use-pages';
 import type { Capability } from '../session/session';
 
-/** Who looks for something, and by what. */
+/** The session's client, and the text to look for. */
 export interface Lookup {
   readonly api: Api;
   readonly queries: QueryClient;
@@ -49,7 +49,7 @@ export async function findAuditEntry(lookup: Lookup, id: string): Promise<readon
   return isThere ? [{ href: `/audit-log?${search}`, kind: 'Audit entry', name: id }] : [];
 }
 
-/** What was done to a thing, which may be gone. */
+/** The audit log's entries about an object, which may be gone. */
 export async function findChangesOf(lookup: Lookup, id: string): Promise<readonly Place[]> {
   return await findInLog(lookup, 'target', id);
 }

@@ -13,7 +13,7 @@ import { wantedOf } from './wanted-of';
 const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
 const MOST_RECENT = 5;
 
-/** What a search gave: several places, or none. One is gone to at once. */
+/** Several results of a search, or none. A single result is opened at once. */
 interface Found {
   readonly places: readonly Place[];
   readonly message?: string;

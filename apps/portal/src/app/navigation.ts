@@ -3,7 +3,7 @@ import type { Capability } from '../session/session';
 export interface NavigationEntry {
   readonly path: string;
   readonly label: string;
-  /** Who lacks it is not led there. */
+  /** Without it there is no link to the page. */
   readonly needs?: Capability;
 }
 

@@ -1,14 +1,14 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 import type { Capability } from '../session/session';
 
-/** What a page is given: the parts of its path that vary, such as `id`. */
+/** The variable parts of the page's path, such as `id`. */
 export interface PageProps {
   readonly params: Readonly<Record<string, string>>;
 }
 
 export interface Page {
   readonly path: string;
-  /** What a session must be allowed to do to be of use there; undefined: every one is. */
+  /** The capability that the page needs; undefined: none. */
   readonly needs: Capability | undefined;
   readonly load: () => Promise<unknown>;
   readonly component: LazyExoticComponent<ComponentType<PageProps>>;

@@ -45,7 +45,7 @@ export function Routes() {
   );
 }
 
-/** While somebody signs in: what the page at this address needs comes meanwhile, whoever that turns out to be. */
+/** Loads the code of the page at this address while somebody signs in. */
 export function SigningIn() {
   const [location] = useLocation();
   const { parser } = useRouter();

@@ -15,7 +15,7 @@ import styles from './shell.module.css';
 import { useTheme } from './theme';
 import { ThemeSwitch } from './theme-switch';
 
-/** What is around every page. */
+/** Header, navigation and search around every page. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const { theme } = useSession();
   const [mode, setMode] = useTheme(theme);

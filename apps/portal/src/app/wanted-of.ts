@@ -1,6 +1,6 @@
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 
-/** What a search is for. */
+/** The meaning of a search text. */
 export type Wanted =
   /** An id that the service has made; `of` says of what. */
   | { readonly kind: 'id'; readonly of: IdOf; readonly id: string }

@@ -3,7 +3,7 @@ import { CopyButton } from './copy-button';
 
 export interface CodeBlockProps {
   readonly text: string;
-  /** What it is: read aloud. */
+  /** The name, for screen readers. */
   readonly label: string;
 }
 

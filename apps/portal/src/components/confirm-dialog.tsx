@@ -7,7 +7,7 @@ import { Problem } from './problem';
 export interface ConfirmDialogProps {
   readonly isOpen: boolean;
   readonly title: string;
-  /** What follows, and whether it can be taken back. */
+  /** The consequences, and whether they can be undone. */
   readonly children: ReactNode;
   /** The verb of what is done, such as "Send again". */
   readonly confirmLabel: string;

@@ -7,7 +7,7 @@ const SHOWN_MS = 1_500;
 
 export interface CopyButtonProps {
   readonly text: string | (() => Promise<string>);
-  /** What it is for: read aloud, and shown unless `children` is. */
+  /** For screen readers; also shown, unless there are `children`. */
   readonly label: string;
   readonly children?: string;
 }

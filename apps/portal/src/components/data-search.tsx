@@ -5,7 +5,7 @@ import { TextField } from './field';
 import { faultOfSearched } from './searched-data';
 
 interface DataSearchProps {
-  /** What is searched for; '' is nothing. It may be anything, as in an address that somebody wrote. */
+  /** The search; '' is none. It may be any text, since it comes from the address. */
   readonly value: string;
   readonly onSearch: (text: string) => void;
 }

@@ -28,7 +28,7 @@ export interface Column<Row> {
 }
 
 export interface DataTableProps<Row> {
-  /** What it lists: read aloud. */
+  /** The name of the list, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   /** undefined: they are being loaded. */
@@ -166,7 +166,7 @@ function DrawnCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
 /** Scrolling draws the table again for each picture: the rows that stay in view keep their cells. */
 const Cells = memo(DrawnCells) as typeof DrawnCells;
 
-/** How far down the page it begins; what is above it may grow. */
+/** The distance from the top of the page. Parts above it may grow. */
 function useTopOf(element: RefObject<HTMLElement | null>): number {
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {

@@ -6,7 +6,6 @@ export interface FactsProps {
   readonly facts: Readonly<Record<string, ReactNode>>;
 }
 
-/** What is known of a thing, name by name. */
 export function Facts({ facts }: FactsProps) {
   return (
     <dl className={styles['facts']}>

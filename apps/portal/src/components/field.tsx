@@ -5,7 +5,7 @@ import styles from './field.module.css';
 interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with it; read aloud with the field. */
+  /** The fault; screen readers read it with the field. */
   readonly error?: string | undefined;
   readonly children: ReactNode;
 }

@@ -8,7 +8,7 @@ export interface PageHeaderProps {
   readonly parent?: { readonly href: string; readonly label: string };
   /** Beside the title, such as a badge. */
   readonly state?: ReactNode;
-  /** What can be done here: buttons. */
+  /** The buttons of the page. */
   readonly children?: ReactNode;
 }
 

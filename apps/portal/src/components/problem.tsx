@@ -7,11 +7,11 @@ export interface ProblemProps {
   readonly error: Error;
   readonly onRetry?: (() => void) | undefined;
   readonly retryLabel?: string;
-  /** Where people have something other than a session. */
+  /** Given on pages without a session. */
   readonly words?: ProblemWords;
 }
 
-/** What is said in place of the API's title, and of its explanation. */
+/** Shown in place of the API's title and explanation. */
 type Words = readonly [title: string, text?: string];
 export type ProblemWords = Partial<Record<ProblemError['code'], Words>>;
 
@@ -31,7 +31,7 @@ const USUAL_WORDS: ProblemWords = {
 /** Of what is only read. */
 const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell whoever runs the service.';
 
-/** What went wrong, how it can be found in the log, and what to do next. */
+/** An error: its cause, the request's id for the log, and the next step. */
 export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
   const [title, text] = wordsOf(error, words);

@@ -7,7 +7,7 @@ export interface ProgressProps {
   readonly of: number | undefined;
 }
 
-/** How much of something is done. */
+/** A bar with a share in per cent. */
 export function Progress({ label, done, of }: ProgressProps) {
   return (
     <progress

@@ -6,7 +6,7 @@ export interface ReadOnProps {
   readonly onReadOn: () => void;
 }
 
-/** A page of a filtered list may be short, or have nothing, although there is more: whoever wants to goes on looking. */
+/** A page of a filtered list may be short, or have nothing, although there is more: the viewer can load more. */
 export function ReadOn({ isBusy, onReadOn }: ReadOnProps) {
   return (
     <p className={styles['more']}>

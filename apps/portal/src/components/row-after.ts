@@ -1,7 +1,7 @@
 /** A screenful, roughly. */
 const PAGE = 15;
 
-/** Where a key leads from the row that has the focus; undefined: the key means nothing here. */
+/** The row that a key moves the focus to; undefined: the key means nothing here. */
 export function rowAfter(key: string, current: number, count: number): number | undefined {
   const wanted = wantedRow(key, current, count);
   return wanted === undefined ? undefined : Math.min(Math.max(wanted, 0), Math.max(count - 1, 0));

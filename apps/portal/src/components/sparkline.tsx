@@ -4,14 +4,14 @@ import { HEIGHT, pathOf, WIDTH } from './sparkline-path';
 export interface SparklineProps {
   /** Oldest first; null: nothing was measured, and the line has a gap there. */
   readonly values: readonly (number | null)[];
-  /** What it shows, in words: read aloud in its place. */
+  /** The line in words, for screen readers. */
   readonly label: string;
-  /** What reaches the top; by default the highest value. */
+  /** The value at the top; by default the highest one. */
   readonly most?: number;
   readonly tone?: 'accent' | 'good' | 'bad';
 }
 
-/** How a figure went, as a line of a word's height. */
+/** A figure over time, as a line of a word's height. */
 export function Sparkline({ values, label, most, tone = 'accent' }: SparklineProps) {
   const top = most ?? Math.max(...values.map((value) => value ?? 0), 1);
   return (

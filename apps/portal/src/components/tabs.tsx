@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import styles from './tabs.module.css';
 
 export interface TabsProps {
-  /** What is chosen among: read aloud. */
+  /** The name of the choice, for screen readers. */
   readonly label: string;
   readonly tabs: readonly { readonly name: string; readonly content: ReactNode }[];
 }

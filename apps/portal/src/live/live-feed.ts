@@ -11,14 +11,14 @@ export type LiveStatus = 'paused' | 'connecting' | 'live' | 'polling';
 interface LiveFeedOptions {
   /** Of the stream. */
   readonly address: string;
-  /** What a request says about who asks; undefined: nobody may just now. */
+  /** The credentials of a request; undefined: there are none at the moment. */
   readonly headers: () => Readonly<Record<string, string>> | undefined;
   readonly onUnauthenticated: () => void;
 }
 
 type Listener = (message: LiveMessage) => void;
 
-/** What changes at the service, told to whoever listens: by its stream, and while that is not there by a regular `poll`. */
+/** Tells listeners of changes: by the API's stream, or by a regular `poll` while there is no stream. */
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #listeners = new Set<Listener>();
@@ -82,7 +82,7 @@ export class LiveFeed {
     }
   }
 
-  /** Whether it makes no sense to ask again. */
+  /** True if another try makes no sense. */
   #isFinal({ status }: StreamRefused): boolean {
     if (status === 401) this.#options.onUnauthenticated();
     if (status === 403 || status === 404) this.#setStatus('polling');

@@ -9,7 +9,7 @@ const TEXTS: Readonly<Record<LiveStatus, readonly [label: string, title: string]
   paused: ['Not live', 'The page checks for changes once there is a session and the page is in view'],
 };
 
-/** Whether what is shown is how things are. */
+/** Shows whether the page is up to date. */
 export function LiveIndicator() {
   const status = useLiveStatus();
   const [label, title] = TEXTS[status];

@@ -4,7 +4,7 @@ import type { StreamEvent } from './read-events';
 type Schemas = components['schemas'];
 type Told<Event extends string> = Extract<Schemas['StreamedChange'], { event: Event }>['data'];
 
-/** What a change knows of a delivery. */
+/** The members of a delivery that a change contains. */
 export type DeliveryChange = Pick<Schemas['Delivery'], 'id' | 'event_id' | 'webhook_id'> &
   Partial<Schemas['Delivery']>;
 

@@ -3,7 +3,7 @@ import { useCallback, useSyncExternalStore } from 'react';
 import styles from './outage-notice.module.css';
 import { isOld } from './update-queries';
 
-/** Says that what is on the page could not be read anew. Where nothing was read yet, the page itself says it. */
+/** Says that the page's data could not be refreshed. If nothing was read yet, the page itself says so. */
 export function OutageNotice() {
   const cache = useQueryClient().getQueryCache();
   const watch = useCallback(

@@ -1,7 +1,7 @@
 export interface StreamEvent {
   readonly name: string;
   readonly data: string;
-  /** What a reader that comes back says it has; undefined: as before. */
+  /** The `Last-Event-ID` for the next connection; undefined: unchanged. */
   readonly id: string | undefined;
 }
 

@@ -5,8 +5,8 @@ import type { DeliveryChange } from './live-message';
 const READ_EVERY_MS = 1_000;
 
 /**
- * What is counted from deliveries: the health of webhooks, how an event went. Where it is on the page it is read again, once
- * a second at most, however many deliveries change.
+ * Counts of deliveries: the health of webhooks, the results of an event. Those on the page are read again, once a second at
+ * most, however many deliveries change.
  */
 export class StaleFigures {
   readonly #queries: QueryClient;

@@ -5,7 +5,7 @@ import { ProblemError } from '../api/problem';
 
 type Line = components['schemas']['ListenerLine'];
 
-/** What a webhook of this page got. */
+/** A request that the page's own webhook received. */
 export interface ReceivedRequest {
   readonly at: Date;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface ReceivedRequest {
 
 interface TestReceiverOptions {
   readonly api: Api;
-  /** 1 to 63 of a-z 0-9 -: whoever else takes it takes the deliveries. */
+  /** 1 to 63 of a-z 0-9 -: another one with this name takes over the deliveries. */
   readonly name: string;
   readonly signal: AbortSignal;
   readonly onReady: (webhookId: string) => void;

@@ -12,13 +12,13 @@ const LISTS = ['deliveries', 'event-deliveries'];
 /** Brings what the cache has up to what a message says. */
 export function updateQueries(queries: QueryClient, message: LiveMessage): void {
   switch (message.kind) {
-    // What was read before it may have changed before the stream told of changes.
+    // Data read before the stream began may have changed meanwhile.
     case 'ready':
     case 'reset':
       void queries.invalidateQueries({ predicate: isReadAnew });
       return;
     case 'poll':
-      // A read that is under way goes on: begun anew each time, one that is repeated would never come to its end.
+      // A read that is under way goes on: if each change began it again, it would never end.
       void queries.invalidateQueries(
         { predicate: (query) => isReadAnew(query) && !isBroken(query) },
         { cancelRefetch: false },
@@ -41,7 +41,7 @@ export function updateQueries(queries: QueryClient, message: LiveMessage): void 
 
 const isReadAnew = ({ meta }: Query) => meta?.keepsItsRows !== true;
 
-/** What is there of it could not be read anew. */
+/** The data could not be refreshed, so the page shows older ones. */
 export const isOld = (query: Query) => isReadAnew(query) && isBroken(query) && query.state.data !== undefined;
 
 /** It could not be read, last time, and may be a moment later. */

@@ -15,14 +15,14 @@ export function useSessionState(): SessionState {
   return useSyncExternalStore(store.subscribe, store.read);
 }
 
-/** The session of whoever looks at a page, which there always is below the sign-in; it may have ended. */
+/** The viewer's session, which every component below the sign-in has. It may have ended. */
 export function useSession(): Session {
   const state = useSessionState();
   if (state.kind === 'active' || state.kind === 'ended') return state.session;
   throw new Error('useSession without a session');
 }
 
-/** Whether this session may do it: what it may not is not offered. */
+/** True if the session has the capability. Pages hide other actions. */
 export function useCan(capability: Capability): boolean {
   return useSession().capabilities.includes(capability);
 }

@@ -26,7 +26,7 @@ export class SessionStore {
 
   readonly read = (): SessionState => this.#state;
 
-  /** What each request says about who asks; undefined: there is no session. */
+  /** The credentials of each request; undefined: there is no session. */
   readonly headers = (): Readonly<Record<string, string>> | undefined => {
     if (this.#state.kind !== 'active') return undefined;
     const { session, accountInView } = this.#state;

@@ -9,7 +9,7 @@ export interface Session {
   readonly accountId: string;
   readonly capabilities: readonly Capability[];
   readonly expiresAt: Date;
-  /** Where the viewer came from; of http or https. */
+  /** The page that the viewer came from; http or https. */
   readonly returnUrl: string | undefined;
   readonly theme: SessionTheme;
 }

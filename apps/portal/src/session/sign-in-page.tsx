@@ -13,7 +13,7 @@ export interface SignInPageProps {
 }
 
 const LINK_WORDS: ProblemWords = { unauthenticated: ['This link does not work any more'] };
-/** Who has a key is spoken to as the API does. */
+/** People with a key see the API's own words. */
 const KEY_WORDS: ProblemWords = {};
 
 export function SignInPage({ signIn, error }: SignInPageProps) {

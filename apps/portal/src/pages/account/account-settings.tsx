@@ -19,7 +19,7 @@ export interface AccountSettingsProps {
   readonly account: Account;
 }
 
-/** How large the account's turn is, how much it may store, how long its history is kept, and how it signs. */
+/** The account's weight, quota, retention of the history, and signing. */
 export function AccountSettings({ account }: AccountSettingsProps) {
   const api = useApi();
   const queries = useQueryClient();

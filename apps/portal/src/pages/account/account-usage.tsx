@@ -16,7 +16,7 @@ export interface AccountUsageProps {
   readonly accountId: string;
 }
 
-/** How much the account stores, and how much it may. */
+/** The account's storage and its quota. */
 export function AccountUsage({ accountId }: AccountUsageProps) {
   const api = useApi();
   const {

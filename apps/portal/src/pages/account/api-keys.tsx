@@ -23,7 +23,7 @@ export interface ApiKeysProps {
   readonly accountId: string;
 }
 
-/** Who may ask for the account, and for what. */
+/** The API keys of the account, with their scopes. */
 export function ApiKeys({ accountId }: ApiKeysProps) {
   const api = useApi();
   const [search] = useSearchParams();

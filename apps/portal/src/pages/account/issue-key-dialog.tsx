@@ -12,7 +12,7 @@ import styles from './account.module.css';
 
 type Scope = components['schemas']['Scope'];
 
-/** What each is for; TypeScript says when there is a new one. */
+/** Explains each scope; TypeScript finds a missing one. */
 const SCOPES: Readonly<Record<Scope, string>> = {
   'webhooks:read': 'see webhooks',
   'webhooks:write': 'change webhooks, and read their secrets',

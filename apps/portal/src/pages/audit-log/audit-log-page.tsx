@@ -40,7 +40,7 @@ const withAccount: readonly Column<AuditEntry>[] = [
   ...columns.slice(1),
 ];
 
-/** Who changed and did what. What is looked for stands in the address. */
+/** The audit log. The filters are in the address. */
 export function AuditLogPage() {
   const [search, setSearch] = useSearchParams();
   const { accountId: own } = useSession();
@@ -86,7 +86,7 @@ export function AuditLogPage() {
   );
 }
 
-/** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
+/** The filters. Invalid texts, as in an address that somebody typed, are ignored. */
 function filtersOf({ actor, action, target, since, until }: AuditFilterTexts) {
   return {
     ...(actor !== '' && { actor }),

@@ -1,7 +1,7 @@
 import type { AuditAction } from '@hookferry/core/domain/audit';
 import type { AuditActor, AuditEntry } from '../../api/audit-queries';
 
-/** What each is in words; TypeScript says when there is a new one. */
+/** Each action in words; TypeScript finds a missing one. */
 export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'webhook.create': 'Webhook created',
   'webhook.update': 'Webhook changed',
@@ -62,7 +62,7 @@ export function actorText(actor: AuditActor): string {
   }
 }
 
-/** What the log of one actor is asked for by. */
+/** The filter for the entries of one actor. */
 export function actorFilter(actor: AuditActor): string {
   switch (actor.type) {
     case 'api_key':
@@ -79,7 +79,7 @@ export function changedText({ changes }: AuditEntry): string {
   return changes.map(({ field }) => field).join(', ');
 }
 
-/** Where a target has a page of its own. */
+/** The page of a target; undefined: it has none. */
 export function pageOfTarget({ target }: AuditEntry): string | undefined {
   const folder = target ? FOLDERS[target.type] : undefined;
   return folder && target ? `/${folder}/${encodeURIComponent(target.id)}` : undefined;

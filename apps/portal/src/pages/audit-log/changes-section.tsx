@@ -14,7 +14,7 @@ interface ChangesSectionProps {
   readonly target: string;
 }
 
-/** Who did something to one thing lately. */
+/** The latest changes of one object. */
 export function ChangesSection({ target, changes: { data, error, refetch } }: ChangesSectionProps) {
   return (
     <Section

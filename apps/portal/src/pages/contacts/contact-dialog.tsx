@@ -28,12 +28,12 @@ const HINTS: Readonly<Record<Exclude<Contact['kind'], 'email'>, string>> = {
 };
 
 interface NewContactDialogProps {
-  /** The webhook that it is to be told of, to begin with. */
+  /** The webhook that is chosen at first. */
   readonly webhookId?: string;
   readonly onClose: () => void;
 }
 
-/** Who is to be told, of what, and when. They are asked first whether they want it. */
+/** A new contact: its address, occasions and digest. It has to confirm first. */
 export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogProps) {
   const { tell } = useToasts();
   const [kind, setKind] = useState<Contact['kind']>('email');

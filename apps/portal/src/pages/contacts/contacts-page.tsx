@@ -10,7 +10,7 @@ import { useCan } from '../../session/session-context';
 import { NewContactDialog } from './contact-dialog';
 import { ContactList } from './contact-list';
 
-/** Who is told when webhooks fail, and of what. */
+/** The contacts that get messages when webhooks fail. */
 export function ContactsPage() {
   const { data: contacts, error, refetch } = useContacts();
   const mayChange = useCan('webhooks');

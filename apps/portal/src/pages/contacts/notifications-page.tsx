@@ -52,7 +52,7 @@ export function NotificationsPage() {
 
 const NAMES = ['contact', 'topic', 'status'] as const;
 
-/** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
+/** The filters. Invalid texts, as in an address that somebody typed, are ignored. */
 function filtersOf(search: URLSearchParams) {
   const [contact, topic, status] = NAMES.map((name) => search.get(name) ?? '');
   return {

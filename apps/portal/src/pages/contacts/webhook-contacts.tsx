@@ -13,7 +13,7 @@ interface WebhookContactsProps {
   readonly contacts: readonly Contact[];
 }
 
-/** Who is told what happens to one webhook. */
+/** The contacts that get messages about one webhook. */
 export function WebhookContacts({ webhookId, contacts }: WebhookContactsProps) {
   const mayChange = useCan('webhooks');
   const [isAdding, setIsAdding] = useState(false);

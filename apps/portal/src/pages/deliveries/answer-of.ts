@@ -1,7 +1,7 @@
 import type { Delivery } from '../../api/delivery-queries';
 import { outcomes } from './words';
 
-/** What the receiver said last, or why it said nothing; undefined before the first attempt. */
+/** The last answer, or the reason why there was none; undefined before the first attempt. */
 export function answerOf(row: Pick<Delivery, 'last_outcome' | 'last_response_status'>): string | undefined {
   if (row.last_response_status !== null) return `HTTP ${row.last_response_status}`;
   return row.last_outcome === null ? undefined : outcomes[row.last_outcome];

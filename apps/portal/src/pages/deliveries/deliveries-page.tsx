@@ -24,7 +24,7 @@ export function DeliveriesPage() {
       <DataSearch value={texts.data} onSearch={(data) => change({ ...texts, data })} />
       <FilterBar texts={texts} onChange={change} />
       <DeliveryTable
-        // What was new for other filters is not for these.
+        // New rows of other filters are not those of these.
         key={address}
         label="Deliveries"
         filters={filters}

@@ -18,7 +18,7 @@ import { useWebhookNames } from './use-webhook-names';
 export interface DeliveryTableProps {
   readonly label: string;
   readonly filters: DeliveryFilters;
-  /** What to say when there are none. */
+  /** Shown if there are none. */
   readonly hint: string;
 }
 

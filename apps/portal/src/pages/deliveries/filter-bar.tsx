@@ -113,7 +113,7 @@ const NO_FILTERS: FilterTexts = {
   until: '',
 };
 
-/** What an address asks for, and no list has, or not yet. */
+/** Filters of the address that no list offers, or not yet. */
 function Others({
   value,
   known = [],

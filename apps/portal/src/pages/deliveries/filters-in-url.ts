@@ -34,7 +34,7 @@ export function writeFilters(texts: FilterTexts): URLSearchParams {
   return new URLSearchParams(NAMES.filter((name) => texts[name] !== '').map((name) => [name, texts[name]]));
 }
 
-/** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
+/** The filters. Invalid texts, as in an address that somebody typed, are ignored. */
 export function filtersOf(texts: FilterTexts): DeliveryFilters {
   const { status, http, outcome, type, webhook, data, range } = texts;
   const hours = Number(range);

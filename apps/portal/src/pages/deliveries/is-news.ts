@@ -3,7 +3,7 @@ import type { LiveMessage } from '../../live/live-message';
 
 type DeliveryMessage = Extract<LiveMessage, { kind: 'delivery' }>;
 
-/** Whether a change may have made a delivery one of those that a list is asked for. It is read again before it is shown. */
+/** True if a change may put a delivery into a list. The delivery is read again before it is shown. */
 export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryFilters): boolean {
   const wanted = [
     [filters.webhook_id, delivery.webhook_id],
@@ -13,9 +13,9 @@ export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryF
     [filters.outcome, delivery.last_outcome],
     [filters.response_status, delivery.last_response_status],
   ];
-  // No change tells the data. The list is looked at from time to time.
+  // Changes have no data, so the list is read again from time to time.
   if (filters.data !== undefined) return false;
-  // What a change does not know can't speak against it.
+  // A member that the change lacks excludes nothing.
   if (wanted.some(([asked, known]) => asked !== undefined && known !== undefined && asked !== known)) {
     return false;
   }
@@ -23,7 +23,7 @@ export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryF
   return change === 'created' || dependsOnResult(filters);
 }
 
-/** Whether a delivery can come into the list after it was made. */
+/** True if a delivery may enter the list after its creation. */
 function dependsOnResult(filters: DeliveryFilters): boolean {
   const { status, outcome, response_status: exact, status_class: rough } = filters;
   return [status, outcome, exact, rough].some((filter) => filter !== undefined);

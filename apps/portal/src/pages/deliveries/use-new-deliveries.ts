@@ -9,7 +9,7 @@ import { isNews } from './is-news';
 /** More are not counted: an event to very many webhooks is as many at once. */
 export const MOST_COUNTED = 100;
 
-/** How many deliveries a list of `rows` would have more if it was read again, and what is to be called when it is. */
+/** The number of deliveries that reading a list again would add to `rows`, and a function to call then. */
 export function useNewDeliveries(filters: DeliveryFilters, rows: readonly Delivery[] | undefined) {
   const api = useApi();
   const queries = useQueryClient();

@@ -5,7 +5,7 @@ type Named = Pick<Webhook, 'id' | 'url' | 'description' | 'uid'>;
 // Of the random end of an id: enough to tell those of one account apart.
 const END_OF_ID = 6;
 
-/** What people know webhooks by, by their ids: no two read the same. */
+/** The names of webhooks by their ids; no two are the same. */
 export function namesOf(webhooks: readonly Named[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
   for (const webhook of webhooks) counts.set(nameOf(webhook), (counts.get(nameOf(webhook)) ?? 0) + 1);

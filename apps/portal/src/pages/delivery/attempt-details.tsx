@@ -75,7 +75,7 @@ function Failure({ attempt: { outcome, error } }: { readonly attempt: Attempt })
   );
 }
 
-/** Where the webhook's code made it; otherwise it is the event's own, which the page shows once. */
+/** The body that the webhook's code made. Without code it is the event's own, which the page shows once. */
 function MadeBody({ attempt }: { readonly attempt: Attempt }) {
   const { number, request_body: body, transformation_version: version } = attempt;
   if (body === null) return null;

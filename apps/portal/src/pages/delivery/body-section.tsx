@@ -11,7 +11,7 @@ import { isJson, memberText, prettyJson } from './raw-body';
 import styles from './story.module.css';
 import { VerifySignature } from './verify-signature';
 
-/** What the receiver gets. */
+/** The body of the request. */
 export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const content = useDeliveryContent(delivery.id);
   const [isRaw, setIsRaw] = useState(false);
@@ -61,7 +61,7 @@ interface BeforeProps {
   readonly isRaw: boolean;
 }
 
-/** What the webhook's code was given. */
+/** The input of the webhook's code. */
 function BeforeTransformation({ eventId, isRaw }: BeforeProps) {
   const { data: text, error } = useEventText(eventId);
   const data = text === undefined ? undefined : memberText(text, 'data');

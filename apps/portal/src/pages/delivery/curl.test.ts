@@ -12,7 +12,7 @@ const input = {
   now: new Date('2030-01-31T12:00:00Z'),
 } as const;
 
-/** What a shell would give to curl as headers. */
+/** The headers that a shell would pass to curl. */
 function headersIn(command: string): Record<string, string> {
   return Object.fromEntries(
     [...command.matchAll(/-H '([^:]+): ([^']*)'/g)].map(([, name, value]) => [name, value]),

@@ -9,7 +9,7 @@ export interface CurlInput {
   readonly headers: Attempt['request_headers'];
   /** Of the webhook: a key pair's private half is with the service alone. */
   readonly signing: 'hmac' | 'ed25519' | 'both';
-  /** What signs it; undefined: this session can't have it, or this browser can't sign. */
+  /** The signing secret; undefined: the session may not see it, or the browser can't sign. */
   readonly secret: string | undefined;
   readonly now: Date;
 }

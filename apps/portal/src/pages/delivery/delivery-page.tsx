@@ -19,7 +19,7 @@ import { WhatNext } from './what-next';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };
 
-/** One delivery: what becomes of it, what was tried, and what it brings. */
+/** One delivery: its next step, its attempts, and its body. */
 export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonly<Record<string, string>> }) {
   const { data: delivery, error, refetch } = useDelivery(id);
   if (!delivery) {

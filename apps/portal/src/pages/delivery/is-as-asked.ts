@@ -1,10 +1,10 @@
 import { parseRetryAfter } from '@hookferry/core/deliver/retry-after';
 import type { Attempt } from '../../api/delivery-queries';
 
-// What passes between the answer and the decision what follows, and what an HTTP date leaves out of a second.
+// The time between the answer and the decision, and the fraction of a second that an HTTP date lacks.
 const LEEWAY_MS = 2_000;
 
-/** Whether what comes next is due when the receiver asked for it, by the `Retry-After` of the attempt before. */
+/** True if the next attempt is due at the time of the receiver's last `Retry-After`. */
 export function isAsAsked(
   { started_at: startedAt, duration_ms: durationMs, response_headers: headers }: Attempt,
   dueAt: string,

@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog';
 import { answerOf } from '../deliveries/answer-of';
 import { statuses } from '../deliveries/words';
 
-/** Sends the delivery once more, and tells what comes of it when it is known. */
+/** Sends the delivery once more, and shows the result. */
 export function SendAgain({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const [isAsking, setIsAsking] = useState(false);
   const [attemptsBefore, setAttemptsBefore] = useState<number>();

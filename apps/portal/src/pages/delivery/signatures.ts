@@ -1,4 +1,4 @@
-/** Whether this browser signs: only on pages of https and of this machine. */
+/** True if this browser can sign: only on pages of https or of this machine. */
 export const canSign = (): boolean => window.isSecureContext;
 
 /** The key is the secret as it was issued, in UTF-8; the form is hex. */
@@ -26,7 +26,7 @@ export interface SignedRequest {
   readonly body: string;
 }
 
-/** What a signature is found to be. */
+/** The result of checking a signature. */
 export type Verdict =
   | 'good'
   /** It was made by this secret, of the same body, for another time. */

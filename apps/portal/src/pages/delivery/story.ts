@@ -3,12 +3,12 @@ import { answerOf } from '../deliveries/answer-of';
 import { holds, pastHolds } from '../deliveries/words';
 import { formatMs } from './phases';
 
-/** What happened to a delivery, or will. */
+/** A step of a delivery, past or future. */
 export interface Step {
   readonly kind: 'accepted' | 'delivered' | 'failed' | 'held' | 'due';
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-  /** How long it took; 0 for a moment. */
+  /** The duration; 0 for a moment. */
   readonly lengthMs: number;
   readonly text: string;
 }
@@ -98,7 +98,7 @@ export function formatGap(ms: number): string {
   return ms < 48 * HOUR_MS ? `${number.format(ms / HOUR_MS)} h` : `${number.format(ms / (24 * HOUR_MS))} d`;
 }
 
-/** How two attempts differ: a row for each thing that both have, with whether it is the same. */
+/** One row of the comparison of two attempts. */
 export interface Difference {
   readonly name: string;
   readonly values: readonly [string, string];

@@ -13,7 +13,7 @@ const SHAPES: Readonly<Record<Step['kind'], string>> = {
   due: '◌',
 };
 
-/** What happened to it and what is to come, with gaps to scale. */
+/** The steps of a delivery, past and future, with gaps to scale. */
 export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const [now] = useState(() => new Date().getTime());
   const steps = stepsOf(delivery, now);

@@ -2,7 +2,7 @@ import type { Attempt } from '../../api/delivery-queries';
 import { formatMs, phasesOf } from './phases';
 import styles from './waterfall.module.css';
 
-/** How long each part of an attempt took: in numbers, and drawn. */
+/** The duration of each phase of an attempt, in numbers and drawn. */
 export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
   const totalMs = Math.max(attempt.timings.total_ms, 1);
   const share = (ms: number) => `${Math.min((ms / totalMs) * 100, 100)}%`;

@@ -5,7 +5,7 @@ import { answerOf } from '../deliveries/answer-of';
 import { holds } from '../deliveries/words';
 import { isAsAsked } from './is-as-asked';
 
-/** What becomes of the delivery now, and why. */
+/** The next step of the delivery, and the reason. */
 export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const { status, attempt_count: count, next_attempt_at: nextAt, webhook_id: webhookId, hold } = delivery;
   switch (status) {

@@ -14,7 +14,7 @@ interface EventTypePageProps {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** What is sent when something of a type happened, and how to receive it. */
+/** An event type: its schema, an example, and how to receive it. */
 export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
   const { data: type, error, refetch } = useEventType(name);
   return (

@@ -8,7 +8,7 @@ const tabs = snippetsOf(page).map(({ language, code }) => ({
   content: <CodeBlock text={code} label={`Verifying signatures in ${language}`} />,
 }));
 
-/** How a receiver finds out that a request is genuine: the code of the documentation, as it was when this was built. */
+/** The documentation's code to verify requests, as of this build. */
 export function VerificationSnippets() {
   return <Tabs label="Language" tabs={tabs} />;
 }

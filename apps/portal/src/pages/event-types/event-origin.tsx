@@ -7,7 +7,7 @@ const ORIGINS: Readonly<Record<EventType['origin'], string>> = {
   custom: 'Added',
 };
 
-/** Where a type comes from, unless it is to be used no more. */
+/** The origin of a type, or a note that it is deprecated. */
 export function EventOrigin({ type: { origin, deprecated } }: { readonly type: EventType }) {
   return deprecated ? (
     <Badge tone="warning">Deprecated</Badge>

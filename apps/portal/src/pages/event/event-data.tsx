@@ -4,7 +4,7 @@ import { CodeBlock } from '../../components/code-block';
 import { Section } from '../../components/section';
 import { prettyJson } from '../delivery/raw-body';
 
-/** What an event is about. @param data JSON, as it was published */
+/** @param data JSON, as it was published */
 export function EventData({ data }: { readonly data: string }) {
   const [isRaw, setIsRaw] = useState(false);
   return (

@@ -4,11 +4,11 @@ import { DeliveryTable } from '../deliveries/delivery-table';
 
 interface EventDeliveriesProps {
   readonly eventId: string;
-  /** What to say when it went nowhere. */
+  /** Shown if the event has no deliveries. */
   readonly hint: string;
 }
 
-/** Where an event went, and what became of it there. */
+/** The deliveries of an event, with their results. */
 export function EventDeliveries({ eventId, hint }: EventDeliveriesProps) {
   const filters = useMemo(() => ({ event_id: eventId }), [eventId]);
   return (

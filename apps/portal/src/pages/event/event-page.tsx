@@ -93,7 +93,7 @@ function EventFacts({ event }: { readonly event: Event }) {
   );
 }
 
-/** When it is sent, was sent, or would have been; nothing of one that was sent at once. */
+/** The due time of a scheduled event; nothing for an event that was sent at once. */
 function dueOf({ status, deliver_at: at }: Event): Readonly<Record<string, ReactNode>> {
   if (at === null) return {};
   if (status === 'cancelled') return { 'Would be due': <Time at={at} /> };

@@ -4,7 +4,7 @@ import { type Step, stepsOf } from '../delivery/story';
 
 type Event = components['schemas']['Event'];
 
-/** What happened to one delivery of an event, or will. */
+/** The steps of one delivery of an event, past and future. */
 export interface Lane {
   readonly delivery: Delivery;
   readonly steps: readonly Step[];

@@ -2,7 +2,7 @@ import { useEffect } from 'react';
 import { formatCountdown, useCountdown } from '../../components/use-countdown';
 import styles from './events-page.module.css';
 
-/** How long it is until then, by the second. */
+/** The time until then, updated each second. */
 export function Countdown({ until }: { readonly until: string }) {
   const seconds = useCountdown(until);
   return <span className={styles['countdown']}>{seconds > 0 ? formatCountdown(seconds) : 'due'}</span>;

@@ -41,7 +41,7 @@ const columns: readonly Column<ListedEvent>[] = [
   },
 ];
 
-/** What was published. The filters are in the address, so that a view can be kept and shown to others. */
+/** The published events. The filters are in the address, so that a view can be kept and shown to others. */
 export function EventsPage() {
   const [search] = useSearchParams();
   const isScheduled = search.get('status') === SCHEDULED;

@@ -21,7 +21,7 @@ export function usePublishing() {
     isJson: parsedOrUndefined(dataText) !== undefined,
     choose: (name: string) => {
       setChosen(name);
-      // What was written is for another type.
+      // The text belongs to another type.
       setTyped(undefined);
     },
     write: setTyped,

@@ -13,7 +13,7 @@ import styles from './events-page.module.css';
 export interface ScheduleActionsProps extends Pick<ButtonProps, 'size'> {
   readonly id: string;
   readonly type: string;
-  /** When it is due: RFC 3339. */
+  /** The due time: RFC 3339. */
   readonly at: string;
 }
 
@@ -34,7 +34,7 @@ export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActio
         );
         close();
       },
-      // What is shown is read again, and this goes with it: the dialog could not say so.
+      // The page is read again and the dialog goes with it, so the dialog can't show this.
       onError: (problem) => {
         if (!(problem instanceof ProblemError) || problem.code !== 'already_due') return;
         toasts.fail('It is due already, so it could not be changed.');

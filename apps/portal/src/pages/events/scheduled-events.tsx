@@ -37,7 +37,7 @@ const actions: Column<ListedEvent> = {
   cell: ({ id, type, deliver_at: at }) => at && <ScheduleActions id={id} type={type} at={at} size="small" />,
 };
 
-/** What waits for its time, the next one first. */
+/** The scheduled events, the next one first. */
 export function ScheduledEvents() {
   const [, go] = useLocation();
   const [search] = useSearchParams();

@@ -11,7 +11,7 @@ export interface BusiestAccountsProps {
   readonly operations: Operations;
 }
 
-/** Who has most waiting, beside how long anybody waits: a burst of one account is not to make the others wait. */
+/** The accounts with most waiting, and each one's wait: a burst of one account must not delay the others. */
 export function BusiestAccounts({ operations }: BusiestAccountsProps) {
   const { waiting, oldestWaitingSeconds } = readingOf(operations);
   const accounts = operations.busiest_accounts;

@@ -3,7 +3,7 @@ import type { HeavyAccount, Measure, Sample } from './use-last-day';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// As many colours as can be told apart, one of them for all others.
+// As many colours as people can distinguish; one of them is for all others.
 const MOST_SERIES = 5;
 const OTHER_COLOR = 6;
 
@@ -13,7 +13,7 @@ export interface DayRange {
   readonly until: number;
 }
 
-/** What a chart of it leads to. */
+/** The links of a chart. */
 export interface ChartActions {
   readonly onRange: (since: number, until: number) => void;
   readonly onOpen: (href: string) => void;
@@ -29,7 +29,7 @@ export function dayRangeOf(search: URLSearchParams, now: number): DayRange {
   return { since: Math.max(since, day.since), until: Math.min(until, now) };
 }
 
-/** What `read` gives for each of them; null where no sample was taken. */
+/** The result of `read` for each sample; null if there is no sample. */
 export function sampleColumns(
   samples: readonly Sample[],
   lengthMs: number,
@@ -84,7 +84,7 @@ export function shardLines(samples: readonly Sample[], name: keyof ShardSample) 
   return linesOf(alone < count ? [...lines, [`Shards ${alone} to ${count - 1}`, others]] : lines);
 }
 
-/** What the accounts used in each hour, those with most apart. */
+/** The use by account and hour; the accounts with most have a series each. */
 export function accountColumns(accounts: readonly HeavyAccount[], by: Measure, range: DayRange): Columns {
   const starts = startsIn(range, HOUR_MS);
   const valuesOf = (some: readonly HeavyAccount[]) => {

@@ -13,7 +13,7 @@ import { useReadiness } from './use-last-day';
 import { useOperations } from './use-operations';
 import { Workers } from './workers';
 
-/** How the whole service does now and did over the last day, for who runs it. */
+/** For operators: the state of the whole service, now and over the last day. */
 export function OperationsPage() {
   const { data, error, refetch } = useOperations();
   const readiness = useReadiness();

@@ -2,7 +2,7 @@ import type { components } from '@hookferry/client';
 
 export type Operations = components['schemas']['Operations'];
 
-/** What there is to see at one moment, in all queues. */
+/** The state of all queues at one moment. */
 export interface Reading {
   readonly attemptsPerSecond: number;
   readonly waiting: number;

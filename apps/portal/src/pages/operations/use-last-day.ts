@@ -20,7 +20,7 @@ const OPTIONS = {
   placeholderData: keepPreviousData,
 } as const;
 
-/** How queues and workers did over the last 24 hours. */
+/** The samples of queues and workers of the last 24 hours. */
 export function useLastDay() {
   const api = useApi();
   return useQuery({

@@ -15,7 +15,7 @@ interface Observed {
   readonly history: readonly Reading[];
 }
 
-/** How the service does, again and again while the page is looked at, and what was read before. */
+/** Reads the state of the service regularly while the page is visible, and keeps earlier readings. */
 export function useOperations() {
   const api = useApi();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-/** What whoever runs the receiver can do. */
+/** Advice for the receiver's developer. */
 export const advice: Readonly<Record<string, string>> = {
   http_1xx: 'Let the receiver respond to a POST with 200 to 299, without offering another protocol.',
   http_3xx: 'Redirects are not followed: register the URL that the redirect names.',

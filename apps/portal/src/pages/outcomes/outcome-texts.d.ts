@@ -1,4 +1,4 @@
 declare module 'virtual:outcome-texts' {
-  /** What the documentation says of each outcome. */
+  /** The documentation's explanation of each outcome. */
   export const outcomeTexts: Readonly<Record<string, string>>;
 }

@@ -6,7 +6,7 @@ import { advice } from './advice';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };
 
-/** What an outcome of an attempt means and what can be done about it, and the others. */
+/** One outcome of an attempt with its meaning and advice, and a list of the others. */
 export function OutcomesPage({
   params: { outcome = '' },
 }: {

@@ -19,7 +19,7 @@ export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
   readonly title: string;
   /** undefined: it is being loaded. */
   readonly columns: Columns | undefined;
-  /** Where a time leads to, or a series in it; `undefined`: nowhere. */
+  /** The link of an interval, or of a series in it; `undefined`: none. */
   readonly hrefOf?: ((since: number, until: number, series?: Series) => string | undefined) | undefined;
   /** A click on the chart goes there as well. */
   readonly onOpen?: ((href: string) => void) | undefined;

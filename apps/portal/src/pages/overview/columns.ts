@@ -7,14 +7,14 @@ export interface Series {
   /** Of the page's colours, from 1 on. */
   readonly color: number;
   readonly values: readonly (number | null)[];
-  /** Drawn with gaps: told apart without colour. */
+  /** Drawn with gaps: distinct without colour. */
   readonly isDashed?: boolean;
   /** It leads elsewhere than its time does: to deliveries that are narrowed down by these, or to what is called so. */
   readonly leads?: Readonly<Record<string, string>>;
 }
 
 export interface Columns {
-  /** When each time begins. Milliseconds since the Unix epoch. */
+  /** The beginning of each interval. Milliseconds since the Unix epoch. */
   readonly starts: readonly number[];
   readonly lengthMs: number;
   readonly series: readonly Series[];
@@ -41,7 +41,7 @@ export function startsOf(counted: Pick<DeliveryMetrics, 'since' | 'until'>, leng
   );
 }
 
-/** How many attempts had which answer; answers that are rare are taken together. */
+/** The number of attempts by answer; rare answers are one series. */
 export function answerSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
   const totals = new Map<string, number>();
   for (const { group, attempts } of metrics.data) {
@@ -129,7 +129,7 @@ export function stacked(series: readonly Series[]): readonly (readonly number[])
   );
 }
 
-/** Which of a stack a height is in; undefined: above all. */
+/** The series of a stack at a height; undefined: above all of them. */
 export function seriesAt(series: readonly Series[], index: number, height: number): Series | undefined {
   const tops = stacked(series);
   return series.find((_one, i) => height <= (tops[i]?.[index] ?? 0));

@@ -284,7 +284,7 @@ function Arrival({ deliveryId }: { readonly deliveryId: string }) {
   );
 }
 
-/** Where a published event has gone so far. */
+/** The deliveries of a published event so far. */
 function Arrivals({ eventId }: { readonly eventId: string }) {
   const { data } = useFirstDeliveries(eventId);
   const names = useWebhookNames();

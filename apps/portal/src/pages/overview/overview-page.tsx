@@ -40,7 +40,7 @@ const RECENT =
   'This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.';
 const HINT = 'Drag across a chart to zoom in, click on it to see the deliveries.';
 
-/** What happened over time: of the account, of one webhook or of one event type. What is looked at stands in the address. */
+/** Charts of the account, of one webhook or of one event type. Time range and subject are in the address. */
 export function OverviewPage() {
   const now = useFresh();
   const [search, setSearch] = useSearchParams();
@@ -369,7 +369,7 @@ interface AnswersProps {
   readonly period: Period;
 }
 
-/** How attempts ended, the most frequent first. */
+/** The answers to attempts, the most frequent first. */
 function Answers({ metrics, period }: AnswersProps) {
   const rows = metrics?.data.toSorted((a, b) => b.attempts - a.attempts).slice(0, MOST_LISTED) ?? [];
   const all = rows.reduce((sum, { attempts }) => sum + attempts, 0);

@@ -11,7 +11,7 @@ export const INTERVAL_MS: Readonly<Record<Interval, number>> = {
   '1d': DAY_MS,
 };
 
-/** What can be chosen, and how long it is. */
+/** The ranges to choose from, with their lengths. */
 export const SPANS = [
   ['1h', '1 h', HOUR_MS],
   ['24h', '24 h', DAY_MS],
@@ -24,7 +24,7 @@ const USUAL: Span = '24h';
 // Bars of a few pixels each, and few enough points for all kinds of answers.
 const MOST_INTERVALS = 170;
 
-/** A time that is looked at. */
+/** The time range of a page. */
 export interface Period {
   /** undefined: it was drawn, or typed. */
   readonly span: Span | undefined;
@@ -75,7 +75,7 @@ export function timesOf({ since, until }: Pick<Period, 'since' | 'until'>) {
   };
 }
 
-/** Where the deliveries are that were accepted in a time. */
+/** The address of the list of deliveries that were accepted in a time range. */
 export function deliveriesHref(
   since: number,
   until: number,

@@ -15,7 +15,7 @@ const LEAST_OUTLINED_PX = 4;
 const BESIDE_PX = 72 + 32;
 // Nobody has half an event.
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
-// What has room beside an axis; more is written as `200M`.
+// Longer numbers have no room beside an axis, and are written as `200M`.
 const MOST_CHARACTERS = 9;
 const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
 // From one time to the next beside the other axis: none touches another.
@@ -234,7 +234,7 @@ function timeTexts(times: readonly number[], lengthMs: number): string[] {
   });
 }
 
-/** What the style sheets make of the page's colours just now. */
+/** The page's colours by the current style sheet. */
 function colorsOf(element: HTMLElement) {
   const own = getComputedStyle(element);
   const probe = document.createElement('span');

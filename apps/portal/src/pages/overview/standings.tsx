@@ -12,7 +12,7 @@ interface StandingsProps {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** What is held and until when, and what will be disabled and when. */
+/** Held deliveries, and webhooks that will be disabled, each with its time. */
 export function StandingsSections({ standings, names }: StandingsProps) {
   const all = standings?.webhooks;
   const held = all?.filter(({ health }) => health.held > 0).toSorted((a, b) => b.health.held - a.health.held);

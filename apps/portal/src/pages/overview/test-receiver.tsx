@@ -90,7 +90,6 @@ export function TestReceiverSwitch({ receiver }: { readonly receiver: TestReceiv
   );
 }
 
-/** What came, as it comes. */
 export function ReceivedRequests({ requests }: { readonly requests: readonly ReceivedRequest[] }) {
   return (
     <ul className={styles['requests']} aria-label="Received requests" aria-live="polite">

@@ -4,15 +4,15 @@ import { useLiveMessages } from '../../live/live-context';
 
 // The service gives the same counts for ten seconds.
 const LOOKS = 3;
-// What is counted is added up again for each look; many changes are one.
+// The service adds the counts up for each request, so many changes cause one.
 const READ_EVERY_MS = 5_000;
 const MINUTE_MS = 60_000;
 
 const readClock = () => new Date().getTime();
 
 /**
- * The time by which the page counts back. It goes on with each minute; and what has changed is read again soon after it
- * was told, once in five seconds at most, until what was told is counted.
+ * The time that the page's ranges end at. It advances each minute. After a change the counts are read again, once in five
+ * seconds at most, until they contain it.
  */
 export function useFresh(): number {
   const queries = useQueryClient();

@@ -34,7 +34,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
   const isCounting = counting.isPending || (count !== undefined && !isOver(count));
   const change = (part: Partial<ReplayDraft>) => {
     setDraft({ ...draft, ...part });
-    // What was counted is another range now.
+    // The count belongs to the former range.
     counting.reset();
   };
   const body = bodyOf(draft);
@@ -78,7 +78,7 @@ function firstDraft(): ReplayDraft {
   return { since: toLocalInput(new Date(new Date().getTime() - ms)), until: '', mode: 'failed', rate: '50' };
 }
 
-/** What is no time goes as it is: the service says what is wrong with it. */
+/** An invalid time is sent as it is: the service says what is wrong with it. */
 function bodyOf({ since, until, mode, rate }: ReplayDraft): NewReplay {
   return {
     since: fromLocalInput(since) ?? since,
@@ -108,7 +108,7 @@ interface ReplayChoiceProps {
   readonly onChange: (part: Partial<ReplayDraft>) => void;
 }
 
-/** Which events, and how fast. */
+/** The events of the replay, and its rate. */
 function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
   return (
     <>

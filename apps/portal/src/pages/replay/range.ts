@@ -1,4 +1,4 @@
-/** What is asked for in the first place. */
+/** The ranges to choose from. */
 export const RANGES: readonly (readonly [label: string, ms: number])[] = [
   ['the last hour', 3_600_000],
   ['the last 24 hours', 86_400_000],

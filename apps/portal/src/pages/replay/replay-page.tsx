@@ -17,7 +17,7 @@ interface ReplayPageProps {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** How far a replay is. */
+/** The progress of a replay. */
 export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   const { data: replay, error, refetch } = useReplay(id);
   const parent = replay

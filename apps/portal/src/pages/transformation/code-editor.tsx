@@ -4,7 +4,7 @@ import { markLine, openEditor, setCode } from './code-mirror';
 import styles from './transformation.module.css';
 
 export interface CodeEditorProps {
-  /** What it is: read aloud. */
+  /** The name, for screen readers. */
   readonly label: string;
   readonly code: string;
   /** 1, 2, …: where something is wrong. */

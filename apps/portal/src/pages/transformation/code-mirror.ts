@@ -72,7 +72,7 @@ export function markLine(view: EditorView, line: number | undefined): void {
   });
 }
 
-/** Tab indents, so whoever has no mouse would never get out: after Escape it goes on to what follows. */
+/** Tab indents, so keyboards could not leave the editor: after Escape, Tab moves on. */
 function letTabOut(view: EditorView): boolean {
   view.setTabFocusMode(true);
   return true;
@@ -97,7 +97,7 @@ const faultyLine = StateField.define<DecorationSet>({
   update(marks, transaction) {
     const told = transaction.effects.find((effect) => effect.is(markedAt));
     if (told) return told.value === undefined ? Decoration.none : Decoration.set(mark.range(told.value));
-    // What is written again may be right.
+    // An edit may have corrected the fault.
     return transaction.docChanged ? Decoration.none : marks;
   },
   provide: (field) => EditorView.decorations.from(field),

@@ -7,7 +7,7 @@ export interface DiffLine {
 // Of lines that differ: two texts of 64 KiB have 32,000 lines each at most, and a table of all pairs would be too large.
 const MOST_COMPARED = 2_000;
 
-/** What has to be removed from a text, and what added, to get another one: as few lines as there can be. */
+/** The shortest list of removed and added lines that turns one text into another. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [a, b] = [before.split('\n'), after.split('\n')];
   let start = 0;

@@ -3,7 +3,7 @@ import { Badge } from '../../components/badge';
 
 type StateProps = { readonly webhook: Pick<ReadWebhook, 'transformation'> };
 
-/** Whether a webhook's deliveries go through code. */
+/** Shows whether a webhook has a transformation. */
 export function TransformationState({ webhook: { transformation } }: StateProps) {
   if (transformation === undefined) return <Badge tone="neutral">None</Badge>;
   const { enabled, version } = transformation;

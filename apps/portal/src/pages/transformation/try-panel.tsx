@@ -72,7 +72,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
   );
 }
 
-/** What was published last of what the webhook asks for: a new one has no deliveries yet. */
+/** The last events of the webhook's types: a new webhook has no deliveries yet. */
 function useLastEvents(filters: readonly string[]) {
   const { rows = [] } = useEvents({});
   return rows.filter(({ type }) => isAskedFor(type, filters)).slice(0, MOST_EVENTS);

@@ -22,7 +22,7 @@ interface VersionsProps {
   readonly onRestored: () => void;
 }
 
-/** What the code was before, who saved it and when; each can be compared with the code in the editor, and gone back to. */
+/** Former versions of the code, with author and time. Each can be compared with the code in the editor, and restored. */
 export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps) {
   const mayChange = useCan('webhooks');
   const toasts = useToasts();

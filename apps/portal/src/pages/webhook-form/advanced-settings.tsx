@@ -20,10 +20,10 @@ interface AdvancedSettingsProps {
 const SETTINGS = [...settingsBut('description', 'uid'), 'uid'] as const;
 const MEMBERS = [...SETTINGS, 'headers', 'metadata', 'auth'];
 
-/** What most webhooks need not have. Folded, unless something in it is wrong. */
+/** Settings that few webhooks need. Folded, unless one of them is wrong. */
 export function AdvancedSettings({ draft, initial, validationErrors, onChange }: AdvancedSettingsProps) {
   const isWrong = MEMBERS.some((member) => faultAt(validationErrors, `/${member}`) !== undefined);
-  // What opened it is corrected while it is filled in: it must not fold then.
+  // Correcting the fault that opened it must not fold it.
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details
@@ -69,7 +69,7 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
   );
 }
 
-/** What is wrong with a setting, or with the group that it is a member of. */
+/** The fault of a setting, or of its group. */
 function faultOfPart(
   validationErrors: readonly ValidationError[],
   path: SettingPart['path'],

@@ -4,7 +4,7 @@ import type { NewWebhook, Webhook } from '../../api/webhook-queries';
 type Auth = NonNullable<Webhook['auth']>;
 type NewAuth = NonNullable<NewWebhook['auth']>;
 
-/** How a webhook's requests prove who sends them, as it stands in a form. */
+/** A webhook's `auth` as a form has it. */
 export interface AuthDraft {
   readonly type: '' | Auth['type'];
   readonly tokenUrl: string;
@@ -28,7 +28,6 @@ export const NO_AUTH: AuthDraft = {
   secret: '',
 };
 
-/** What each choice means. */
 export const AUTH_CHOICES: Readonly<Record<AuthDraft['type'], string>> = {
   '': 'Only the signature',
   basic: 'A name and a password (HTTP Basic)',
@@ -43,7 +42,7 @@ export function authDraftOf(auth: Auth | undefined): AuthDraft {
   return { ...NO_AUTH, type, tokenUrl, clientId, credential, scope, audience };
 }
 
-/** What a draft asks for; a secret that stays is left out. */
+/** The `auth` of a request; an unchanged secret is left out. */
 export function authOf(draft: AuthDraft): NewAuth | undefined {
   const { type, tokenUrl, clientId, credential, scope, audience, username, secret } = draft;
   switch (type) {
@@ -69,7 +68,7 @@ function said(name: string, text: string): Readonly<Record<string, string>> {
   return text === '' ? {} : { [name]: text };
 }
 
-/** Whether there is a secret that stays where none is typed. */
+/** True if the webhook has a secret, which stays if none is typed. */
 export function hasSecret(draft: AuthDraft, before: AuthDraft): boolean {
   return draft.type === before.type && (draft.type !== 'oauth2' || draft.credential === before.credential);
 }

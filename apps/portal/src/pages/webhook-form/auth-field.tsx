@@ -6,7 +6,7 @@ import styles from './webhook-form.module.css';
 
 interface AuthFieldProps {
   readonly auth: AuthDraft;
-  /** Whether a secret is there that stays where none is typed. */
+  /** True if the webhook has a secret, which stays if none is typed. */
   readonly hasSecret: boolean;
   readonly validationErrors: readonly ValidationError[];
   readonly onChange: (auth: AuthDraft) => void;
@@ -14,7 +14,7 @@ interface AuthFieldProps {
 
 const STAYS = 'Empty: no change. It is never shown again.';
 
-/** What requests carry in `Authorization`: a choice, and the members of what was chosen. */
+/** The kind of `auth`, and the fields of that kind. */
 export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthFieldProps) {
   const change = (part: Partial<AuthDraft>) => onChange({ ...auth, ...part });
   const fieldOf = (

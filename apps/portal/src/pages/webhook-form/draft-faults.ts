@@ -4,7 +4,7 @@ import { type AuthDraft, faultsOfAuth } from './auth-draft';
 import { bodyOf, type Draft, MASK } from './draft';
 
 /**
- * What is wrong with a draft, by the rules of the service.
+ * The faults of a draft, by the rules of the service.
  *
  * @param keptFor the only URL that values may stay with which are masked; left out: they may go anywhere.
  * @param authBefore how the webhook authenticates so far: its secret stays where none is typed.
@@ -46,7 +46,7 @@ function faultsOfMembers(draft: Draft): readonly ValidationError[] {
   ];
 }
 
-/** What is wrong with a member, inside it too, in one sentence. */
+/** The faults of a member, and of its own members, in one sentence. */
 export function faultAt(validationErrors: readonly ValidationError[], member: string): string | undefined {
   const own = validationErrors.filter(
     ({ pointer }) => pointer === member || pointer.startsWith(`${member}/`),

@@ -34,7 +34,7 @@ export interface Draft extends DraftSettings {
   readonly auth: AuthDraft;
 }
 
-/** What the API shows in place of a header's value. */
+/** The API shows this in place of a header's value. */
 export const MASK = '***';
 
 const PARTS = partsOf(settingNames);
@@ -64,7 +64,7 @@ export function draftOf(webhook: Webhook): Draft {
   };
 }
 
-/** What a draft asks for. A filter that is no JSON stays the text that it is. */
+/** The body of a request. A filter that is not JSON is sent as it is: the service says what is wrong with it. */
 export function bodyOf(draft: Draft): NewWebhook {
   const { url, events, filter } = draft;
   const auth = authOf(draft.auth);
@@ -105,7 +105,7 @@ function settingsIn(draft: Draft): SentSettings {
   return withParts(sent);
 }
 
-/** What stands for a setting that is left out. */
+/** The default of a setting, as a placeholder. */
 function usualOf(setting: PlainSetting): string {
   return setting.kind === 'choice' ? setting.choices[0] : '';
 }

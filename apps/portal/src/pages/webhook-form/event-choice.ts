@@ -4,7 +4,7 @@ export const EVERY_EVENT = '*';
 
 /** Event types whose names begin alike. */
 export interface EventGroup {
-  /** What asks for all of them, also for those that are added later; undefined for what the service tells of itself. */
+  /** The filter for all of them, also for types added later; undefined for operational types. */
   readonly filter: string | undefined;
   readonly types: readonly EventType[];
 }

@@ -11,7 +11,7 @@ interface EventPickerProps {
   readonly onChange: (filters: readonly string[]) => void;
 }
 
-/** Which events a webhook is to get: all, or chosen ones of the catalogue. */
+/** The event types of a webhook: all, or a choice from the catalogue. */
 export function EventPicker({ filters, error, onChange }: EventPickerProps) {
   const { data: types, error: problem, refetch } = useEventTypes();
   const isEvery = filters.includes(EVERY_EVENT);

@@ -5,7 +5,7 @@ const EXAMPLE = '{"position": {"lte": 10}}';
 
 interface FilterFieldProps {
   readonly filter: string;
-  /** Which events it would be asked of. */
+  /** The event types that the filter is for. */
   readonly events: readonly string[];
   readonly error: string | undefined;
   readonly onChange: (filter: string) => void;

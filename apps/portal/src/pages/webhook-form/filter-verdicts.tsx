@@ -6,7 +6,7 @@ type Tried = components['schemas']['FilterTried'];
 type Result = components['schemas']['FilterResult'];
 type Condition = components['schemas']['FilterCondition'];
 
-/** What came of trying a filter: what it lets through, and why. */
+/** The result of trying a filter: the events that pass, and the reasons. */
 export function FilterVerdicts({
   tried: { looked_at: lookedAt, matched, results },
 }: {

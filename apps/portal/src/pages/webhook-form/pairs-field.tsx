@@ -7,7 +7,7 @@ import styles from './webhook-form.module.css';
 interface PairsFieldProps {
   readonly legend: string;
   readonly hint: string;
-  /** What one of them is called, such as "header". */
+  /** The name of one pair, such as "header". */
   readonly one: string;
   readonly pairs: readonly Pair[];
   readonly error: string | undefined;

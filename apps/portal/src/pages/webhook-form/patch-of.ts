@@ -5,7 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Those whose members are changed one by one; every other member is replaced as a whole. */
 const MERGED = new Set(['headers', 'metadata', 'cloudevents', 'auth']);
 
-/** What has to be asked for so that a webhook becomes another: a merge patch (RFC 7396). Empty: it is the same. */
+/** The merge patch (RFC 7396) that turns one webhook into another. Empty: they are the same. */
 export function patchOf(before: NewWebhook, after: NewWebhook): WebhookPatch {
   return differenceOf(before, after, MERGED);
 }

@@ -1,6 +1,6 @@
 import type { Draft, Pair } from './draft';
 
-/** What somebody has changed in a draft, put onto the webhook as it is `now`; the draft began as `before`. */
+/** Puts the changes between `before` and a draft onto the webhook as it is `now`. */
 export function rebaseDraft(draft: Draft, before: Draft, now: Draft): Draft {
   const own = Object.fromEntries(
     Object.entries(draft).filter(([name, value]) => !isSame(value, before[name as keyof Draft])),

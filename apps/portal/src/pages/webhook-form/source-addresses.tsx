@@ -1,6 +1,6 @@
 import { useSourceAddresses } from '../../api/source-address-queries';
 
-/** Where requests come from, for the firewall in front of a URL. Nothing where the operator has named nothing. */
+/** The addresses that requests come from, for firewalls. Nothing is shown if the operator names none. */
 export function SourceAddresses() {
   const { data: ranges = [] } = useSourceAddresses();
   if (ranges.length === 0) return null;

@@ -22,7 +22,7 @@ interface TryFilterProps {
   readonly events: readonly string[];
 }
 
-/** What a filter would let through: of what was published last, or of the example of a type. */
+/** Tries a filter on the last published events, or on a type's example. */
 export function TryFilter({ filter, events }: TryFilterProps) {
   const api = useApi();
   const [on, setOn] = useState(PAST);

@@ -27,7 +27,7 @@ interface WebhookFormProps {
   readonly onReload?: (draft: Draft) => void;
 }
 
-/** What a webhook is like. Each member is checked while it is typed; all of them when it is sent. */
+/** The settings of a webhook. Each member is checked while it is typed; all of them when the form is sent. */
 export function WebhookForm(props: WebhookFormProps) {
   const { initial, submitLabel, cancelHref, isBusy, error, keptFor, onSubmit, onReload } = props;
   const [draft, setDraft] = useState(initial);
@@ -36,7 +36,7 @@ export function WebhookForm(props: WebhookFormProps) {
   const validationErrors = faultsOfDraft(draft, keptFor, initial.auth);
   const shown = [
     ...validationErrors.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
-    // What the service found stays until something is changed.
+    // The service's faults stay until something is changed.
     ...(refused === draft ? faultsOfAnswer(error) : []),
   ];
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
@@ -100,7 +100,7 @@ export function WebhookForm(props: WebhookFormProps) {
   );
 }
 
-/** Whether somebody has been at what a fault is about: nobody is told off for what is still to be filled in. */
+/** True if the member at fault was changed: an empty field that was not reached yet shows no fault. */
 function isTyped(pointer: string, initial: Draft, draft: Draft): boolean {
   const member = camelCase(pointer.split('/')[1] ?? '');
   return isMember(member) && member !== 'events' && draft[member] !== initial[member];

@@ -18,7 +18,7 @@ type TestSent = components['schemas']['TestSent'];
 // Whatever the webhook asked for first.
 const ANY = '';
 
-/** Sends the example of an event type to this webhook alone, and shows what becomes of it. */
+/** Sends the example of an event type to this webhook alone, and shows the result. */
 export function TestPanel({ webhookId }: { readonly webhookId: string }) {
   const api = useApi();
   const { data: types = [] } = useEventTypes();

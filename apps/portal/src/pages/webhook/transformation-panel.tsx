@@ -5,7 +5,7 @@ import { useCan } from '../../session/session-context';
 import { TransformationState } from '../transformation/transformation-state';
 import styles from './webhook-page.module.css';
 
-/** Whether code makes what the webhook is sent, and the way there. */
+/** The state of a webhook's transformation, with a link to it. */
 export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook }) {
   const mayChange = useCan('webhooks');
   const { id, transformation } = webhook;

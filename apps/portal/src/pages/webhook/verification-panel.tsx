@@ -22,7 +22,7 @@ const METHODS: Readonly<Record<Verification['method'], string>> = {
   none: 'No proof is required',
 };
 
-/** What to do about it, in the words of whoever runs the receiver. */
+/** Advice for the receiver's developer. */
 const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
   challenge_mismatch: 'It answered, but not with the challenge: {"challenge": "…"} as JSON',
   not_allowed: 'It did not allow this service to send: see WebHook-Allowed-Origin',
@@ -42,7 +42,7 @@ export interface VerificationPanelProps {
   readonly webhook: Pick<Webhook, 'id' | 'status' | 'verification'>;
 }
 
-/** Whether its receiver has proved that it wants what is sent there, and a way to ask once more. */
+/** The state of a webhook's verification, with a button to verify it again. */
 export function VerificationPanel({ webhook: { id, status, verification } }: VerificationPanelProps) {
   const mayChange = useCan('webhooks');
   const verifying = useVerifyWebhook(id);

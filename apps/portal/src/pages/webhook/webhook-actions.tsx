@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog';
 import { useToasts } from '../../components/toasts';
 import { useCan } from '../../session/session-context';
 
-/** What this session may do to a webhook. */
+/** The actions on a webhook that the session may take. */
 export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
   const mayChange = useCan('webhooks');
   const mayResend = useCan('resend');

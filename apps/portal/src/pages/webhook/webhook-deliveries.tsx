@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { Section } from '../../components/section';
 import { DeliveryTable } from '../deliveries/delivery-table';
 
-/** What was and is to be sent to a webhook, as it changes. */
+/** The deliveries of a webhook, kept up to date. */
 export function WebhookDeliveries({ webhookId }: { readonly webhookId: string }) {
   const filters = useMemo(() => ({ webhook_id: webhookId }), [webhookId]);
   return (

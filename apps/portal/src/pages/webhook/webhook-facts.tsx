@@ -13,7 +13,7 @@ import { Facts } from '../../components/facts';
 import { Time } from '../../components/time';
 import { formatCount } from '../webhooks/health-figures';
 
-/** How a webhook is set up; what it lacks is left out. */
+/** The settings that a webhook has. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
   const {
     id,

@@ -12,7 +12,7 @@ const BREAKERS: Readonly<Record<Health['breaker'], string>> = {
   open: 'It failed too often in a row: deliveries are held for a while',
 };
 
-/** How a webhook did in the last 24 hours, and how it stands now. */
+/** The health of a webhook: the last 24 hours, and its current state. */
 export function WebhookHealth({ health }: { readonly health: Health }) {
   const {
     hours,

@@ -24,7 +24,7 @@ const BREAKERS: Readonly<Record<Breaker, readonly [Tone, string]>> = {
   open: ['warning', 'Paused: it fails'],
 };
 
-/** Whether a webhook gets anything, and if not, why. */
+/** The state of a webhook, with the reason if it gets nothing. */
 export function WebhookState({ webhook: { status, disabled_reason: reason, health } }: WebhookStateProps) {
   if (status === 'disabled') return <Badge tone="neutral">{DISABLED[reason ?? 'client']}</Badge>;
   const [tone, text] = BREAKERS[health?.breaker ?? 'closed'];
