@@ -52,7 +52,7 @@ it('holds nobody but its own group behind an event that fails', async () => {
   // It is looked at once more soon after it was held.
   await until(async () => {
     const { hold } = await client.readDelivery(`${second}.${webhook.id}`);
-    return hold?.reason === 'out_of_turn' ? true : undefined;
+    return hold?.reason === 'ordering' ? true : undefined;
   });
   expect(firstSights(receiver).toSorted()).toEqual([failing, ...others].toSorted());
   await receiver.stop();

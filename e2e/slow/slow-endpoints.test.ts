@@ -15,7 +15,7 @@ beforeEach(async () => {
   stack = await Stack.start({
     environment: {
       WORKER_CONCURRENCY: String(SLOTS),
-      SLOW_LANE_CONCURRENCY: String(SLOTS),
+      WORKER_SLOW_CONCURRENCY: String(SLOTS),
       DELIVERY_TIMEOUT: '60s',
       SHUTDOWN_TIMEOUT: '200ms',
       RETRY_SCHEDULE: Array(20).fill('1s').join(),

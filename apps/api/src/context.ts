@@ -23,8 +23,8 @@ import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-s
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { auditRecordedEvent, OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-stopped-endpoints';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
-import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';

@@ -55,7 +55,7 @@ const settings = z.object({
     .transform((text) => text.split(',').map(Number))
     .optional()
     .describe('the shards of the queues that it serves: their numbers, such as `0,2`; unless set, all'),
-  SLOW_LANE_CONCURRENCY: concurrencySchema
+  WORKER_SLOW_CONCURRENCY: concurrencySchema
     .optional()
     .describe(
       'attempts at the same time that take long, in addition; unless set, four times `WORKER_CONCURRENCY`',

@@ -26,8 +26,8 @@ import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { auditRecordedEvent, OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-stopped-endpoints';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
-import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-troubled-endpoints';
 import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
@@ -336,7 +336,7 @@ type AdmissionContext = Pick<ProcessContext, 'config'> &
 
 /** Open the parts that admit attempts, and release held deliveries. */
 function openAdmission(context: AdmissionContext) {
-  const { WORKER_CONCURRENCY: quick, SLOW_LANE_CONCURRENCY: slow = quick * SLOW_FACTOR } = context.config;
+  const { WORKER_CONCURRENCY: quick, WORKER_SLOW_CONCURRENCY: slow = quick * SLOW_FACTOR } = context.config;
   const deliveryCapacity = new SharedCapacity(quick);
   const slots = new Slots({
     quick,

@@ -305,7 +305,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
   },
   tryFilter: {
     '200': {
-      looked_at: 1,
+      tried: 1,
       matched: 1,
       results: [
         {
@@ -337,7 +337,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
     },
   },
   streamListener: { '200': { kind: 'ready', stream: '270d8278-9b36-41c5-96fa-436d4e1cf2c9' } },
-  streamChanges: { '200': { event: 'end', data: { reason: 'time_over' } } },
+  streamChanges: { '200': { event: 'end', data: { reason: 'time_limit' } } },
   listWebhookDeliveries: {
     '200': {
       data: [
@@ -876,7 +876,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
         breaker_open: 0,
         busy: 0,
         rate_limited: 0,
-        out_of_turn: 0,
+        ordering: 0,
         no_token: 0,
         batching: 0,
       },
@@ -887,7 +887,7 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, unk
       busiest_accounts: [{ account_id: 'acct_01m7ze5a8r4x6c2v9b1n3m', waiting: 3, weight: 1 }],
     },
   },
-  listTroubledWebhooks: { '200': { data: [], next_cursor: null, has_more: false } },
+  listStoppedWebhooks: { '200': { data: [], next_cursor: null, has_more: false } },
   readOperationsLastDay: {
     '200': {
       data: [

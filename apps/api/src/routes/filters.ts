@@ -80,7 +80,7 @@ const resultSchema = z
 
 const triedSchema = z
   .object({
-    looked_at: z
+    tried: z
       .int()
       .meta({ description: 'How many results there are, without events whose payload was erased.' }),
     matched: z.int().meta({ description: 'How many of the events pass the filter.' }),
@@ -141,7 +141,7 @@ function sourceOf({ data, event_type: type, event_id: id, events: types, last }:
 
 function presentTrials(trials: readonly Trial[]): z.infer<typeof triedSchema> {
   return {
-    looked_at: trials.filter(({ matches }) => matches !== undefined).length,
+    tried: trials.filter(({ matches }) => matches !== undefined).length,
     matched: trials.filter(({ matches }) => matches === true).length,
     results: trials.map(presentTrial),
   };

@@ -46,7 +46,7 @@ import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
 import { readDeliveryMetrics, readEventMetrics } from './metrics';
-import { listTroubledWebhooks, readOperations } from './operations';
+import { listStoppedWebhooks, readOperations } from './operations';
 import { listHeavyAccounts, readLastDay, readReadiness } from './operations-day';
 import {
   createPortalSession,
@@ -162,7 +162,7 @@ export const routes: readonly Route[] = [
   readAccountUsage, //      GET    /v1/account/usage
   readSourceAddresses, //   GET    /v1/source-addresses
   readOperations, //        GET    /v1/operations
-  listTroubledWebhooks, //  GET    /v1/operations/webhooks
+  listStoppedWebhooks, //  GET    /v1/operations/webhooks
   readLastDay, //           GET    /v1/operations/last-day
   listHeavyAccounts, //     GET    /v1/operations/accounts
   readReadiness, //         GET    /v1/operations/readiness

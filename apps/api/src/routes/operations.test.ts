@@ -47,7 +47,7 @@ describe('GET /v1/operations', () => {
     const { body } = await get('/v1/operations').expect(200);
     expect(body).toMatchObject({
       held: 0,
-      held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 },
+      held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, ordering: 0 },
       dead_letters: 0,
       attempts_per_second: 12.3,
       workers: [

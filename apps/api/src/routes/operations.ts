@@ -3,14 +3,14 @@ import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
 import { WEIGHT } from '@hookferry/core/operations/manage-accounts';
 import {
-  listTroubled,
+  listStopped,
   type Operations,
-  type TroubledEndpoint,
-  troubles,
+  type StoppedEndpoint,
+  stoppedStates,
 } from '@hookferry/core/operations/read-operations';
 import type { SeenWorker } from '@hookferry/core/operations/redis-worker-reports';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
-import type { QueueStanding } from '@hookferry/core/queue/bullmq-queue-standings';
+import type { QueueState } from '@hookferry/core/queue/bullmq-queue-standings';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -33,7 +33,7 @@ const queueSchema = z
       .min(0)
       .describe('How many seconds the oldest of the next 1,000 jobs has waited. 0: none waits.'),
   })
-  .meta({ id: 'QueueStanding' });
+  .meta({ id: 'QueueState' });
 
 const slotsSchema = z
   .object({
@@ -80,7 +80,7 @@ const heldByReasonSchema = z
     breaker_open: count.describe('The circuit breaker of their webhook is open.'),
     busy: count.describe('Their webhook has as many attempts running as it may have.'),
     rate_limited: count.describe('The rate limit of their webhook is reached.'),
-    out_of_turn: count.describe('Their webhook keeps an order, and an earlier delivery is not done yet.'),
+    ordering: count.describe('Their webhook keeps an order, and an earlier delivery is not done yet.'),
     no_token: count.describe('The token URL of their webhook gives no access token.'),
     batching: count.describe('They wait for other events, to be sent in one request.'),
   } satisfies Record<HoldReason, z.ZodType>)
@@ -143,7 +143,7 @@ function presentOperations(operations: Operations): z.infer<typeof operationsSch
   };
 }
 
-function presentQueue({ oldestWaitedMs, ...counts }: QueueStanding): z.infer<typeof queueSchema> {
+function presentQueue({ oldestWaitedMs, ...counts }: QueueState): z.infer<typeof queueSchema> {
   return { ...counts, oldest_waiting_seconds: inTenths(oldestWaitedMs / 1_000) };
 }
 
@@ -172,14 +172,14 @@ function inTenths(value: number): number {
 
 const querySchema = pageQuery(z.object({ id: z.string(), at: z.number() })).extend({
   state: z
-    .enum(troubles)
+    .enum(stoppedStates)
     .default('breaker_open')
     .describe(
       'Which webhooks to list: those with an open circuit breaker, or those that are disabled. Default: `breaker_open`.',
     ),
 });
 
-const troubledWebhookSchema = z
+const stoppedWebhookSchema = z
   .object({
     webhook_id: z.string().describe('The id of the webhook.'),
     account_id: z.string().describe('The account that owns the webhook.'),
@@ -189,7 +189,7 @@ const troubledWebhookSchema = z
       .describe(
         'The URL of the webhook. Null: its record cannot be read with this `SECRETS_ENCRYPTION_KEY`.',
       ),
-    state: z.enum(troubles).describe('The state of the webhook, as requested.'),
+    state: z.enum(stoppedStates).describe('The state of the webhook, as requested.'),
     reason: z
       .enum([...disabledReasons, 'failures'])
       .nullable()
@@ -201,10 +201,10 @@ const troubledWebhookSchema = z
       .nullable()
       .describe('Since when it is disabled or fails. Null: the time was not recorded.'),
   })
-  .meta({ id: 'TroubledWebhook' });
+  .meta({ id: 'StoppedWebhook' });
 
-export const listTroubledWebhooks = defineRoute({
-  operationId: 'listTroubledWebhooks',
+export const listStoppedWebhooks = defineRoute({
+  operationId: 'listStoppedWebhooks',
   summary: 'List webhooks of all accounts that are disabled or fail',
   method: 'get',
   path: '/v1/operations/webhooks',
@@ -214,23 +214,23 @@ export const listTroubledWebhooks = defineRoute({
   responses: {
     200: {
       description: 'A page of webhooks.',
-      schema: pageOf(troubledWebhookSchema, 'TroubledWebhookPage'),
+      schema: pageOf(stoppedWebhookSchema, 'StoppedWebhookPage'),
     },
   },
   async handle({ query: { state, limit, cursor } }, context) {
-    const page = await listTroubled(context, state, limit, cursor);
-    return { status: 200, body: presentPage(page.found.map(presentTroubled), page.nextCursor) };
+    const page = await listStopped(context, state, limit, cursor);
+    return { status: 200, body: presentPage(page.found.map(presentStopped), page.nextCursor) };
   },
 });
 
-function presentTroubled(endpoint: TroubledEndpoint): z.infer<typeof troubledWebhookSchema> {
-  const { accountId, endpointId, url, trouble, disabledReason, failures, since } = endpoint;
+function presentStopped(endpoint: StoppedEndpoint): z.infer<typeof stoppedWebhookSchema> {
+  const { accountId, endpointId, url, state, disabledReason, failures, since } = endpoint;
   return {
     webhook_id: endpointId,
     account_id: accountId,
     url: url ?? null,
-    state: trouble,
-    reason: trouble === 'breaker_open' ? 'failures' : (disabledReason ?? null),
+    state,
+    reason: state === 'breaker_open' ? 'failures' : (disabledReason ?? null),
     failures: failures ?? null,
     since: formatTimeOrNull(since),
   };

@@ -247,7 +247,7 @@ describe('filters', () => {
       const { body } = await tryFilter({ filter, data: { position: 11 } }).expect(200);
       const because = [{ path: 'position', operator: 'lte', expected: 10, found: 11, holds: false }];
       const result = { event_id: null, type: null, created_at: null, matches: false, because };
-      expect(body).toEqual({ looked_at: 1, matched: 0, results: [result] });
+      expect(body).toEqual({ tried: 1, matched: 0, results: [result] });
     });
 
     it('tries it on data whose members may have any name, and may be null', async () => {
@@ -255,13 +255,13 @@ describe('filters', () => {
       const answer = await tryFilter({})
         .set('content-type', 'application/json')
         .serialize(() => text);
-      expect(answer.body).toMatchObject({ looked_at: 1, matched: 1 });
-      expect((await tryFilter({ filter, data: null })).body).toMatchObject({ looked_at: 1, matched: 0 });
+      expect(answer.body).toMatchObject({ tried: 1, matched: 1 });
+      expect((await tryFilter({ filter, data: null })).body).toMatchObject({ tried: 1, matched: 0 });
     });
 
     it("tries it on the catalogue's example", async () => {
       const { body } = await tryFilter({ filter, event_type: 'keyword.quick_win' }).expect(200);
-      expect(body).toMatchObject({ looked_at: 1, results: [{ event_id: null, type: 'keyword.quick_win' }] });
+      expect(body).toMatchObject({ tried: 1, results: [{ event_id: null, type: 'keyword.quick_win' }] });
       expect(readProblem(await tryFilter({ filter, event_type: 'no.such' }))).toEqual({
         status: 422,
         code: 'invalid_request',
@@ -273,7 +273,7 @@ describe('filters', () => {
       const { id } = await saved(0, '{"position":4}');
       const { body } = await tryFilter({ filter, event_id: id }).expect(200);
       expect(body).toMatchObject({
-        looked_at: 1,
+        tried: 1,
         matched: 1,
         results: [
           { event_id: id, type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z', matches: true },
@@ -302,7 +302,7 @@ describe('filters', () => {
         [far.id, false],
         [near.id, true],
       ]);
-      expect(body).toMatchObject({ looked_at: 3, matched: 1 });
+      expect(body).toMatchObject({ tried: 3, matched: 1 });
       expect(told((await tryFilter({ filter, last: 1 })).body)).toEqual([[brief.id, false]]);
       const { body: keywords } = await tryFilter({ filter, events: ['keyword.*'], last: 2 });
       expect(told(keywords)).toEqual([

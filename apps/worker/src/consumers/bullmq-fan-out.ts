@@ -175,5 +175,5 @@ async function reject(
     throw failure instanceof RangeError ? new UnrecoverableError(reason) : failure;
   });
   emit({ name: 'event.rejected', jobId: job.id, code: error.code, reason });
-  for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });
+  for (const jobId of displaced) emit({ name: 'dead_letter.oldest_deleted', queue: EVENTS_QUEUE, jobId });
 }

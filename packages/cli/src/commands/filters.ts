@@ -61,9 +61,9 @@ async function bodyOf({ filter, data, type, event, events, last }: TryFlags, pro
   };
 }
 
-function describe({ looked_at, matched, results }: FilterTried): string {
+function describe({ tried, matched, results }: FilterTried): string {
   const lines = results.flatMap(describeResult);
-  return [...lines, `${matched} of ${looked_at} events pass.`].join('\n');
+  return [...lines, `${matched} of ${tried} events pass.`].join('\n');
 }
 
 function describeResult({ event_id, type, matches, because }: FilterResult): readonly string[] {

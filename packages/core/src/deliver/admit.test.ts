@@ -243,7 +243,7 @@ describe('admit', () => {
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await admitted(first);
       const before = freePermits();
-      expect(await admit()).toMatchObject({ kind: 'refused', reason: 'out_of_turn', wakeUpAt: SOON });
+      expect(await admit()).toMatchObject({ kind: 'refused', reason: 'ordering', wakeUpAt: SOON });
       expect(freePermits()).toBe(before);
     });
 
@@ -257,7 +257,7 @@ describe('admit', () => {
     it('holds the first one while an older event is not fanned out yet, which would come too late', async () => {
       const { admit, older } = await arrange({ endpoint: strict(), hasOlderEvents: true });
       const first = { eventId: uniqueEventId() };
-      expect(await admit(first)).toEqual({ kind: 'refused', reason: 'out_of_turn', wakeUpAt: SOON });
+      expect(await admit(first)).toEqual({ kind: 'refused', reason: 'ordering', wakeUpAt: SOON });
       older.hasOlder = false;
       expect(await admit(first)).toMatchObject({ kind: 'admitted' });
     });
@@ -475,6 +475,6 @@ describe('where deliveries go one at a time', () => {
     expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
     expect(await isHeld()).toBe(true);
-    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'out_of_turn' }]);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'ordering' }]);
   });
 });

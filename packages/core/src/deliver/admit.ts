@@ -112,13 +112,13 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
       return refused('breaker_open', Math.min(response.openUntil, now + PROBE_MS));
     case 'rate_limited':
       return refused('rate_limited', now + Math.min(response.nextInMs, SAFETY_WAKE_UP_MS));
-    case 'out_of_turn':
+    case 'ordering':
       return {
-        ...refused('out_of_turn', now + (response.isSoon ? SOON_MS : lookAgainMs(ready))),
+        ...refused('ordering', now + (response.isSoon ? SOON_MS : lookAgainMs(ready))),
         isBehind: true,
       };
     case 'first':
-      return refused('out_of_turn', now + SOON_MS);
+      return refused('ordering', now + SOON_MS);
     case 'superseded':
     case 'coalescing':
       return response;

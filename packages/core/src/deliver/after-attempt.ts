@@ -7,7 +7,7 @@ import {
   wasNotEnabledSince,
 } from '../endpoints/disable';
 import { RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
-import type { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import type { Clock } from '../platform/clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { Concurrency } from './flow/concurrency';

@@ -150,7 +150,7 @@ export const holdReasons = [
   'breaker_open',
   'busy',
   'rate_limited',
-  'out_of_turn',
+  'ordering',
   'no_token',
   'batching',
 ] as const;

@@ -33,7 +33,7 @@ export const connectionRefusals = [
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
 /** Why a stream of an account's changes ended. */
-export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_over'] as const;
+export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_limit'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
 /** A search by what events contain, or anything else. */
@@ -265,7 +265,7 @@ interface Signals {
   'dead_letter.redriven': { queue: string; jobId: string };
   'dead_letter.dropped': { queue: string; jobId: string };
   /** There were too many of them, and it was the oldest. */
-  'dead_letter.displaced': { queue: string; jobId: string };
+  'dead_letter.oldest_deleted': { queue: string; jobId: string };
   /** A background task failed that nothing waits for. */
   'task.failed': {
     task:
@@ -321,7 +321,7 @@ interface Signals {
   /** A day of the history is older than it is kept. */
   'history.day_dropped': { table: string };
   /** The history refused a finished delivery. It stays in Redis, and is not tried again. */
-  'history.refused': {
+  'history.row_refused': {
     accountId: AccountId;
     eventId: EventId;
     /** Absent: an event without deliveries. */
@@ -333,7 +333,7 @@ interface Signals {
   /** A library wrote this to the console. */
   'library.warned': { text: string };
   'redis.back': RedisBackSignal;
-  'redis.revived': RedisRevivedSignal;
+  'redis.reopened': RedisRevivedSignal;
   /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
   'worker.stalled': { queue: WorkedQueue; forMs: number };
   'redis.unsafe': RedisUnsafeSignal;
@@ -411,7 +411,7 @@ const signalLevels: {
   'job.too_new': 'warn',
   'dead_letter.redriven': 'info',
   'dead_letter.dropped': 'info',
-  'dead_letter.displaced': 'warn',
+  'dead_letter.oldest_deleted': 'warn',
   'task.failed': 'warn',
   'shards.changed': 'info',
   'shards.disagree': 'warn',
@@ -421,11 +421,11 @@ const signalLevels: {
   'history.read': 'debug',
   'history.failed': 'warn',
   'history.day_dropped': 'info',
-  'history.refused': 'warn',
+  'history.row_refused': 'warn',
   'redis.error': 'warn',
   'library.warned': 'warn',
   'redis.back': 'info',
-  'redis.revived': 'warn',
+  'redis.reopened': 'warn',
   'worker.stalled': 'error',
   'redis.unsafe': 'warn',
   'secrets.unprotected': 'warn',

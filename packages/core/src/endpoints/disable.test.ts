@@ -7,7 +7,7 @@ import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { asDisabled, asEnabled, countDisabled, hasFailedForTooLong, updateTime } from './disable';
 import { EndpointStore } from './redis-endpoint-store';
-import { DisabledEndpoints } from './redis-troubled-endpoints';
+import { DisabledEndpoints } from './redis-stopped-endpoints';
 import { Sealer } from './seal';
 
 describe('disable policy', () => {

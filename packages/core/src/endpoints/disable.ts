@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock';
 import { durationOrNeverSchema, durationSchema } from '../platform/duration';
 import type { HealthStore } from './health/redis-health-store';
 import type { EndpointStore } from './redis-endpoint-store';
-import type { DisabledEndpoints } from './redis-troubled-endpoints';
+import type { DisabledEndpoints } from './redis-stopped-endpoints';
 import { isUnreadableSecret } from './seal';
 
 export interface DisableContext {

@@ -10,6 +10,7 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
+import { DisabledEndpoints } from './redis-stopped-endpoints';
 import {
   COUNT_UP,
   encodeSubscription,
@@ -19,7 +20,6 @@ import {
   type SubscriberPage,
   SubscriptionStore,
 } from './redis-subscriptions';
-import { DisabledEndpoints } from './redis-troubled-endpoints';
 import { decodeEndpoint, encodeEndpoint, type Sealer, secretUnreadable } from './seal';
 
 export interface EndpointPage {

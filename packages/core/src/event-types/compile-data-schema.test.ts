@@ -36,8 +36,9 @@ it.each([
   ['const', { const: { a: 1 } }, 'must be {"a":1}'],
   ['a long const', { const: 'x'.repeat(1_000) }, /^must be "x{99}…$/],
 ])('names the values that the schema allows: %s', (_what, schema, detail) => {
-  const expected = typeof detail === 'string' ? detail : expect.stringMatching(detail);
-  expect(compileDataSchema(schema)('other')).toEqual([{ pointer: '/data', detail: expected }]);
+  const faults = compileDataSchema(schema)('other');
+  expect(faults).toMatchObject([{ pointer: '/data' }]);
+  expect(faults[0]?.detail).toMatch(detail);
 });
 
 it('takes a member called __proto__ for data', () => {

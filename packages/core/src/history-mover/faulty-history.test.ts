@@ -70,7 +70,7 @@ const WRITERS = 2;
     expect(await scene.moveAfter(undefined, parts)).toMatchObject({ moved: 9 });
     for (const arranged of [...good, last]) await expectMoved(arranged);
     const { id: eventId, accountId } = bad.event;
-    expect(scene.signals.named('history.refused')).toMatchObject([
+    expect(scene.signals.named('history.row_refused')).toMatchObject([
       { accountId, eventId, code: '54000', reason: expect.stringMatching(/^54000: .*index/) },
     ]);
     expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([0, 1]);
@@ -135,7 +135,7 @@ const WRITERS = 2;
     await mover.stop();
     expect(await scene.keysLeft()).toEqual([]);
     await expectMoved(all[0]);
-    expect(scene.signals.named('history.refused')).toEqual([]);
+    expect(scene.signals.named('history.row_refused')).toEqual([]);
   });
 
   async function useRole(name: string): Promise<void> {

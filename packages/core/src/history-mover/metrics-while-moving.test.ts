@@ -290,7 +290,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
       }),
       { numRuns: 60 },
     );
-    expect(scene.signals.named('history.refused')).toEqual([]);
+    expect(scene.signals.named('history.row_refused')).toEqual([]);
     expect(seen.moved).toBeGreaterThan(10);
     expect(seen.inBoth).toBeGreaterThan(5);
   }, 120_000);

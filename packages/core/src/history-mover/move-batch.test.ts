@@ -381,9 +381,9 @@ describe('what the history refuses', () => {
     const parts = { eventId, endpointId: only(bad.endpointIds) };
     scene.history.refusalOf = ({ id }) => (id === eventId ? '22001' : undefined);
     expect(await scene.moveAfter()).toMatchObject({ moved: 8 });
-    expect(scene.signals.named('history.refused')).toEqual([
+    expect(scene.signals.named('history.row_refused')).toEqual([
       {
-        name: 'history.refused',
+        name: 'history.row_refused',
         accountId,
         eventId,
         deliveryId: deliveryIdOf(parts),
@@ -451,7 +451,7 @@ describe('what the history refuses', () => {
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(good.event.accountId, good.event.id)).toBeDefined();
     expect(await scene.overList.countAside()).toBe(1);
-    expect(scene.signals.named('history.refused')).toMatchObject([{ eventId }]);
+    expect(scene.signals.named('history.row_refused')).toMatchObject([{ eventId }]);
   });
   interface Parts {
     readonly accountId: typeof event.accountId;

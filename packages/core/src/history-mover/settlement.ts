@@ -55,7 +55,7 @@ export class Settlement {
     if (!(await overList.setAside(this.claim, entry, { since: clock(), reason }))) return;
     const deliveryId = endpointId && deliveryIdOf({ eventId, endpointId });
     emit({
-      name: 'history.refused',
+      name: 'history.row_refused',
       accountId,
       eventId,
       code,

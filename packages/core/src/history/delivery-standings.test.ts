@@ -40,7 +40,7 @@ it('says that another one goes before it, except for the one whose turn it is', 
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const first = uniqueEventId();
   await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
-  expect(await explain(endpoint)).toEqual({ reason: 'out_of_turn', until: undefined });
+  expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
 });
 

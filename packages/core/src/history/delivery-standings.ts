@@ -278,7 +278,7 @@ export async function explainHold(
   }
   const isInTurn = turnIn(endpoint, standing);
   return (eventId) => {
-    if (!isInTurn(eventId)) return { reason: 'out_of_turn', until: undefined };
+    if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }

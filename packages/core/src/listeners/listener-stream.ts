@@ -18,7 +18,7 @@ export const endReasons = [
   'silent',
   'lost',
   'removed',
-  'time_over',
+  'time_limit',
   ...recheckEnds,
 ] as const;
 export type EndReason = (typeof endReasons)[number];
@@ -52,7 +52,7 @@ const WHY: Readonly<Record<EndReason, string>> = {
   silent: 'The listener gives no sign of life.',
   lost: 'The listener hung up before it had answered.',
   removed: 'The listener was removed.',
-  time_over: 'The time of the connection is over.',
+  time_limit: 'The time of the connection is over.',
   unauthenticated: 'The API key of the listener is not valid any more.',
   unverified: 'Whether the API key of the listener is valid could not be found out.',
 };

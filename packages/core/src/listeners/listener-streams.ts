@@ -69,7 +69,7 @@ export class ListenerStreams {
     const recheck = new Recheck({ isAllowed, onEnd: (why) => stream.end(why) });
     const isOver = this.context.mailbox.expect();
     recheck.start();
-    timers.push(setTimeout(() => stream.end('time_over'), maxMs));
+    timers.push(setTimeout(() => stream.end('time_limit'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
     try {
       // The abort may have come before the stream was ready.

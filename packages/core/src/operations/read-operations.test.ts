@@ -2,14 +2,14 @@ import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { Sealer } from '../endpoints/seal';
 import type { Mark } from '../platform/redis-timeline';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import { listTroubled, type Trouble } from './read-operations';
+import { listStopped, type StoppedState } from './read-operations';
 
 const NOW = 1_700_000_000_000;
 
@@ -39,11 +39,11 @@ async function arrange() {
     await client.set(keys.breaker(id), `12 ${NOW + openForMs} ${NOW - 5_000} 0`);
   }
 
-  async function readAll(trouble: Trouble, limit = 10) {
+  async function readAll(state: StoppedState, limit = 10) {
     const found = [];
     let before: Mark | undefined;
     do {
-      const page = await listTroubled(context, trouble, limit, before);
+      const page = await listStopped(context, state, limit, before);
       found.push(...page.found);
       before = page.nextCursor;
     } while (before !== undefined);
@@ -67,7 +67,7 @@ describe('disabled endpoints', () => {
           accountId,
           endpointId: id,
           url,
-          trouble: 'disabled',
+          state: 'disabled',
           disabledReason: 'gone',
           since: updatedAt,
         };
@@ -87,7 +87,7 @@ describe('disabled endpoints', () => {
     const { id } = await create({ status: 'disabled' });
     const sealer = new Sealer([]);
     const unreadable = { ...context, endpointStore: new EndpointStore(client, sealer) };
-    expect((await listTroubled(unreadable, 'disabled', 10)).found).toMatchObject([
+    expect((await listStopped(unreadable, 'disabled', 10)).found).toMatchObject([
       { endpointId: id, url: undefined },
     ]);
   });
@@ -102,7 +102,7 @@ describe('endpoints whose breaker is open', () => {
     await openBreaker(other, 60_000);
     const found = await readAll('breaker_open', 1);
     expect(found.map(({ endpointId }) => endpointId)).toEqual([other.id, one.id]);
-    expect(found[0]).toMatchObject({ trouble: 'breaker_open', failures: 12, since: NOW - 5_000 });
+    expect(found[0]).toMatchObject({ state: 'breaker_open', failures: 12, since: NOW - 5_000 });
   });
 
   it('are left out once it has closed', async () => {

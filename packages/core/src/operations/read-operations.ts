@@ -11,19 +11,19 @@ import {
 } from '../domain/endpoint';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import { createKeepFor } from '../platform/timers';
-import type { AccountWaiting, QueueStanding, QueueStandings } from '../queue/bullmq-queue-standings';
+import type { AccountWaiting, QueueStandings, QueueState } from '../queue/bullmq-queue-standings';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import type { SeenWorker, WorkerReports } from './redis-worker-reports';
 
 /** The state of the whole service. */
 export interface Operations {
-  readonly queues: readonly QueueStanding[];
+  readonly queues: readonly QueueState[];
   readonly deadLetters: number;
   readonly heldByReason: Readonly<Record<HoldReason, number>>;
   /** The rates of all workers together, in the last seconds. */
@@ -86,16 +86,16 @@ async function withWeight({ accountStore }: ReadOperationsContext, account: Acco
 }
 
 /** The states that keep an endpoint from getting its deliveries for a longer time. */
-export const troubles = ['breaker_open', 'disabled'] as const;
-export type Trouble = (typeof troubles)[number];
+export const stoppedStates = ['breaker_open', 'disabled'] as const;
+export type StoppedState = (typeof stoppedStates)[number];
 
 /** An endpoint in such a state. */
-export interface TroubledEndpoint {
+export interface StoppedEndpoint {
   readonly accountId: AccountId;
   readonly endpointId: EndpointId;
   /** `undefined`: its record can't be read. */
   readonly url: string | undefined;
-  readonly trouble: Trouble;
+  readonly state: StoppedState;
   /** Why it is disabled. For a breaker the reason is always failed attempts. */
   readonly disabledReason: DisabledReason | undefined;
   /** How many attempts in a row have failed, of a breaker. */
@@ -104,7 +104,7 @@ export interface TroubledEndpoint {
   readonly since: number | undefined;
 }
 
-export interface ListTroubledContext {
+export interface ListStoppedContext {
   readonly disabledEndpoints: Pick<DisabledEndpoints, 'list'>;
   readonly openBreakers: Pick<OpenBreakers, 'list'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
@@ -113,15 +113,15 @@ export interface ListTroubledContext {
 }
 
 /**
- * List the troubled endpoints of all accounts, for operators, from the indexes. Disabled ones: the last
+ * List the stopped endpoints of all accounts, for operators, from the indexes. Disabled ones: the last
  * disabled first. Open breakers: those that stay open longest first.
  */
-export async function listTroubled(
-  context: ListTroubledContext,
-  trouble: Trouble,
+export async function listStopped(
+  context: ListStoppedContext,
+  state: StoppedState,
   limit: number,
   before?: Mark,
-): Promise<Page<TroubledEndpoint, Mark>> {
+): Promise<Page<StoppedEndpoint, Mark>> {
   const { disabledEndpoints, openBreakers, clock } = context;
   const now = clock();
   return await scanPage({
@@ -131,33 +131,30 @@ export async function listTroubled(
     readBatch: async (size, from: Mark | undefined) => {
       const more = size + 1;
       const found =
-        trouble === 'disabled'
+        state === 'disabled'
           ? await disabledEndpoints.list(more, from)
           : await openBreakers.list(now, more, from);
       const entries = found.slice(0, size);
       return { entries, nextCursor: found.length > size ? entries.at(-1) : undefined };
     },
     cursorOf: (mark) => mark,
-    show: (mark) => (trouble === 'disabled' ? showDisabled : showBreaker)(context, mark),
+    show: (mark) => (state === 'disabled' ? showDisabled : showBreaker)(context, mark),
   });
 }
 
 // An index may have a stale entry. The endpoint's own record decides.
 async function showDisabled(
-  context: ListTroubledContext,
+  context: ListStoppedContext,
   { id, at }: Mark,
-): Promise<TroubledEndpoint | undefined> {
+): Promise<StoppedEndpoint | undefined> {
   const address = decodeAddress(id);
   const endpoint = await findEndpoint(context, address);
   if (!endpoint || endpoint.status === 'enabled') return undefined;
   const { url, disabledReason } = endpoint;
-  return { ...address, url, trouble: 'disabled', disabledReason, failures: undefined, since: at };
+  return { ...address, url, state: 'disabled', disabledReason, failures: undefined, since: at };
 }
 
-async function showBreaker(
-  context: ListTroubledContext,
-  { id }: Mark,
-): Promise<TroubledEndpoint | undefined> {
+async function showBreaker(context: ListStoppedContext, { id }: Mark): Promise<StoppedEndpoint | undefined> {
   const address = decodeAddress(id);
   const [endpoint, breaker] = await Promise.all([
     findEndpoint(context, address),
@@ -166,11 +163,11 @@ async function showBreaker(
   if (!endpoint || phaseOf(breaker, context.clock()) === 'closed') return undefined;
   const { url } = endpoint;
   const { failures, failingSince: since } = breaker;
-  return { ...address, url, trouble: 'breaker_open', disabledReason: undefined, failures, since };
+  return { ...address, url, state: 'breaker_open', disabledReason: undefined, failures, since };
 }
 
 async function findEndpoint(
-  { endpointStore }: ListTroubledContext,
+  { endpointStore }: ListStoppedContext,
   { accountId, endpointId }: EndpointAddress,
 ): Promise<Partial<Endpoint> | undefined> {
   return await endpointStore.find(accountId, endpointId).catch((error: unknown) => {

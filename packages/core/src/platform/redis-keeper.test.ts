@@ -89,8 +89,8 @@ describe('a client of one Redis', () => {
     const kept = open(new KeptRedis(options, rest));
     await comeBack(kept);
     expect(await kept.ping()).toBe('PONG');
-    expect(signals.named('redis.revived')).toEqual([
-      { name: 'redis.revived', connection: 'probe', status: 'end' },
+    expect(signals.named('redis.reopened')).toEqual([
+      { name: 'redis.reopened', connection: 'probe', status: 'end' },
     ]);
     expect(plain.status).toBe('end');
   });
@@ -125,7 +125,7 @@ describe('a client of one Redis', () => {
     // Another one, which nobody closed, comes back meanwhile.
     await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
     expect(client.status).toBe('end');
-    expect(signals.named('redis.revived')).toHaveLength(1);
+    expect(signals.named('redis.reopened')).toHaveLength(1);
   });
 
   it('does what waits and stays away after quit while it waited to reconnect', async () => {
@@ -139,7 +139,7 @@ describe('a client of one Redis', () => {
     await ended;
     await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
     expect(client.status).toBe('end');
-    expect(signals.named('redis.revived')).toHaveLength(1);
+    expect(signals.named('redis.reopened')).toHaveLength(1);
     // It is its owner's to open it again.
     await client.connect();
     await comeBack(client);
@@ -154,7 +154,7 @@ describe('a client of one Redis', () => {
     await expect(client.quit()).rejects.toThrow('enableOfflineQueue');
     await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
     expect(client.status).toBe('reconnecting');
-    expect(signals.named('redis.revived')).toHaveLength(1);
+    expect(signals.named('redis.reopened')).toHaveLength(1);
   });
 });
 
@@ -272,7 +272,7 @@ describe('ConnectionHealth', () => {
     // What a library that has lost its way would make of being told to go on.
     const goOn = client.disconnect.bind(client);
     client.disconnect = () => {};
-    await rest.signals.first('redis.revived');
+    await rest.signals.first('redis.reopened');
     expect(health.stuckConnection).toBeUndefined();
     while (health.stuckConnection === undefined) await new Promise(setImmediate);
     expect(health.stuckConnection).toBe('probe');
@@ -306,6 +306,6 @@ describe('ConnectionHealth', () => {
       await until(client, 'close');
       expect(health.stuckConnection).toBeUndefined();
     }
-    expect(rest.signals.named('redis.revived')).toEqual([]);
+    expect(rest.signals.named('redis.reopened')).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import {
 
 /** ioredis gave a connection up, or stopped retrying, although nobody closed it: it is opened again. */
 export interface RedisRevivedSignal {
-  readonly name: 'redis.revived';
+  readonly name: 'redis.reopened';
   readonly connection: string;
   /** Its state in ioredis. */
   readonly status: string;
@@ -187,7 +187,7 @@ class ConnectionKeeper {
     const client = this.#client;
     if (!client || this.#isClosed || client.status === 'ready') return;
     this.#quietMs += quietMs;
-    this.options.emit({ name: 'redis.revived', connection: this.name, status: client.status });
+    this.options.emit({ name: 'redis.reopened', connection: this.name, status: client.status });
     // An endless attempt is broken off: ioredis makes the next one.
     if (isTrying(client.status)) client.disconnect(true);
     // It fails when ioredis has begun by itself at this moment, or Redis is away. Either way it is tried

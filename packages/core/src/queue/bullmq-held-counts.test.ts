@@ -16,7 +16,7 @@ const NONE = {
   breaker_open: 0,
   busy: 0,
   rate_limited: 0,
-  out_of_turn: 0,
+  ordering: 0,
   no_token: 0,
   batching: 0,
   unverified: 0,

@@ -18,7 +18,7 @@ import { accountOfJob } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
 /** The number of jobs that a queue has in one shard. */
-export interface QueueStanding {
+export interface QueueState {
   readonly name: WorkedQueue;
   /** From 0. */
   readonly shard: number;
@@ -75,12 +75,10 @@ export class QueueStandings {
   }
 
   /** Read every worked queue of each shard, and the number of dead letters. */
-  async read(
-    now: number,
-  ): Promise<{ readonly queues: readonly QueueStanding[]; readonly deadLetters: number }> {
+  async read(now: number): Promise<{ readonly queues: readonly QueueState[]; readonly deadLetters: number }> {
     const [depths, oldest] = await Promise.all([this.#depths(), this.#oldest(now)]);
     const queues = depths.flatMap((jobs, shard) =>
-      workedQueues.map((name): QueueStanding => {
+      workedQueues.map((name): QueueState => {
         const waited = oldest[shard]?.find(({ queue }) => queue === name);
         return { ...countsOf(name, jobs), name, shard, oldestWaitedMs: waited?.waitedMs ?? 0 };
       }),

@@ -60,7 +60,7 @@ export class HeldCounts {
       breaker_open: sumOf('breaker_open'),
       busy: sumOf('busy'),
       rate_limited: sumOf('rate_limited'),
-      out_of_turn: sumOf('out_of_turn'),
+      ordering: sumOf('ordering'),
       no_token: sumOf('no_token'),
       batching: sumOf('batching'),
     };

@@ -56,7 +56,7 @@ export class ChangeStreams {
     const reader = this.#add(accountId, { ...options, onEnd });
     const recheck = new Recheck({ isAllowed: options.isAllowed, onEnd: (why) => reader.end(why) });
     recheck.start();
-    timers.push(setTimeout(() => reader.end('time_over'), options.maxMs));
+    timers.push(setTimeout(() => reader.end('time_limit'), options.maxMs));
     signal.addEventListener('abort', () => reader.end('lost'));
     if (signal.aborted) reader.end('lost');
     try {

@@ -126,7 +126,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
   'dead_letter.redriven': { means: 'A dead letter was put back onto its queue.' },
   'dead_letter.dropped': { means: 'A dead letter was dropped.' },
-  'dead_letter.displaced': {
+  'dead_letter.oldest_deleted': {
     means: 'There are too many dead letters, so the oldest was deleted.',
     act: '[Redrive or drop](dead-letters.md) dead letters.',
   },
@@ -155,7 +155,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   'history.day_dropped': {
     means: 'A day of the history was deleted, because it is older than `HISTORY_RETENTION`.',
   },
-  'history.refused': {
+  'history.row_refused': {
     means: 'PostgreSQL refused a delivery; `reason` says why. It stays in Redis, and is not tried again.',
     act: 'See [WebhooksHistoryRefuses](runbook.md#webhookshistoryrefuses).',
   },
@@ -168,7 +168,7 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     act: 'Read it: mostly it is about a setting of Redis or of the collector of traces.',
   },
   'redis.back': { means: 'A connection to Redis works again.' },
-  'redis.revived': { means: 'A connection to Redis had given up, and the process opened it again.' },
+  'redis.reopened': { means: 'A connection to Redis had given up, and the process opened it again.' },
   'worker.stalled': {
     means: 'A worker takes no jobs although jobs wait, and Redis works. Its `/healthz` answers 503.',
     act: 'Restart the worker: see [WebhooksWorkerStalled](runbook.md#webhooksworkerstalled).',

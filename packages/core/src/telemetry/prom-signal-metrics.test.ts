@@ -172,7 +172,7 @@ describe('the metrics of a worker', () => {
 
   it('counts what moves to the history, what that refused, and how often it could not be written to', async () => {
     const moved = signalSamples['history.moved'];
-    const signals = [moved, moved, signalSamples['history.failed'], signalSamples['history.refused']];
+    const signals = [moved, moved, signalSamples['history.failed'], signalSamples['history.row_refused']];
     expect(await scrape(workerSignalMetrics, signals)).toEqual(
       expect.arrayContaining([
         'webhooks_history_moved_total 40',

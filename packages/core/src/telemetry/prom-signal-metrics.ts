@@ -311,7 +311,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_history_failures_total',
     help: 'Failed writes to the history. They are tried again, and deliveries continue.',
   }),
-  counterOf('history.refused', {
+  counterOf('history.row_refused', {
     name: 'webhooks_history_refused_total',
     help: 'Deliveries that the history refused, and that were put aside.',
   }),

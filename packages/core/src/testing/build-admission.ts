@@ -8,7 +8,7 @@ import type { DisablePolicy } from '../endpoints/disable';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { OpenBreakers } from '../endpoints/redis-troubled-endpoints';
+import { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';

@@ -165,7 +165,7 @@ const samples = {
   'job.too_new': { name: 'job.too_new', queue: 'deliveries', jobId: '17', version: 2 },
   'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
-  'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
+  'dead_letter.oldest_deleted': { name: 'dead_letter.oldest_deleted', queue: 'events', jobId: '17' },
   'task.failed': { name: 'task.failed', task: 'store the health of webhooks', error: new Error('no luck') },
   'shards.changed': { name: 'shards.changed', inForce: 4 },
   'shards.disagree': { name: 'shards.disagree', wanted: 1, inForce: 4 },
@@ -175,8 +175,8 @@ const samples = {
   'history.read': { name: 'history.read', kind: 'list', result: 'answered', durationMs: 8 },
   'history.failed': { name: 'history.failed', error: new Error('no luck') },
   'history.day_dropped': { name: 'history.day_dropped', table: 'webhook_events_k90_20260826' },
-  'history.refused': {
-    name: 'history.refused',
+  'history.row_refused': {
+    name: 'history.row_refused',
     accountId,
     eventId,
     deliveryId,
@@ -185,7 +185,7 @@ const samples = {
   },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
-  'redis.revived': { name: 'redis.revived', connection: 'worker', status: 'end' },
+  'redis.reopened': { name: 'redis.reopened', connection: 'worker', status: 'end' },
   'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
   'secrets.unprotected': {
     name: 'secrets.unprotected',

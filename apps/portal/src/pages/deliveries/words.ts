@@ -40,7 +40,7 @@ export const holds: Readonly<Record<Hold['reason'], string>> = {
   breaker_open:
     'its webhook keeps failing: it is sent once the webhook accepts requests again, which is tried from time to time',
   rate_limited: 'the rate limit of its webhook is reached: it is sent when its turn comes',
-  out_of_turn: 'its webhook keeps the order of events: it is sent when the delivery before it has ended',
+  ordering: 'its webhook keeps the order of events: it is sent when the delivery before it has ended',
   no_token:
     'its webhook’s token URL gives no access token: it is sent once there is one, which is tried from time to time',
   batching:
@@ -54,7 +54,7 @@ export const pastHolds: Readonly<Record<Hold['reason'], string>> = {
   unverified: 'its webhook was not verified',
   breaker_open: 'its webhook kept failing',
   rate_limited: 'the rate limit of its webhook was reached',
-  out_of_turn: 'a delivery before it had not ended',
+  ordering: 'a delivery before it had not ended',
   no_token: 'there was no access token',
   batching: 'it waited for others to go with',
   busy: 'as many attempts ran as its webhook could take',

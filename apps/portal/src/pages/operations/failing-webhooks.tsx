@@ -13,7 +13,7 @@ import { Time } from '../../components/time';
 import { useSessionStore } from '../../session/session-context';
 import styles from './operations.module.css';
 
-type Webhook = components['schemas']['TroubledWebhook'];
+type Webhook = components['schemas']['StoppedWebhook'];
 type State = Webhook['state'];
 
 const PAGE_SIZE = 50;

@@ -7,15 +7,11 @@ type Result = components['schemas']['FilterResult'];
 type Condition = components['schemas']['FilterCondition'];
 
 /** The result of trying a filter: the events that pass, and the reasons. */
-export function FilterVerdicts({
-  tried: { looked_at: lookedAt, matched, results },
-}: {
-  readonly tried: Tried;
-}) {
-  if (lookedAt === 0) return <p>There was no such event yet.</p>;
+export function FilterVerdicts({ tried: { tried: count, matched, results } }: { readonly tried: Tried }) {
+  if (count === 0) return <p>There was no such event yet.</p>;
   return (
     <>
-      <p>{`${matched} of ${lookedAt} events pass.`}</p>
+      <p>{`${matched} of ${count} events pass.`}</p>
       <ul className={styles['verdicts']}>
         {results.map((result, index) => (
           <li key={result.event_id ?? index}>

@@ -268,7 +268,7 @@ describe('the order', () => {
     const twin = { eventId: uniqueEventId(), acceptedAt: NOW };
     await store.joinOrder(id, [second, twin, first]);
     expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
-    expect((await admit(id, { ...twin, ordering: 'look' })).kind).toBe('out_of_turn');
+    expect((await admit(id, { ...twin, ordering: 'look' })).kind).toBe('ordering');
     const older = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
     await store.joinOrder(id, [older]);
     expect((await store.stand(id, undefined)).next).toEqual({ ...older, hasBegun: false });
@@ -289,20 +289,20 @@ describe('the order', () => {
     const answers = await Promise.all(
       [second, first, second].map((each) => admit(id, { ...each, ordering: 'begin' })),
     );
-    expect(answers.map(({ kind }) => kind)).toEqual(['out_of_turn', 'admitted', 'out_of_turn']);
+    expect(answers.map(({ kind }) => kind)).toEqual(['ordering', 'admitted', 'ordering']);
   });
 
   it('lets none begin that somebody who was accepted earlier has come before meanwhile', async () => {
     const id = uniqueEndpointId();
     expect((await admit(id, { ...second, ordering: 'look' })).kind).toBe('first');
     await store.joinOrder(id, [first]);
-    expect((await admit(id, { ...second, ordering: 'begin' })).kind).toBe('out_of_turn');
+    expect((await admit(id, { ...second, ordering: 'begin' })).kind).toBe('ordering');
   });
 
   it('stays the turn of one that has begun until it has left, also when an earlier one comes', async () => {
     const id = uniqueEndpointId();
     await admit(id, { ...second, ordering: 'begin' });
-    expect((await admit(id, { ...first, ordering: 'begin' })).kind).toBe('out_of_turn');
+    expect((await admit(id, { ...first, ordering: 'begin' })).kind).toBe('ordering');
     expect(await admit(id, { ...second, ordering: 'look' })).toEqual(ADMITTED);
     await store.leaveOrder(id, second.eventId);
     expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });

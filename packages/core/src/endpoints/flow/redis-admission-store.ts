@@ -54,7 +54,7 @@ export type AdmissionAnswer =
   | { readonly kind: 'breaker_open'; readonly openUntil: number }
   | { readonly kind: 'rate_limited'; readonly nextInMs: number }
   | {
-      readonly kind: 'out_of_turn';
+      readonly kind: 'ordering';
       /** Whether the one that goes before it may go now. */
       readonly isSoon: boolean;
     }
@@ -132,10 +132,10 @@ const ADMIT = defineScript(`${NOW}
     if holder ~= event then
       local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, ARGV[3], window)
       if why_not and why_not[1] == 'superseded' then return refuse(why_not) end
-      if holder and redis.call('ZSCORE', order, holder) then return refuse({'out_of_turn', 0}) end
+      if holder and redis.call('ZSCORE', order, holder) then return refuse({'ordering', 0}) end
       if why_not then return refuse(why_not) end
       local is_first = window > 0 or redis.call('ZRANGE', order, 0, 0)[1] == event
-      if not is_first then return refuse({'out_of_turn', 0}) end
+      if not is_first then return refuse({'ordering', 0}) end
       if ordering == 'look' then return {'first', 0} end
     end
   end
@@ -196,7 +196,7 @@ const STAND = defineScript(`${NOW}
   return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting}`);
 
 const answerSchema = z.tuple([
-  z.enum(['admitted', 'breaker_open', 'rate_limited', 'out_of_turn', 'first', 'superseded', 'coalescing']),
+  z.enum(['admitted', 'breaker_open', 'rate_limited', 'ordering', 'first', 'superseded', 'coalescing']),
   z.number(),
   z.string().optional(),
 ]);
@@ -260,7 +260,7 @@ export class AdmissionStore {
         return { kind, until: value };
       case 'superseded':
         return { kind, by: by as EventId };
-      case 'out_of_turn':
+      case 'ordering':
         return { kind, isSoon: value === 1 };
       case 'first':
         return { kind };

@@ -174,7 +174,7 @@ describe('in a line that coalesces', () => {
     const { at, begin, ready } = await arrange(3, WINDOW_MS);
     await begin(0);
     await wait(WINDOW_MS + AFTER_MS);
-    expect(await begin(0)).toEqual({ kind: 'out_of_turn', isSoon: true });
+    expect(await begin(0)).toEqual({ kind: 'ordering', isSoon: true });
     expect(await ready()).toEqual([at(2).eventId]);
   });
 

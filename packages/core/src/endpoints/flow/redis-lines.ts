@@ -44,7 +44,7 @@ export const COALESCE = `
     if wait_until > now then return {'coalescing', wait_until} end
     if newest[1] ~= event then
       add_ready(ready, {newest[2], newest[1]})
-      return {'out_of_turn', 1}
+      return {'ordering', 1}
     end
   end`;
 

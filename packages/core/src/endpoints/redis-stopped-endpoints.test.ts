@@ -2,7 +2,7 @@ import { MAX_OPEN_MS, PROBE_MS } from '../domain/breaker';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { OpenBreakers } from './redis-troubled-endpoints';
+import { OpenBreakers } from './redis-stopped-endpoints';
 
 const NOW = 1_700_000_000_000;
 
