@@ -128,5 +128,10 @@ describe('proxy url', () => {
     ])('refuses "%s"', (text) => {
       expect(trustProxySchema.safeParse(text).success).toBe(false);
     });
+
+    it.each(['yes', '0.0.0.0/0'])('names each form to somebody who wrote %s', (text) => {
+      const [issue] = trustProxySchema.safeParse(text).error?.issues ?? [];
+      expect(issue?.message).toMatch(/off, the number of proxies .*, or their address ranges/);
+    });
   });
 });

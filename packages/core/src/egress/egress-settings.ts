@@ -6,6 +6,8 @@ import { parseUrl } from '../platform/parse-url';
 const cidrSchema = z.string().refine((text) => parseRange(text) !== undefined, {
   error: ({ input }) =>
     `"${String(input)}" is not a range such as 10.1.0.0/16 or fd00::/8 (one address: 10.1.2.3/32, fd00::1/128)`,
+  // Without it, a union shows this error in the place of its own.
+  abort: true,
 });
 
 /** Ranges of IP addresses in CIDR notation, separated by commas. */
@@ -46,7 +48,7 @@ export const trustProxySchema = z.union(
   [
     z.literal('off').transform(() => 0),
     z.string().regex(HOPS).transform(Number),
-    cidrListSchema.refine((ranges) => !ranges.some((range) => EVERYBODY.test(range))),
+    cidrListSchema.refine((ranges) => !ranges.some((range) => EVERYBODY.test(range)), { abort: true }),
   ],
   'must be off, the number of proxies in front of the API (1 to 99), or their address ranges, such as 10.1.0.0/16, but not /0',
 );
