@@ -7,7 +7,6 @@ import type { Contact } from '@hookferry/core/domain/contact';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
-import { keys } from '@hookferry/core/domain/keys';
 import { DEAD_LETTERS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
@@ -17,7 +16,7 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { ContactStore, confirmationsKeyOf } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime } from '@hookferry/core/platform/clock';
@@ -103,6 +102,7 @@ const CUSTOM_TYPE = {
 };
 
 /** Of a transformation. */
+const SLACK_URL = 'https://hooks.slack.com/services/T000/B000/XXXX';
 const CODE = 'export default () => ({ body: 1 });';
 
 /** The stream of each account's connected listener. */
@@ -226,7 +226,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/contacts',
     scope: 'webhooks:write',
-    body: { kind: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
+    body: { kind: 'slack', url: SLACK_URL },
     status: 201,
     creates: true,
   },
@@ -549,9 +549,8 @@ function buildUnverified(accountId: AccountId): Endpoint {
 
 /** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
-  // Every test makes a contact of the same target, which may be asked for confirmation three times an hour.
-  const asked = await client.keys(keys.confirmationsAsked('*'));
-  if (asked.length > 0) await client.del(asked);
+  // Every test makes a contact of this target, which may be asked for confirmation three times an hour.
+  await client.del(confirmationsKeyOf(SLACK_URL));
   const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
   const unverified = buildUnverified(accountId);
   const listener = buildEndpoint({ accountId, listener: {} });

@@ -110,9 +110,7 @@ export class ContactStore {
 
   /** Count a contact that somebody makes for a target. @returns how long to wait if it is one too many, else 0. */
   async takeFromTarget(target: string): Promise<number> {
-    const digest = createHash('sha256').update(target.toLowerCase()).digest('base64url');
-    const key = keys.confirmationsAsked(digest.slice(0, DIGEST_CHARACTERS));
-    return await takeOne(this.redis, key, CONFIRMATIONS_AN_HOUR, HOUR_MS);
+    return await takeOne(this.redis, confirmationsKeyOf(target), CONFIRMATIONS_AN_HOUR, HOUR_MS);
   }
 
   async #lookAt(accountId: AccountId, at: number): Promise<void> {
@@ -141,6 +139,12 @@ export class ContactStore {
 }
 
 throwStorageErrors(ContactStore);
+
+/** Where the contacts are counted that were made for a target. */
+export function confirmationsKeyOf(target: string): string {
+  const digest = createHash('sha256').update(target.toLowerCase()).digest('base64url');
+  return keys.confirmationsAsked(digest.slice(0, DIGEST_CHARACTERS));
+}
 
 /** A new contact's record, and its first message, are there by then. */
 const FIRST_LOOK_MS = 2_000;
