@@ -164,6 +164,43 @@ describe('while the stream of changes is cut', () => {
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
   }, 120_000);
 
+  it('can be worked in: an event is published, found, sent again and counted', async () => {
+    const page = await signIn('/overview?range=1h');
+    expectOutage(page);
+    proxy.refuse(/^GET \/v1\/stream/);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    const attempts = page.locator('dl[aria-label="All of this time"] > div').filter({ hasText: /^Attempts/ });
+    const countOf = async () => Number(/\d+/.exec(await attempts.innerText())?.[0]);
+    await until(async () => (await countOf()) > 0 || undefined);
+    const before = await countOf();
+
+    await go(page, '/events');
+    await page.getByRole('button', { name: 'Publish an event' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish an event' });
+    await dialog.getByLabel('Event type').selectOption(QUICK_WIN.type);
+    await dialog.getByLabel('Its data').fill('{"keyword":"unstreamed","position":1,"volume":1}');
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await page.waitForURL(/\/portal\/events\/evt_/);
+    const story = page.getByRole('list', { name: 'Time line' });
+    await story.getByText('1 attempt').waitFor();
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('keyword=unstreamed');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/portal\/events\?data=/);
+    const found = page.getByRole('table', { name: 'Events' }).locator('tbody tr[data-index]');
+    await until(async () => (await found.count()) === 1 || undefined);
+    await found.getByRole('link').click();
+    await story.getByRole('link').click();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Send again' }).click();
+    const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
+    await steps.getByText('Attempt 2, by hand: HTTP 204').waitFor();
+
+    await go(page, '/overview?range=1h');
+    await until(async () => (await countOf()) >= before + 2 || undefined);
+  }, 120_000);
+
   it('says that it is not live, looks every few seconds, and is live again by itself', async () => {
     const page = await signIn(`/webhooks/${webhookId}`);
     expectOutage(page);
@@ -184,7 +221,7 @@ describe('while the stream of changes is cut', () => {
     const page = await portal.signIn({
       path: '/overview',
       account: 'receiving',
-      capabilities: ['read', 'webhooks', 'secrets'],
+      capabilities: ['read', 'webhooks', 'secrets', 'publish'],
       origin: proxy.origin,
     });
     expectOutage(page);
@@ -194,12 +231,13 @@ describe('while the stream of changes is cut', () => {
     const isBack = page.waitForResponse(/\/v1\/listeners\/[^/]+\/stream$/);
     proxy.cut();
     await isBack;
-    await steps.getByRole('button', { name: 'Send', exact: true }).click();
+    await steps.getByRole('button', { name: 'Publish', exact: true }).click();
     await page
       .getByRole('list', { name: 'Received requests' })
       .getByText(/webhook-signature: v1,/)
       .waitFor();
     await steps.getByText('HTTP 204').waitFor();
+    await steps.getByRole('link', { name: 'this page' }).waitFor();
     await steps.getByRole('button', { name: 'Stop receiving' }).click();
     await steps.getByRole('button', { name: 'Receive in this page' }).waitFor();
   }, 90_000);

@@ -150,6 +150,32 @@ describe('the overview', () => {
     await page.getByRole('table', { name: 'Deliveries' }).getByText('HTTP 500').first().waitFor();
   });
 
+  it('looks at a range that is typed, and leaves alone what is still being typed', async () => {
+    const page = await portal().signIn({ path: '/overview?range=24h', timezone: 'UTC' });
+    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    const day = new Date(Date.now() - 3 * 24 * 60 * MINUTE_MS).toISOString().slice(0, 10);
+    const [year, month, date] = day.split('-');
+    // The range is none before its end has been typed as well: the beginning is after it by then.
+    await tabTo(page, 'To');
+    await page.keyboard.type(`${month}${date}${year}`);
+    await page.getByText('This is no range').waitFor();
+    await checkAccessibility(page);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('0630PM');
+    await page.getByLabel('From').focus();
+    await page.keyboard.type(`${month}${date}${year}`);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('0115PM');
+    await page.getByText('This is no range').waitFor({ state: 'detached' });
+    await card(page, 'Attempts', '0').waitFor();
+    const range = () => ['since', 'until'].map((edge) => new URL(page.url()).searchParams.get(edge));
+    expect(range()).toEqual([`${day}T13:15:00.000Z`, `${day}T18:30:00.000Z`]);
+    await page.getByRole('button', { name: '24 h' }).focus();
+    await page.keyboard.press('Enter');
+    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    expect(await page.getByLabel('From').inputValue()).not.toContain(day);
+  });
+
   it('can be taken along as CSV and as PNG', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
     const chart = figure(page, 'Attempts by answer');

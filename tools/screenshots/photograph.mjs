@@ -47,6 +47,8 @@ export async function* photograph(browser, wish) {
       const tooWide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
       yield { name: `${name}-${theme}`, png, tooWide };
     }
+    // What is on its way at the end is of no use.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   }
 }

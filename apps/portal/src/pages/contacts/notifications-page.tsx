@@ -142,7 +142,7 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
 
 function subjectsText({ subjects, subject_count: count }: Notification): string {
   const [only] = subjects;
-  if (count > 1) return `${count} webhooks`;
+  if (count > 1) return `${formatCount(count)} webhooks`;
   return only?.label ?? only?.webhook_id ?? '–';
 }
 

@@ -75,7 +75,7 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
         <Step title="See it arrive" isDone={false}>
           {!sent && <p>The response appears here.</p>}
           {sent?.deliveryId && <Arrival deliveryId={sent.deliveryId} />}
-          {sent?.eventId && <Arrivals eventId={sent.eventId} />}
+          {sent?.eventId && <Arrivals eventId={sent.eventId} here={receiver.webhookId} />}
         </Step>
       </ol>
       {receiver.requests.length > 0 && <ReceivedRequests requests={receiver.requests} />}
@@ -284,8 +284,14 @@ function Arrival({ deliveryId }: { readonly deliveryId: string }) {
   );
 }
 
+interface ArrivalsProps {
+  readonly eventId: string;
+  /** The webhook of the receiver in this page. */
+  readonly here: string | undefined;
+}
+
 /** The deliveries of a published event so far. */
-function Arrivals({ eventId }: { readonly eventId: string }) {
+function Arrivals({ eventId, here }: ArrivalsProps) {
   const { data } = useFirstDeliveries(eventId);
   const names = useWebhookNames();
   return (
@@ -295,7 +301,9 @@ function Arrivals({ eventId }: { readonly eventId: string }) {
         <p key={delivery.id}>
           <StatusBadge status={delivery.status} /> {answerOf(delivery) ?? 'It is being sent.'}{' '}
           <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`}>
-            {names.get(delivery.webhook_id) ?? delivery.webhook_id}
+            {delivery.webhook_id === here
+              ? 'this page'
+              : (names.get(delivery.webhook_id) ?? delivery.webhook_id)}
           </Link>
         </p>
       ))}

@@ -8,15 +8,12 @@ import {
   useEventMetrics,
   useStandings,
 } from '../../api/metrics-queries';
-import { Button } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
-import { TextField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
-import { fromLocalInput, toLocalInput } from '../replay/range';
 import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
 import {
@@ -31,7 +28,8 @@ import {
 } from './columns';
 import { FirstRun } from './first-run';
 import styles from './overview.module.css';
-import { deliveriesHref, INTERVAL_MS, type Period, periodOf, SPANS, timesOf } from './period';
+import { deliveriesHref, INTERVAL_MS, type Period, periodOf, timesOf } from './period';
+import { PeriodBar } from './period-bar';
 import { StandingsSections } from './standings';
 import { useFresh } from './use-fresh';
 
@@ -221,48 +219,6 @@ function ScopeName({
       )}{' '}
       (<Link href="/overview">all</Link>)
     </span>
-  );
-}
-
-interface PeriodBarProps {
-  readonly period: Period;
-  readonly now: number;
-  readonly onChange: (changed: Readonly<Record<string, string | undefined>>) => void;
-}
-
-function PeriodBar({ period: { span, since, until }, now, onChange }: PeriodBarProps) {
-  const set = (name: 'since' | 'until') => (text: string) => {
-    const at = fromLocalInput(text);
-    if (at === undefined) return;
-    const both = timesOf({ since, until: until ?? now });
-    onChange({ ...both, range: undefined, [name]: at });
-  };
-  return (
-    <div className={styles['bar']}>
-      <fieldset className={styles['spans']} aria-label="How far back">
-        {SPANS.map(([name, label]) => (
-          <Button
-            key={name}
-            aria-pressed={span === name}
-            onClick={() => onChange({ range: name, since: undefined, until: undefined })}
-          >
-            {label}
-          </Button>
-        ))}
-      </fieldset>
-      <TextField
-        label="From"
-        type="datetime-local"
-        value={toLocalInput(new Date(since))}
-        onChange={({ target }) => set('since')(target.value)}
-      />
-      <TextField
-        label="To"
-        type="datetime-local"
-        value={toLocalInput(new Date(until ?? now))}
-        onChange={({ target }) => set('until')(target.value)}
-      />
-    </div>
   );
 }
 
