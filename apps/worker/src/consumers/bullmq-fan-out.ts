@@ -143,7 +143,7 @@ async function takeScheduled(
   if (event === undefined || (await isSettled(context, { accountId, id: eventId }))) return;
   await (event === 'lapsed'
     ? reject(context, job, lapsed(eventId))
-    : sendToAll(context, { ...event, isQueued: true }));
+    : sendToAll(context, { ...event, isQueued: true, isStored: true }));
 }
 
 function lapsed(id: EventId): AppError {

@@ -73,6 +73,8 @@ export interface AcceptedEvent {
   readonly endpointIds?: readonly EndpointId[];
   /** It is noted that a worker fans it out, which may do so once more. */
   readonly isQueued?: true;
+  /** It was stored when it was accepted, to wait for its time. */
+  readonly isStored?: true;
   /** A client chose its id: it may have been accepted before. */
   readonly isClaimed?: true;
   /** The parent of the spans of its processing; absent where traces were not wanted. */

@@ -76,13 +76,13 @@ const ERASE = defineChange(
 );
 
 // If another event was stored under this id before, that one stays and is sent, unless it waits for its time
-// or was cancelled: then it is a guard. Receivers are stored by their ids alone: they are small, and a page can
+// or was cancelled: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by their ids alone: they are small, and a page can
 // resume where the last one ended. KEYS: receivers, and the event if it is to be stored. ARGV: how long to keep
-// them, the event, the endpoints.
+// them, the event ('': it is to be there), the endpoints.
 const SAVE = defineGuard(`
-  if KEYS[2] and not redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') then
+  if KEYS[2] and (ARGV[2] == '' or not redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX')) then
     local head = string.match(redis.call('GETRANGE', KEYS[2], 0, ${HEAD_BYTES - 1}), '^[^\\n]*')
-    if string.find(head, ' [~-]%d') then return 0 end
+    if head == '' or string.find(head, ' [~-]%d') then return 0 end
   end
   if #ARGV > 2 then
     local scored = {}
@@ -137,15 +137,15 @@ export class EventStore {
   /**
    * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
    * same id. Adding an endpoint again changes nothing. As a step, it keeps the later ones from running when
-   * the event of this id waits for its time, or was cancelled.
+   * the event of this id waits for its time, or was cancelled; and also when one that was stored before is gone.
    */
   async save(
     event: AcceptedEvent,
     endpointIds: readonly EndpointId[] = [],
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    const { accountId, id } = event;
-    const args = [this.retention.ageMs, encode(event), ...endpointIds];
+    const { accountId, id, isStored } = event;
+    const args = [this.retention.ageMs, isStored ? '' : encode(event), ...endpointIds];
     await SAVE(target, [keys.receivers(accountId, id), keys.event(accountId, id)], args);
   }
 

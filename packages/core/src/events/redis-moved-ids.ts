@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { AccountId } from '../domain/account';
-import type { EventId } from '../domain/event';
+import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
-import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import { defineGuard, defineScript, type ScriptTarget, type Step } from '../platform/redis-script';
 
 /** The id of an event that has moved to the history, and what it stands for. */
 export interface MovedId {
@@ -91,9 +91,19 @@ export class MovedIds {
   }
 
   /**
-   * A guard: whether `look` would find nothing of it. Before a fan-out stores anything, as its event may have
-   * been sent by another process, and may have moved, since it was looked at.
+   * Guards: whether `look` would find nothing of any of these events that may have been accepted before. For the step before
+   * they are stored: another process may have sent or cancelled one, and it may have moved, since it was looked at. Those
+   * whose ids the API made have none.
    */
+  guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Step[] {
+    const repeatable = events.filter(({ isClaimed, isQueued }) => isClaimed || isQueued);
+    if (repeatable.length === 0) return [];
+    return [
+      (target) =>
+        Promise.all(repeatable.map(({ accountId, id }) => this.guardUnsettled(accountId, id, now, target))),
+    ];
+  }
+
   async guardUnsettled(accountId: AccountId, id: EventId, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
     await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);

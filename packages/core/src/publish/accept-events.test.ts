@@ -363,8 +363,11 @@ describe('accept events, with a history', () => {
   });
 
   // A request that stands still for long: its client has given it up and has sent it again, to another process.
-  it('makes no delivery of an event that was sent, and has moved, after its id was claimed', async () => {
-    const { accept, keep, client, accountId, event, jobs, inOrder } = await arrange();
+  it.each<[string, number | undefined]>([
+    ['makes no delivery of an event that was sent', undefined],
+    ['does not schedule an event again that was cancelled', NOW + 1_000],
+  ])('%s, and has moved, after its id was claimed', async (_what, deliverAt) => {
+    const { accept, keep, client, accountId, event, jobs, inOrder, scheduledQueue } = await arrange();
     let steps = 0;
     const slow: typeof inOrder = async (...args) => {
       steps += 1;
@@ -374,8 +377,10 @@ describe('accept events, with a history', () => {
       }
       return await inOrder(...args);
     };
-    expect(await accept({}, slow)).toEqual({ isNew: false, acceptedAt: NOW });
+    const change = deliverAt === undefined ? {} : { deliverAt };
+    expect(await accept(change, slow)).toEqual({ isNew: false, acceptedAt: deliverAt ?? NOW });
     expect(await jobs()).toBe(0);
+    expect(await scheduledQueue.list(accountId, 10)).toEqual([]);
     expect(await client.exists(keys.event(accountId, event.id))).toBe(0);
   });
 
@@ -390,6 +395,14 @@ describe('accept events, with a history', () => {
     );
     expect(await jobs()).toBe(1);
     expect(context.signals.named('event.fanned_out')).toMatchObject([{ eventId: other, deliveries: 1 }]);
+  });
+
+  it('makes no delivery of a scheduled one whose id nobody chose, once it was sent and is gone', async () => {
+    const { movedIds, accountId, event, jobs, client, ...context } = await arrange();
+    const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
+    await dispatchEvents({ ...context, movedIds }, [{ ...common, id: event.id, isStored: true }]);
+    expect(await jobs()).toBe(0);
+    expect(await client.exists(keys.event(accountId, event.id))).toBe(0);
   });
 
   it('makes the deliveries of a request that broke off before them', async () => {

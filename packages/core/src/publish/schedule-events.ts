@@ -12,6 +12,7 @@ import {
 import type { Emit } from '../domain/signal';
 import { EVENT_BYTES, lapseOf, type UsageChange } from '../domain/usage';
 import type { EventStore } from '../events/redis-event-store';
+import type { MovedIds } from '../events/redis-moved-ids';
 import type { OverList } from '../events/redis-over-list';
 import type { ScheduledEvents, SeenScheduled } from '../events/redis-scheduled-events';
 import { AppError } from '../platform/app-error';
@@ -72,6 +73,8 @@ function requireWithin(deliverAt: number, now: number, maxMs: number): void {
 }
 
 export interface ScheduleEventsContext extends ScheduleContext {
+  /** Absent: there is no history that an event moves to. */
+  readonly movedIds?: Pick<MovedIds, 'look' | 'guardsUnsettled'> | undefined;
   readonly idempotencyStore?: Pick<IdempotencyStore, 'keepUntil'> | undefined;
 }
 
@@ -98,15 +101,19 @@ export async function scheduleEvents(
   if (events.length === 0) return known;
   const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
   const saved = new Set<AcceptedEvent>();
-  const save = (event: AcceptedEvent) => async (target: ScriptTarget) => {
+  const save = async (event: AcceptedEvent, target: ScriptTarget) => {
     if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
   };
-  const saveAll: Step = (target) => Promise.all(events.map((event) => save(event)(target)));
-  const isWhole = await inOrder([saveAll, ...stepsOf(context, events, answer)]);
+  const saveAll = (some: readonly AcceptedEvent[]): readonly Step[] => [
+    // One may have been sent or cancelled, and have moved, since its id was looked up.
+    ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
+    (target) => Promise.all(some.map((event) => save(event, target))),
+  ];
+  const isWhole = await inOrder([...saveAll(events), ...stepsOf(context, events, answer)]);
   for (const event of events) {
     // One that is known has kept all others from what comes after that.
     const own = stepsOf(context, [event], answer);
-    const isNew = isWhole || (await inOrder(saved.has(event) ? own : [save(event), ...own]));
+    const isNew = isWhole || (await inOrder([...(saved.has(event) ? [] : saveAll([event])), ...own]));
     if (isNew) announce(context, event);
     else known.set(event, await completeKnown(context, event));
   }

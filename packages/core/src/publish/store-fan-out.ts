@@ -36,7 +36,7 @@ export interface StoreFanOutContext {
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   /** The same. */
-  readonly movedIds?: Pick<MovedIds, 'look' | 'guardUnsettled'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'look' | 'guardsUnsettled'> | undefined;
   /** On the Redis of all of these. */
   readonly inOrder: InOrder;
   readonly fanOuts: FanOuts;
@@ -90,7 +90,10 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   if (parts.length > 1) for (const part of parts) part.isAlone = false;
   const batch = parts.flatMap(({ portions }) => portions);
   const steps: readonly Step[] = [
-    ...guardsOf(context, batch),
+    ...(context.movedIds?.guardsUnsettled(
+      batch.map(({ event }) => event),
+      context.clock(),
+    ) ?? []),
     (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
     (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
     (target) => listDeliveries(context, batch, target),
@@ -99,18 +102,6 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
   const isWhole = await (first ? first.inOrder(steps, others) : context.inOrder(steps));
   if (!isWhole) await takeOthers(context, parts);
-}
-
-/** Of an event that may have been accepted before. Those whose ids the API made have none. */
-function guardsOf({ movedIds, clock }: StoreFanOutContext, batch: readonly Portion[]): readonly Step[] {
-  if (!movedIds) return [];
-  const repeatable = batch.flatMap(({ event }) => (event.isClaimed || event.isQueued ? event : []));
-  if (repeatable.length === 0) return [];
-  const now = clock();
-  return [
-    (target) =>
-      Promise.all(repeatable.map(({ accountId, id }) => movedIds.guardUnsettled(accountId, id, now, target))),
-  ];
 }
 
 // An event of the same id waits for its time, was cancelled, or was sent before: then the later one is the same
@@ -128,14 +119,16 @@ async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): 
 
 async function isToBeSent(
   { eventStore, movedIds, clock }: StoreFanOutContext,
-  { accountId, id, isClaimed, isQueued }: AcceptedEvent,
+  { accountId, id, isClaimed, isQueued, isStored }: AcceptedEvent,
 ): Promise<boolean> {
   if (movedIds && (isClaimed || isQueued)) {
     const { isListed, moved } = await movedIds.look(accountId, id, clock());
     if (isListed || moved) return false;
   }
   const head = await eventStore.findHead(accountId, id);
-  return head?.schedule === undefined || head.schedule.state === 'due';
+  // One that was stored before and is gone was sent, and has moved.
+  if (head === undefined) return !isStored;
+  return head.schedule === undefined || head.schedule.state === 'due';
 }
 
 async function store(

@@ -10,6 +10,7 @@ import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { asOne } from '../platform/redis-script';
@@ -61,6 +62,7 @@ export function buildAdmission({
   });
   const parts = {
     endpointStore: new EndpointStore(redis, testSealer),
+    eventStore: new EventStore(redis, testRetention),
     deliveryStore: new DeliveryStore(redis, testRetention),
     attemptStore: new AttemptStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),

@@ -1,5 +1,7 @@
 import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
+import type { NewDelivery } from '../../domain/delivery';
+import { readSummary } from '../../domain/delivery-log';
 import { batchLimitsOf, type Endpoint, type EndpointAddress, type EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
@@ -7,6 +9,7 @@ import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
+import type { EventStore } from '../../events/redis-event-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
 import { WakeUpTimer } from '../../platform/timers';
@@ -319,7 +322,10 @@ async function allowanceInOrder(
 }
 
 export interface RestoreDeliveryContext {
-  readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
+  readonly eventStore: Pick<EventStore, 'isReceiver'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readLogs'>;
+  /** Absent: there is no history. */
+  readonly overList?: unknown;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll' | 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
 }
@@ -331,13 +337,25 @@ export interface RestoreDeliveryContext {
  * @returns whether there was something to do.
  */
 async function restoreDelivery(
-  { deliveryStore, deliveryQueue, admissionStore }: RestoreDeliveryContext,
+  context: RestoreDeliveryContext,
   { accountId, endpointId }: EndpointAddress,
   eventId: EventId,
 ): Promise<boolean> {
-  if ((await deliveryQueue.requestOf({ endpointId, eventId })) !== 'no_job') return false;
-  const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
-  if (isOpen) await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+  const { deliveryQueue, admissionStore } = context;
+  const delivery = { accountId, endpointId, eventId };
+  if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
+  if (await isUnfinished(context, delivery)) await deliveryQueue.addAll([delivery]);
   else await admissionStore.leaveOrder(endpointId, eventId);
   return true;
+}
+
+// A worker that stood still may hold a delivery, or put it in order, after another one has ended it. Then it may have
+// moved to the history since: it has no log, as if it had not begun, and is none of its event's receivers any more.
+async function isUnfinished(
+  { deliveryStore, eventStore, overList }: RestoreDeliveryContext,
+  delivery: NewDelivery,
+): Promise<boolean> {
+  const [log = ''] = await deliveryStore.readLogs([delivery]);
+  if (log !== '' || overList === undefined) return readSummary(log).isOpen;
+  return await eventStore.isReceiver(delivery.accountId, delivery);
 }

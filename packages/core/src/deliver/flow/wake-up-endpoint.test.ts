@@ -5,6 +5,7 @@ import { keys } from '../../domain/keys';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { buildAdmission } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
+import { buildEvent } from '../../testing/build-event';
 import { readHeld } from '../../testing/read-held';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEventId } from '../../testing/unique-ids';
@@ -88,6 +89,38 @@ it('keeps the one that is held until its job is put off: a worker is at it', asy
   expect(await stillHeld()).toEqual(eventIds);
   expect(await wakeUpDueAt()).toBe(NOW + 100);
   await redis.client.lrem('bull:deliveries:active', 1, jobId);
+});
+
+// A worker that stood still may hold a delivery that another one has ended meanwhile.
+describe('with a history, one that is held and has no job', () => {
+  async function arrangeLost() {
+    const { heldDeliveries, eventStore, deliveryQueue, address, partsOf, ...admission } = await arrange();
+    const event = buildEvent({ accountId: address.accountId, acceptedAt: NOW });
+    await eventStore.save(event, [address.endpointId]);
+    await heldDeliveries.enter(address, { eventId: event.id, acceptedAt: NOW }, NOW, 'busy');
+    const context = { ...admission, heldDeliveries, eventStore, deliveryQueue, overList: {} };
+    return {
+      event,
+      address,
+      wakeUp: () => wakeUpEndpoint(context, address, 2),
+      jobOf: () => deliveryQueue.requestOf(partsOf(event.id)),
+    };
+  }
+
+  it.each(['its event', 'it alone'])('is not sent again when %s has moved', async (what) => {
+    const { event, address, wakeUp, jobOf } = await arrangeLost();
+    const { accountId, id } = event;
+    await redis.client.zrem(keys.receivers(accountId, id), address.endpointId);
+    if (what === 'its event') await redis.client.del(keys.event(accountId, id));
+    await wakeUp();
+    expect(await jobOf()).toBe('no_job');
+  });
+
+  it('gets its job again when it has not begun', async () => {
+    const { wakeUp, jobOf } = await arrangeLost();
+    await wakeUp();
+    expect(await jobOf()).toBe('no_request');
+  });
 });
 
 it('does nothing at a disabled endpoint, and wakes up again much later, should the process that enables it die before asking', async () => {

@@ -209,11 +209,13 @@ export class ModelScene {
 
   /** Stands still before it reads the endpoint, and before it releases. */
   async beginWakeUp(places: number, cause?: 'claimed'): Promise<void> {
-    const { admission } = this.lane;
+    const { admission, eventStore, overList } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
     const context = {
       ...admission,
+      eventStore,
+      overList,
       endpointStore: {
         find: look.before('the endpoint', (...args: Parameters<EndpointStore['find']>) =>
           endpointStore.find(...args),
