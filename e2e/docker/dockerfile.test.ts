@@ -97,7 +97,7 @@ describe.each(TARGETS)('the %s image', (target) => {
       command: ['node', `apps/${target}/dist/main.js`],
       user: '1000:1000',
       stopSignal: 'SIGTERM',
-      environment: { NODE_ENV: 'production', NODE_OPTIONS: '--max-semi-space-size=32' },
+      environment: { NODE_ENV: 'production' },
       workdir: '/app',
     });
   });

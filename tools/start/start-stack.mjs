@@ -57,8 +57,6 @@ export async function startStack(options) {
       SECRETS_ENCRYPTION_KEY: await provideEncryptionKey(dataFolder),
       // On one machine the receivers to try things out with are on that machine, and have no certificate.
       ALLOW_HTTP_URLS: 'true',
-      // As in the images.
-      NODE_OPTIONS: '--max-semi-space-size=32',
       // Nothing stands before the API that would have to notice that it stops.
       DRAIN_DELAY: '0s',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',

@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { type Figure, inRounds, judge, printVerdicts } from '../path/compare';
-import { nodeOptionsOf } from '../processes/built-service';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
@@ -21,14 +20,12 @@ const ROUNDS = 3;
 interface Contender {
   readonly name: string;
   readonly script: string;
-  readonly nodeOptions: string;
   fill(filling: Filling): Promise<void>;
 }
 
 const plain: Contender = {
   name: 'plain worker',
   script: join(__dirname, 'plain-worker.js'),
-  nodeOptions: '',
   fill: fillPlainly,
 };
 
@@ -36,7 +33,6 @@ function serviceOf(build: string): Contender {
   return {
     name: 'this service',
     script: join(build, 'apps/worker/dist/main.js'),
-    nodeOptions: nodeOptionsOf(build),
     fill,
   };
 }
@@ -87,12 +83,12 @@ export async function drainService(
 }
 
 async function drain(
-  { script, nodeOptions, fill: fillFor }: Contender,
+  { script, fill: fillFor }: Contender,
   deliveries: number,
   { warmUp = 1, filling = {} }: DrainOptions = {},
 ): Promise<DrainFigures> {
   const redis = await RedisProcess.start();
-  const settings = { ...workerSettings(redis.url), NODE_OPTIONS: nodeOptions };
+  const settings = workerSettings(redis.url);
   try {
     return await measureDrain({
       redis: [redis],

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
-import { nodeOptionsOf } from '../processes/built-service';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
 import { median, printTable, writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
@@ -139,11 +138,7 @@ async function measureVariant(
   const redis = masters === undefined ? [await RedisProcess.start()] : await startCluster(masters);
   try {
     const redisUrl = masters === undefined ? (redis[0]?.url ?? '') : urlOfCluster(redis);
-    const settings = {
-      ...workerSettings(redisUrl),
-      QUEUE_SHARDS: String(shards),
-      NODE_OPTIONS: nodeOptionsOf(build),
-    };
+    const settings = { ...workerSettings(redisUrl), QUEUE_SHARDS: String(shards) };
     const script = join(build, 'apps/worker/dist/main.js');
     return await measureDrain({
       redis,

@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeOptionsOf } from '../processes/built-service';
 import { printTable, writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { runCommands } from './commands';
@@ -18,10 +17,7 @@ const SHORT_SIZE: PathSize = { saturatedEvents: 2_000, steadySeconds: 5, idleSec
 export async function runPathSuite(options: SuiteOptions): Promise<void> {
   const { short, json } = options;
   const size = short ? SHORT_SIZE : SIZE;
-  const nodeOptions = nodeOptionsOf(options.build) || 'none';
-  process.stderr.write(
-    `  Node ${process.version}; NODE_OPTIONS: ${nodeOptions}, of the hand-rolled pair none\n`,
-  );
+  process.stderr.write(`  Node ${process.version}\n`);
   const service = serviceContender(options);
   const scenes = scenesOf(options);
   if (options.profile !== undefined) {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -61,7 +60,6 @@ export class BuiltService {
       DRAIN_DELAY: '0s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
-      NODE_OPTIONS: nodeOptionsOf(options.build),
       ...options.environment,
     };
     const api = new MeasuredProcess(scriptOf(options.build, 'api'), settings, options.nodeOptions);
@@ -175,13 +173,6 @@ export class BuiltService {
 
 function scriptOf(build: string, app: 'api' | 'worker'): string {
   return join(build, 'apps', app, 'dist/main.js');
-}
-
-const NODE_OPTIONS = /^ENV NODE_OPTIONS=(\S+)$/m;
-
-/** What the images of a checkout start Node with, beside the program. */
-export function nodeOptionsOf(build: string): string {
-  return NODE_OPTIONS.exec(readFileSync(join(build, 'docker/Dockerfile'), 'utf8'))?.[1] ?? '';
 }
 
 const LOOK_EVERY_MS = 50;
