@@ -108,6 +108,12 @@ it('tells nobody a secret, an API key or a payload in the log', async () => {
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
+// Node itself says so if it does not know an option that a process sets: each version knows others.
+it('writes nothing but lines of the log', () => {
+  const lines = [stack.api, ...stack.workers].flatMap((part) => part.output.split('\n'));
+  expect(lines.filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
+});
+
 async function verifiers(
   secret: string,
   { headers, body }: ReceivedRequest,
