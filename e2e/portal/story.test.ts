@@ -54,6 +54,8 @@ it('has what held it before an attempt', async () => {
   const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
   await steps.getByText(/Held for [\d.]+ s, because its webhook was disabled/).waitFor();
   expect(await steps.count()).toBe(3);
+  // It would ask once more for what is gone then.
+  await page.close();
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
 });
 
@@ -81,6 +83,7 @@ it('has since when it is held, also on the time line of its event', async () => 
   const list = page.getByRole('table', { name: 'Deliveries' });
   await list.getByText('Disabled').waitFor();
   expect(await list.getByRole('columnheader').allInnerTexts()).not.toContain('Event type');
+  await page.close();
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
   await own.stop();
 });
@@ -158,6 +161,7 @@ describe('of an event', () => {
     await client.expect(202, 'POST', `/v1/deliveries/${event}.${webhook.id}/redeliver`);
     await lane.getByText('2 attempts').waitFor();
     await until(async () => ((await lane.locator('[class*=mark]').count()) === 2 ? true : undefined));
+    await page.close();
     await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
     await own.receiver.stop();
   });

@@ -159,7 +159,7 @@ function useOverview({ interval: wanted, ...period }: Period, scope: Scope) {
   const times = timesOf(period);
   const isWhole = Object.keys(scope).length === 0;
   const total = useDeliveryMetrics({ interval: 'total', ...times, ...scope });
-  // Without a history there are no days.
+  // Without a history there are no days of deliveries.
   const interval = wanted === '1d' && total.data?.source === 'recent' ? '1h' : wanted;
   const isKnown = wanted !== '1d' || total.data !== undefined;
   const course = useDeliveryMetrics({ interval, ...times, ...scope }, isKnown);
@@ -170,7 +170,7 @@ function useOverview({ interval: wanted, ...period }: Period, scope: Scope) {
   );
   const byOutcome = useDeliveryMetrics({ interval: 'total', group_by: 'outcome', ...times });
   const byWebhook = useDeliveryMetrics({ interval: 'total', group_by: 'webhook_id', ...times });
-  const events = useEventMetrics({ interval, ...times }, { isWanted: isWhole && isKnown });
+  const events = useEventMetrics({ interval: wanted, ...times }, { isWanted: isWhole });
   const standings = useStandings();
   const all = [total, course, byAnswer, byOutcome, byWebhook, standings, ...(isWhole ? [events] : [])];
 
