@@ -145,12 +145,13 @@ describe('the rate limit', () => {
       const { apis, issueKey } = await startApis({ RATE_LIMIT: '5/1h', ...environment }, 2);
       const accountId = uniqueAccountId();
       const issued = [await issueKey(accountId), await issueKey(accountId)];
-      const answers = await Promise.all(
-        Array.from({ length: 24 }, (_, at) =>
-          list(apis[at % 2]?.url ?? '', issued[at % 4 < 2 ? 0 : 1] ?? ''),
-        ),
-      );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(served);
+      const ask = (at: number) => list(apis[at % 2]?.url ?? '', issued[at % 4 < 2 ? 0 : 1] ?? '');
+      const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => ask(at)));
+      // A process may have taken a point of the account for a request that its key had none for. The next one spends it,
+      // unless the key's last point is with the other process.
+      for (let at = 0; at < 4; at += 1) answers.push(await ask(at));
+      const count = answers.filter(({ status }) => status === 200).length;
+      expect([served - 1, served]).toContain(count);
       expect((await list(apis[0]?.url ?? '', await issueKey())).status).toBe(200);
     }
   });
