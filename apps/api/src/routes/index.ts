@@ -162,7 +162,7 @@ export const routes: readonly Route[] = [
   readAccountUsage, //      GET    /v1/account/usage
   readSourceAddresses, //   GET    /v1/source-addresses
   readOperations, //        GET    /v1/operations
-  listStoppedWebhooks, //  GET    /v1/operations/webhooks
+  listStoppedWebhooks, //   GET    /v1/operations/webhooks
   readLastDay, //           GET    /v1/operations/last-day
   listHeavyAccounts, //     GET    /v1/operations/accounts
   readReadiness, //         GET    /v1/operations/readiness

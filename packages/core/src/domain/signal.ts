@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../platform/app-error';
 import type { RedisBackSignal, RedisErrorSignal } from '../platform/redis-connect';
-import type { RedisRevivedSignal } from '../platform/redis-keeper';
+import type { RedisReopenedSignal } from '../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../platform/redis-safety';
 import type { AccountId } from './account';
 import type { RefusalReason } from './address-ranges';
@@ -333,7 +333,7 @@ interface Signals {
   /** A library wrote this to the console. */
   'library.warned': { text: string };
   'redis.back': RedisBackSignal;
-  'redis.reopened': RedisRevivedSignal;
+  'redis.reopened': RedisReopenedSignal;
   /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
   'worker.stalled': { queue: WorkedQueue; forMs: number };
   'redis.unsafe': RedisUnsafeSignal;

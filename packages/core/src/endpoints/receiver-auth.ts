@@ -22,37 +22,28 @@ const SCOPE = /^[!#-[\]-~]+( [!#-[\]-~]+)*$/;
 const USERNAME = /^[^:\p{Cc}]+$/u;
 const PASSWORD = /^\P{Cc}+$/u;
 
-const clientIdSchema = z
-  .string()
-  .max(256)
-  .regex(VISIBLE_AND_SPACE, 'must be 1 to 256 visible ASCII characters or spaces');
-const clientSecretSchema = z
-  .string()
-  .max(1_024)
-  .regex(VISIBLE_AND_SPACE, 'must be 1 to 1024 visible ASCII characters or spaces');
+/** A text of up to so many characters. @param rest what they must be, after their number. */
+function textSchema(most: number, pattern: RegExp, rest: string) {
+  return z.string().max(most).regex(pattern, `must be 1 to ${most} ${rest}`);
+}
+
+function visibleSchema(most: number) {
+  return textSchema(most, VISIBLE, 'visible ASCII characters, with no white space');
+}
+
+const clientIdSchema = textSchema(256, VISIBLE_AND_SPACE, 'visible ASCII characters or spaces');
+const clientSecretSchema = textSchema(1_024, VISIBLE_AND_SPACE, 'visible ASCII characters or spaces');
 const scopeSchema = z
   .string()
   .max(1_024)
   .regex(SCOPE, 'must be scopes with one space between them, such as read write');
-const audienceSchema = z
-  .string()
-  .max(2_048)
-  .regex(VISIBLE, 'must be 1 to 2048 visible ASCII characters, with no white space')
-  .meta({ example: 'https://api.example.com' });
-const usernameSchema = z
-  .string()
-  .max(256)
-  .regex(USERNAME, 'must be 1 to 256 characters, none of them ":" or a control character');
-const passwordSchema = z
-  .string()
-  .max(1_024)
-  .regex(PASSWORD, 'must be 1 to 1024 characters, none of them a control character');
+const audienceSchema = visibleSchema(2_048).meta({ example: 'https://api.example.com' });
+const usernameSchema = textSchema(256, USERNAME, 'characters, none of them ":" or a control character');
+const passwordSchema = textSchema(1_024, PASSWORD, 'characters, none of them a control character');
 // As long as servers take headers.
-const tokenSchema = z
-  .string()
-  .max(8_192)
-  .regex(VISIBLE, 'must be 1 to 8192 visible ASCII characters, with no white space')
-  .describe('The token that each request carries after `Bearer`. No response shows it.');
+const tokenSchema = visibleSchema(8_192).describe(
+  'The token that each request carries after `Bearer`. No response shows it.',
+);
 
 const MAX_KEY_CHARACTERS = 16 * 1024;
 
@@ -60,12 +51,7 @@ const pemSchema = z.string().max(MAX_KEY_CHARACTERS, `must have at most ${MAX_KE
 const jwkSchema = z.looseObject({
   kty: z.string().describe('The kind of key: `RSA`, `EC` or `OKP`.'),
   crv: z.string().optional().describe('The curve, unless it is an RSA key.'),
-  kid: z
-    .string()
-    .max(256)
-    .regex(VISIBLE, 'must be 1 to 256 visible ASCII characters, with no white space')
-    .optional()
-    .describe('The id of the key, which assertions name in their header.'),
+  kid: visibleSchema(256).optional().describe('The id of the key, which assertions name in their header.'),
   alg: z
     .string()
     .max(16)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Act } from '../domain/audit';
 import { eventTypeNameSchema } from '../domain/event';
-import { AppError, shorten } from '../platform/app-error';
+import { AppError, invalidRequest, shorten } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { catalogue, type EventType } from './built-in';
 import { compileDataSchema } from './compile-data-schema';
@@ -63,6 +63,23 @@ export async function readEventType(
   const custom = await eventTypeStore.find(name);
   if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
   return viewOfCustom(custom);
+}
+
+/** The same for a type that a member of a request names. @throws AppError `invalid_request`, for that member. */
+export async function readNamedEventType(
+  context: ReadEventTypeContext,
+  name: string,
+  pointer: string,
+): Promise<EventTypeView> {
+  try {
+    return await readEventType(context, name);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    throw invalidRequest(
+      [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
+      error,
+    );
+  }
 }
 
 export interface PutEventTypeContext {

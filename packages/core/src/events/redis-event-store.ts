@@ -76,9 +76,9 @@ const ERASE = defineChange(
 );
 
 // If another event was stored under this id before, that one stays and is sent, unless it waits for its time
-// or was cancelled: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by their ids alone: they are small, and a page can
-// resume where the last one ended. KEYS: receivers, and the event if it is to be stored. ARGV: how long to keep
-// them, the event ('': it is to be there), the endpoints.
+// or was cancelled: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by
+// their ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
+// if it is to be stored. ARGV: how long to keep them, the event ('': it is to be there), the endpoints.
 const SAVE = defineGuard(`
   if KEYS[2] and (ARGV[2] == '' or not redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX')) then
     local head = string.match(redis.call('GETRANGE', KEYS[2], 0, ${HEAD_BYTES - 1}), '^[^\\n]*')

@@ -96,15 +96,15 @@ export class MovedIds {
    * whose ids the API made have none.
    */
   guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Step[] {
-    const repeatable = events.filter(({ isClaimed, isQueued }) => isClaimed || isQueued);
+    const repeatable = events.filter(mayBeKnown);
     if (repeatable.length === 0) return [];
     return [
       (target) =>
-        Promise.all(repeatable.map(({ accountId, id }) => this.guardUnsettled(accountId, id, now, target))),
+        Promise.all(repeatable.map(({ accountId, id }) => this.#guardUnsettled(accountId, id, now, target))),
     ];
   }
 
-  async guardUnsettled(accountId: AccountId, id: EventId, now: number, target: ScriptTarget): Promise<void> {
+  async #guardUnsettled(accountId: AccountId, id: EventId, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
     await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
   }
@@ -137,6 +137,11 @@ export class MovedIds {
 }
 
 throwStorageErrors(MovedIds);
+
+/** Whether an event may have been accepted before. One whose id the API made was not. */
+export function mayBeKnown({ isClaimed, isQueued }: Pick<AcceptedEvent, 'isClaimed' | 'isQueued'>): boolean {
+  return isClaimed === true || isQueued === true;
+}
 
 /** Whether a digest is that of the content which the id stands for. */
 export function isOfDigest({ digest }: MovedId, whole: string): boolean {

@@ -7,9 +7,9 @@ import {
   requireKnownFilters,
 } from '../endpoints/filters/event-filters';
 import type { Explained, PayloadFilter } from '../endpoints/filters/payload-filter';
-import { type ReadEventTypeContext, readEventType } from '../event-types/event-types';
+import { type ReadEventTypeContext, readNamedEventType } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
-import { AppError, invalidRequest } from '../platform/app-error';
+import { invalidRequest } from '../platform/app-error';
 import { scanPage } from '../platform/batches';
 import type { ListedEvent, ListMark } from './history-source';
 import type { WholeHistory } from './whole-history';
@@ -62,30 +62,15 @@ export async function tryFilter(
   switch (source.kind) {
     case 'data':
       return [tryOn(filter, source.data)];
-    case 'example':
-      return [{ type: source.type, ...tryOn(filter, await exampleOf(context, source.type)) }];
+    case 'example': {
+      const { name: type, example } = await readNamedEventType(context, source.type, '/event_type');
+      return [{ type, ...tryOn(filter, example) }];
+    }
     case 'event':
       return [trialOf(filter, await findEvent(context, accountId, source.id))];
     case 'last':
       await requireKnownFilters(context, source.types ?? []);
       return await tryOnLast(context, accountId, filter, source);
-  }
-}
-
-/** @throws AppError `invalid_request`, for the member of the request that named it. */
-export async function exampleOf(
-  context: ReadEventTypeContext,
-  type: string,
-  pointer = '/event_type',
-): Promise<unknown> {
-  try {
-    return (await readEventType(context, type)).example;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest(
-      [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
-      error,
-    );
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import { type ReadEventTypeContext } from '../event-types/event-types';
+import { type ReadEventTypeContext, readNamedEventType } from '../event-types/event-types';
 import { invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import {
@@ -9,7 +9,7 @@ import {
   type TransformResult,
   type TransformSource,
 } from '../transform/run-transformation';
-import { exampleOf, findEvent, type TryFilterContext } from './try-filter';
+import { findEvent, type TryFilterContext } from './try-filter';
 
 /** The event to try code on. */
 export type TryTransformationSource =
@@ -54,8 +54,10 @@ async function eventOf(
   switch (source.kind) {
     case 'given':
       return madeUp(context, accountId, source.type, source.data);
-    case 'example':
-      return madeUp(context, accountId, source.type, await exampleOf(context, source.type, '/type'));
+    case 'example': {
+      const { name, example } = await readNamedEventType(context, source.type, '/type');
+      return madeUp(context, accountId, name, example);
+    }
     case 'event': {
       const event = await findEvent(context, accountId, source.id);
       if (event.body !== undefined) return event;

@@ -15,7 +15,7 @@ import {
   type ConnectionHealth,
   KeptCluster,
   KeptRedis,
-  type RedisRevivedSignal,
+  type RedisReopenedSignal,
   reconnectDelay,
 } from './redis-keeper';
 import { answerWithin } from './timers';
@@ -47,7 +47,7 @@ export interface ConnectOptions {
   readonly role: ConnectionRole;
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
-  readonly emit: (signal: RedisErrorSignal | RedisBackSignal | RedisRevivedSignal) => void;
+  readonly emit: (signal: RedisErrorSignal | RedisBackSignal | RedisReopenedSignal) => void;
   /** Where `/healthz` reads its state. */
   readonly health?: ConnectionHealth;
   /**

@@ -10,7 +10,7 @@ import {
 } from 'ioredis';
 
 /** ioredis gave a connection up, or stopped retrying, although nobody closed it: it is opened again. */
-export interface RedisRevivedSignal {
+export interface RedisReopenedSignal {
   readonly name: 'redis.reopened';
   readonly connection: string;
   /** Its state in ioredis. */
@@ -20,7 +20,7 @@ export interface RedisRevivedSignal {
 export interface BullmqWorkerOptions {
   /** For the log. */
   readonly name: string;
-  readonly emit: (signal: RedisRevivedSignal) => void;
+  readonly emit: (signal: RedisReopenedSignal) => void;
   readonly health?: ConnectionHealth | undefined;
   readonly patience?: BullmqWorkerPatience | undefined;
 }

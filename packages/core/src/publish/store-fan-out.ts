@@ -5,7 +5,7 @@ import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import type { MovedIds } from '../events/redis-moved-ids';
+import { type MovedIds, mayBeKnown } from '../events/redis-moved-ids';
 import type { OverList } from '../events/redis-over-list';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
@@ -119,9 +119,10 @@ async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): 
 
 async function isToBeSent(
   { eventStore, movedIds, clock }: StoreFanOutContext,
-  { accountId, id, isClaimed, isQueued, isStored }: AcceptedEvent,
+  event: AcceptedEvent,
 ): Promise<boolean> {
-  if (movedIds && (isClaimed || isQueued)) {
+  const { accountId, id, isStored } = event;
+  if (movedIds && mayBeKnown(event)) {
     const { isListed, moved } = await movedIds.look(accountId, id, clock());
     if (isListed || moved) return false;
   }

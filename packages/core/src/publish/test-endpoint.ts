@@ -8,10 +8,15 @@ import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
 import { type ReadEndpointContext, readEndpoint } from '../endpoints/manage-endpoints';
 import { keywordQuickWin } from '../event-types/built-in';
-import { type EventTypeView, listEventTypes, readEventType } from '../event-types/event-types';
+import {
+  type EventTypeView,
+  listEventTypes,
+  readEventType,
+  readNamedEventType,
+} from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import { AppError, invalidRequest } from '../platform/app-error';
+import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { type AcceptEventsContext, acceptEvents } from './accept-events';
 
@@ -78,21 +83,9 @@ async function chooseType(
   { events }: Endpoint,
   wanted: string | undefined,
 ): Promise<EventTypeView> {
-  if (wanted !== undefined) return await readType(context, wanted);
+  if (wanted !== undefined) return await readNamedEventType(context, wanted, '/type');
   // Through `*`, since that matches no operational event.
   const types = (await listEventTypes(context)).filter(({ name }) => matchesType(EVERY_EVENT, name));
   const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
   return asked ?? (await readEventType(context, keywordQuickWin.name));
-}
-
-async function readType(context: TestEndpointContext, name: string): Promise<EventTypeView> {
-  try {
-    return await readEventType(context, name);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest(
-      [{ pointer: '/type', detail: 'is not a known event type; GET /v1/event-types lists them' }],
-      error,
-    );
-  }
 }
