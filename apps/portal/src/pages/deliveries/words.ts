@@ -32,8 +32,12 @@ export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
   rejected_in_batch: 'Refused within a batch',
 };
 
-/** Why it waits, and for what. */
-export const holds: Readonly<Record<Hold['reason'], string>> = {
+/** Why it waits, and for what. @param hold absent: the service does not tell what holds it. */
+export function whyHeld(hold: Hold | null | undefined): string {
+  return hold ? holds[hold.reason] : 'its webhook can’t take it just now';
+}
+
+const holds: Readonly<Record<Hold['reason'], string>> = {
   disabled: 'its webhook is disabled: it is sent once somebody enables that',
   unverified:
     'its webhook is not verified yet: it is sent once the receiver has proved that it wants the requests',

@@ -1,6 +1,6 @@
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { answerOf } from '../deliveries/answer-of';
-import { holds, pastHolds } from '../deliveries/words';
+import { pastHolds, whyHeld } from '../deliveries/words';
 import { formatMs } from './phases';
 
 /** A step of a delivery, past or future. */
@@ -49,8 +49,7 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
 /** From when it was held until now, as far as that is known. */
 function heldStep(hold: Told['hold'], now: number): Step {
   const at = Math.min(hold?.since === undefined ? now : Date.parse(hold.since), now);
-  const why = hold ? holds[hold.reason] : 'its webhook can’t take it just now';
-  return { kind: 'held', at, lengthMs: now - at, text: `Held, because ${why}` };
+  return { kind: 'held', at, lengthMs: now - at, text: `Held, because ${whyHeld(hold)}` };
 }
 
 function pastHoldsOf({ holds: all = [] }: Attempt): readonly Step[] {

@@ -2,7 +2,7 @@ import { Link } from 'wouter';
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Time } from '../../components/time';
 import { answerOf } from '../deliveries/answer-of';
-import { holds } from '../deliveries/words';
+import { whyHeld } from '../deliveries/words';
 import { isAsAsked } from './is-as-asked';
 
 /** The next step of the delivery, and the reason. */
@@ -28,7 +28,7 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
               It has waited since <Time at={hold.since} />
             </>
           )}
-          , which uses no attempt, because {hold ? holds[hold.reason] : 'its webhook can’t take it just now'}.
+          , which uses no attempt, because {whyHeld(hold)}.
           {hold?.until && (
             <>
               {' '}
