@@ -1,7 +1,10 @@
+import { eventJobId } from '@hookferry/producer/contract';
+import { Queue } from 'bullmq';
 import { CLOSED, FAILURES_TO_OPEN, MIN_OPEN_MS } from '../domain/breaker';
 import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { EVENTS_QUEUE } from '../domain/queues';
 import { DeliveryScene, disabledEndpoint, HELD, learn, NOW, responded } from '../testing/arrange-delivery';
 import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -64,21 +67,10 @@ interface AdmitArrangement {
   readonly endpoint?: Endpoint;
   /** Until when its breaker is open. */
   readonly openUntil?: number;
-  /** Whether events that were accepted earlier are not fanned out yet. */
-  readonly hasOlderEvents?: boolean;
 }
 
-async function arrange({
-  endpoint = buildEndpoint(),
-  openUntil,
-  hasOlderEvents = false,
-}: AdmitArrangement = {}) {
-  const older = { hasOlder: hasOlderEvents };
-  const admission = buildAdmission({
-    redis: scene.redis.client,
-    clock: () => NOW,
-    oldestEvents: { hasOlder: async () => older.hasOlder },
-  });
+async function arrange({ endpoint = buildEndpoint(), openUntil }: AdmitArrangement = {}) {
+  const admission = buildAdmission({ redis: scene.redis.client, clock: () => NOW });
   scene.willClose(admission);
   const breaker = openUntil === undefined ? CLOSED : { failures: FAILURES_TO_OPEN, openUntil };
   if (openUntil !== undefined) {
@@ -95,7 +87,6 @@ async function arrange({
 
   return {
     ...admission,
-    older,
     endpoint,
     admit: admitOne,
     admitted,
@@ -255,10 +246,15 @@ describe('admit', () => {
     });
 
     it('holds the first one while an older event is not fanned out yet, which would come too late', async () => {
-      const { admit, older } = await arrange({ endpoint: strict(), hasOlderEvents: true });
+      const endpoint = strict();
+      const { admit } = await arrange({ endpoint });
+      const queue = new Queue(EVENTS_QUEUE, { connection: scene.redis.client });
+      scene.willClose(queue);
+      const jobId = eventJobId(endpoint.accountId, uniqueEventId());
+      await queue.add('brief.created', {}, { jobId, timestamp: NOW - 1 });
       const first = { eventId: uniqueEventId() };
       expect(await admit(first)).toEqual({ kind: 'refused', reason: 'ordering', wakeUpAt: SOON });
-      older.hasOlder = false;
+      await queue.remove(jobId);
       expect(await admit(first)).toMatchObject({ kind: 'admitted' });
     });
   });

@@ -11,7 +11,7 @@ import type {
 } from '../endpoints/flow/redis-admission-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
-import { type InOrder, runStep } from '../platform/redis-script';
+import { type InOrder, runStep, type Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import type { Concurrency, Permit } from './flow/concurrency';
@@ -53,7 +53,7 @@ export interface AdmitContext {
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   /** It runs scripts on the Redis of these stores. */
   readonly inOrder: InOrder;
-  readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
+  readonly oldestEvents: Pick<OldestEvents, 'guardsOldest'>;
   readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
   /** The longest time of an attempt at an endpoint without a setting of its own. Milliseconds. */
   readonly attemptTimeoutMs: number;
@@ -107,7 +107,12 @@ async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit):
   const now = context.clock();
   switch (response.kind) {
     case 'admitted':
-      return { kind: 'admitted', permit, attemptKey, isProbe: response.isProbe };
+      return {
+        kind: 'admitted',
+        permit,
+        attemptKey: ready.endpoint.rateLimit === undefined ? undefined : attemptKey,
+        isProbe: response.isProbe,
+      };
     case 'breaker_open':
       return refused('breaker_open', Math.min(response.openUntil, now + PROBE_MS));
     case 'rate_limited':
@@ -153,7 +158,7 @@ async function askInOrder(
   { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
-  const { oldestEvents, attemptTimeoutMs } = context;
+  const { admissionStore, oldestEvents, inOrder, clock, attemptTimeoutMs } = context;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { acceptedAt, group } = event;
@@ -165,10 +170,15 @@ async function askInOrder(
   }
   const isAlone = endpoint.ordering === 'group' && group === undefined;
   if (isAlone) return await askOnce(context, id, { ...request, ordering: 'begin' });
-  const response = await askOnce(context, id, { ...request, ordering: 'look' });
-  if (response.kind !== 'first') return response;
-  if (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt })) return response;
-  return await askOnce(context, id, { ...request, ordering: 'begin' });
+  let answer = undefined as AdmissionAnswer | undefined;
+  const ask =
+    (ordering: 'look' | 'begin'): Step =>
+    async (target) => {
+      answer = await admissionStore.admit(id, { ...request, ordering }, clock(), target);
+    };
+  const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
+  await inOrder([ask('look'), ...guards, ask('begin')]);
+  return answer as AdmissionAnswer;
 }
 
 // In the script of this turn of the event loop, together with the requests of others.

@@ -55,7 +55,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       acceptedAt: NOW,
       openUntil: change.openUntil ?? 0,
       attemptKey: change.attemptKey,
-      hasEnded: true,
+      leavesOrder: true,
       tellsOfFailing: change.tellsOfFailing ?? false,
       now: time.now,
     });
@@ -262,6 +262,15 @@ describe('what is held', () => {
     expect(asked).toEqual(expected);
   });
 
+  it.each([
+    ['others wait behind this one', true, ['wake up at 0']],
+    ['nobody does', false, []],
+  ])('is looked for where there is an order if %s', async (_, letsOthersGo, expected) => {
+    const { succeed, asked } = await arrange({ endpoint: buildEndpoint({ ordering: 'strict' }) });
+    await succeed({ letsOthersGo });
+    expect(asked).toEqual(expected);
+  });
+
   it('for the rate limit is woken up when the attempt does not count any more', async () => {
     const endpoint = buildEndpoint({ rateLimit: 1 });
     const { succeed, asked } = await arrange({ endpoint });
@@ -352,7 +361,7 @@ it('leaves its position in the order to the next one with the attempt’s record
     tellsOfFailing: false,
     now: NOW,
   } as const;
-  await attemptStore.record({ ...attempt, hasEnded: true });
+  await attemptStore.record({ ...attempt, leavesOrder: true });
   expect((await admissionStore.stand(endpoint.id, undefined)).next).toBeUndefined();
 });
 

@@ -32,7 +32,7 @@ export interface AfterAttemptInput {
   readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
   /** Whether the delivery has ended. */
   readonly hasEnded: boolean;
-  /** Whether its end lets others of its group begin. */
+  /** Whether its end lets others begin, of its endpoint or its group. */
   readonly letsOthersGo: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
   readonly hasWaited: boolean;
@@ -109,12 +109,12 @@ function letOthersGo(
   const { accountId, id, ordering } = endpoint;
   if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
   if (effect.isRateWaitedFor) releaser.wakeUpAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
+  if (letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
+  if (!hasWaited && !releaser.isWatching(id)) return;
   if (ordering === 'strict') {
     if (hasEnded) releaser.wakeUpAt(accountId, id, clock());
     return;
   }
-  if (letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
-  if (!hasWaited && !releaser.isWatching(id)) return;
   if (!delivered && concurrency.isSlow(id)) releaser.wakeUpAt(accountId, id, clock() + SLOW_PAUSE_MS);
   else releaser.grant(accountId, id, Math.min(concurrency.freePermits(id), delivered ? GROWTH : 1));
 }

@@ -8,6 +8,7 @@ import { eventsOfAttempt } from '../endpoints/operational-events';
 import { parsedOrUndefined } from '../platform/json';
 import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
 import { batchContentOf, itemOf } from './cloudevents';
 import {
@@ -49,6 +50,7 @@ export type DeliverBatchContext = LoadDeliveryContext &
   ConcludeContext & {
     readonly admissionStore: Pick<AdmissionStore, 'joinOrder' | 'firstInOrder'>;
     readonly heldDeliveries: Pick<HeldDeliveries, 'count'>;
+    readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
     readonly batchSizes: BatchSizes;
   };
 

@@ -50,7 +50,7 @@ export interface RecordedAttempt {
    * effect.
    */
   readonly effect: AttemptEffect | undefined;
-  /** Whether its end lets others of its group begin. */
+  /** Whether its end lets others begin, of its endpoint or its group. */
   readonly letsOthersGo: boolean;
   /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
   readonly nextAttemptAt: number | undefined;
@@ -103,7 +103,7 @@ export function recordOf(
   logLength: LogLength,
   mustBeListed = overList !== undefined,
 ): AttemptRecord {
-  const { run, event, breaker } = ready;
+  const { run, event, endpoint, breaker } = ready;
   return {
     delivery: run,
     fact: attempt.number === 1 ? { eventType: event.type, ...fact } : fact,
@@ -112,7 +112,7 @@ export function recordOf(
     openUntil: isAlong ? 0 : breaker.openUntil,
     isAlong,
     attemptKey,
-    hasEnded: decision.kind !== 'retry',
+    leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
     tellsOfFailing: tellsOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),
@@ -130,6 +130,7 @@ export async function recordOrAddLate(
   const { ready, attempt, decision } = input;
   const { run } = ready;
   const record = recordOf(context, input, fact, logLength, mustBeListed);
+  const hasEnded = decision.kind !== 'retry';
   let effect = undefined as AttemptEffect | undefined;
   let letsOthersGo = false;
   // In strict order, the script of the record removes it.
@@ -141,14 +142,15 @@ export async function recordOrAddLate(
       async (target) => {
         effect = await attemptStore.record(record, target);
       },
-      ...(record.hasEnded && ready.endpoint.ordering === 'group' ? [leave] : NO_STEPS),
-      ...stepsToHistory(context, record.hasEnded ? [run] : [], record.now),
+      ...(hasEnded && ready.endpoint.ordering === 'group' ? [leave] : NO_STEPS),
+      ...stepsToHistory(context, hasEnded ? [run] : [], record.now),
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
   } catch (error) {
     // An error that keeps the job from ending does not undo the record. It is thrown again when the run ends.
     if (effect === undefined) throw error;
   }
+  letsOthersGo ||= effect?.letsOthersGo === true;
   if (effect) return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
   const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
   if (length === 0 && (await hasMoved(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };

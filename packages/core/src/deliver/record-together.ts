@@ -151,12 +151,12 @@ function alongOf(
     const others = inputs.filter((input) => input !== first);
     const [one] = others;
     if (one === undefined) continue;
-    const { fact: written, hasEnded } = recordOf(context, one, fact, logLength);
+    const { fact: written, leavesOrder } = recordOf(context, one, fact, logLength);
     const deliveries = others.map(({ ready: { run, event } }) => ({
       eventId: run.eventId,
       acceptedAt: event.acceptedAt,
     }));
-    along.push({ fact: written, logLength, hasEnded, deliveries });
+    along.push({ fact: written, logLength, leavesOrder, deliveries });
     for (const { attemptKey } of others) if (attemptKey !== undefined) attemptKeys.push(attemptKey);
   }
   return { endpointId: first.ready.run.endpointId, along, attemptKeys, mustBeListed, now };
@@ -188,7 +188,8 @@ function note(
     if (unrecorded.has(eventId)) continue;
     recorded.set(eventId, {
       effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
-      letsOthersGo: false,
+      // In strict order: whether others are left was not known when the first one left it.
+      letsOthersGo: input.ready.endpoint.ordering === 'strict',
       nextAttemptAt,
     });
   }
@@ -202,4 +203,5 @@ const NO_EFFECT_OF_ITS_OWN: AttemptEffect = {
   hasClosed: false,
   recoveredFrom: undefined,
   isRateWaitedFor: false,
+  letsOthersGo: false,
 };

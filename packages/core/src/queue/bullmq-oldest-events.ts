@@ -3,7 +3,7 @@ import type { AcceptedEvent } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { defineGuard, type Step } from '../platform/redis-script';
 import { shardsOfAccount } from './bullmq-event-queue';
 import { createJobKeys, PRIORITY_SCORE } from './bullmq-layout';
 import { PerShard } from './per-shard';
@@ -28,8 +28,9 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * was added, and the same millisecond counts as older.
  */
 // KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys,
-// account, event, time of acceptance, the event's job, how many to read.
-const HAS_OLDER = defineScript(`
+// account, event, time of acceptance, the event's job, how many to read. Gives 0 if there is an older one.
+const IS_OLDEST = defineGuard(`
+  if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4]) == 0 then return 1 end
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
@@ -56,24 +57,26 @@ const HAS_OLDER = defineScript(`
     return false
   end
 
-  if has_older(redis.call('LRANGE', KEYS[1], 0, -1)) then return 1 end
+  if has_older(redis.call('LRANGE', KEYS[1], 0, -1)) then return 0 end
   local limit = tonumber(ARGV[6])
   local waiting = redis.call('LRANGE', KEYS[2], -limit, -1)
-  if has_older(waiting) then return 1 end
-  if #waiting == limit and is_older(waiting[1], true) then return 1 end
+  if has_older(waiting) then return 0 end
+  if #waiting == limit and is_older(waiting[1], true) then return 0 end
   local sorted = redis.call('ZRANGE', KEYS[3], 0, limit - 1)
-  if has_older(sorted) then return 1 end
+  if has_older(sorted) then return 0 end
   if #sorted == limit and not has_own(sorted) then
     local last = redis.call('ZSCORE', KEYS[6] .. ':' .. account, '*')
     local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
     local now = tonumber(redis.call('HGET', KEYS[6], 'base') or '0') + math.floor(tonumber(head[2]) / ${PRIORITY_SCORE}) - 1
-    if last and tonumber(last) >= now then return 1 end
+    if last and tonumber(last) >= now then return 0 end
   end
   for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
     local comes_back = redis.call('EXISTS', prefix .. job) == 1 and not redis.call('ZSCORE', KEYS[5], job)
-    if comes_back and is_older(job, false) then return 1 end
+    if comes_back and is_older(job, false) then return 0 end
   end
-  return 0`);
+  return 1`);
+
+type AskedEvent = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>;
 
 /** The events of any shard that are not fanned out yet, for deliveries in the order of acceptance. */
 export class OldestEvents {
@@ -85,16 +88,19 @@ export class OldestEvents {
   ) {}
 
   /** Whether an event of the account that was accepted before this one may still bring deliveries. */
-  async hasOlder({
-    accountId,
-    id,
-    acceptedAt,
-  }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
+  async hasOlder(event: AskedEvent): Promise<boolean> {
+    const asked = this.guardsOldest(event).map((guard) => guard(this.redis));
+    return (await Promise.all(asked)).includes(0);
+  }
+
+  /** Guards: what comes after them runs only if there is no such event. */
+  guardsOldest({ accountId, id, acceptedAt }: AskedEvent): readonly Step[] {
     const args = [accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
-    const asked = this.#shards
-      .inEach(shardsOfAccount(this.shards, accountId))
-      .map(({ base, scriptKeys }) => HAS_OLDER(this.redis, scriptKeys, [base, ...args]));
-    return (await Promise.all(asked)).includes(1);
+    return this.#shards.inEach(shardsOfAccount(this.shards, accountId)).map(
+      ({ base, scriptKeys }): Step =>
+        (target) =>
+          IS_OLDEST(target, scriptKeys, [base, ...args]),
+    );
   }
 
   /** Call it before an event's job is put back with a delay. */

@@ -16,7 +16,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { OldestEvents } from '../queue/bullmq-oldest-events';
+import { OldestEvents } from '../queue/bullmq-oldest-events';
 import { buildVerification } from './build-verification';
 import { recordSignals } from './record-signals';
 import { testRetention } from './test-retention';
@@ -25,8 +25,6 @@ import { testSealer } from './test-sealer';
 export interface AdmissionOptions {
   readonly redis: RedisClient;
   readonly clock: Clock;
-  /** Whether earlier events are still to be fanned out; default: no. */
-  readonly oldestEvents?: Pick<OldestEvents, 'hasOlder'>;
   readonly signals?: ReturnType<typeof recordSignals>;
 }
 
@@ -37,12 +35,7 @@ const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 1
 const ATTEMPT_TIMEOUT_MS = 15_000;
 
 /** The parts by which one worker admits attempts, over a real Redis and a real queue of deliveries. -- */
-export function buildAdmission({
-  redis,
-  clock,
-  signals = recordSignals(),
-  oldestEvents = { hasOlder: async () => false },
-}: AdmissionOptions) {
+export function buildAdmission({ redis, clock, signals = recordSignals() }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
   const slots = new ForgottenSlots({
     quick: SLOTS,
@@ -71,7 +64,7 @@ export function buildAdmission({
     openBreakers: new OpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
-    oldestEvents,
+    oldestEvents: new OldestEvents(connection.redis, oneShard(connection.prefix)),
     concurrency,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
     clock,

@@ -59,7 +59,7 @@ function arrange(client = redis.client) {
       acceptedAt: ACCEPTED_AT,
       openUntil: 0,
       attemptKey: undefined,
-      hasEnded: false,
+      leavesOrder: false,
       tellsOfFailing: false,
       now: NOW,
       ...change,
@@ -72,7 +72,7 @@ function arrange(client = redis.client) {
     admissionStore,
     record,
     fail: (change: Partial<AttemptRecord> = {}) => record(change),
-    succeed: (change: Partial<AttemptRecord> = {}) => record({ fact: success, hasEnded: true, ...change }),
+    succeed: (change: Partial<AttemptRecord> = {}) => record({ fact: success, leavesOrder: true, ...change }),
     /** So many failures in a row, of which the first was then. */
     async failTimes(count: number, since = NOW) {
       await client.set(keys.breaker(endpointId), `${count} 0 ${since} 0`);
@@ -98,6 +98,7 @@ describe('a recorded attempt', () => {
       hasClosed: false,
       recoveredFrom: undefined,
       isRateWaitedFor: false,
+      letsOthersGo: false,
     });
     expect(await readState()).toMatchObject({
       status: 'pending',
@@ -116,6 +117,7 @@ describe('a recorded attempt', () => {
       hasClosed: false,
       recoveredFrom: undefined,
       isRateWaitedFor: false,
+      letsOthersGo: false,
     });
     expect(await readState()).toMatchObject({ status: 'delivered' });
     const { endpointId, eventId } = delivery;
@@ -129,8 +131,8 @@ describe('a recorded attempt', () => {
     it.each<[string, Partial<AttemptRecord>, number]>([
       ['a failure', {}, 0],
       ['a failure that opens the breaker', {}, FAILURES_TO_OPEN - 1],
-      ['a success', { fact: success, hasEnded: true }, 0],
-      ['a probe that succeeds', { fact: success, hasEnded: true, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
+      ['a success', { fact: success, leavesOrder: true }, 0],
+      ['a probe that succeeds', { fact: success, leavesOrder: true, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
     ])('is recorded once, and has the same effect: %s', async (_what, change, failuresBefore) => {
       const { record, failTimes, dump, delivery } = arrange();
       if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
@@ -199,7 +201,7 @@ describe('an attempt whose log is another one by now', () => {
     await redis.client.set(keys.rateWaiting(endpointId), '1');
     await fail();
     const before = await dump();
-    const late = { logLength: 0, attemptKey: 'a', hasEnded: true, tellsOfFailing: true } as const;
+    const late = { logLength: 0, attemptKey: 'a', leavesOrder: true, tellsOfFailing: true } as const;
     const another = { fact: by(failure, 'another'), ...late, now: NOW + 120_000 };
     expect(await record(another)).toBeUndefined();
     expect(await succeed(late)).toBeUndefined();
@@ -413,7 +415,8 @@ describe('a delivery that goes in order', () => {
 
       await fail();
       expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
-      await (end === 'delivered' ? succeed() : fail({ hasEnded: true }));
+      const effect = await (end === 'delivered' ? succeed() : fail({ leavesOrder: true }));
+      expect(effect).toMatchObject({ letsOthersGo: true });
       expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
       expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
     },
@@ -515,7 +518,7 @@ describe('attempts along with that of another delivery', () => {
   ): RecordAlong => ({
     fact: success,
     logLength: 0,
-    hasEnded: true,
+    leavesOrder: true,
     deliveries,
     ...change,
   });
@@ -523,7 +526,7 @@ describe('attempts along with that of another delivery', () => {
   it('are recorded, each in its own log, by the line that they share, and say nothing of the receiver', async () => {
     const { deliveries, statesOf, recordAlong, admissionStore, endpointId } = arrangeMany(3);
     const [first, ...others] = deliveries;
-    const failed = { fact: failure, hasEnded: false, deliveries: first ? [first] : [] };
+    const failed = { fact: failure, leavesOrder: false, deliveries: first ? [first] : [] };
     expect(await recordAlong([alongOf(others), alongOf([], failed)])).toBeUndefined();
     const [failing, ...delivered] = await statesOf();
     expect(failing).toMatchObject({ status: 'pending', attempts: [failure.attempt] });
@@ -533,7 +536,7 @@ describe('attempts along with that of another delivery', () => {
 
   it('are appended to logs that have other lines', async () => {
     const { deliveries, statesOf, recordAlong, logOf } = arrangeMany(2);
-    await recordAlong([alongOf(deliveries, { fact: failure, hasEnded: false })]);
+    await recordAlong([alongOf(deliveries, { fact: failure, leavesOrder: false })]);
     const logLength = await redis.client.strlen(logOf(0));
     expect(await recordAlong([alongOf(deliveries, { logLength })])).toBeUndefined();
     for (const { attempts } of await statesOf()) expect(attempts).toEqual([failure.attempt, success.attempt]);
@@ -554,7 +557,7 @@ describe('attempts along with that of another delivery', () => {
 
   it('are recorded once when the script comes again', async () => {
     const { deliveries, recordAlong, dump, endpointId } = arrangeMany(3);
-    const withAnswers = [alongOf(deliveries, { fact: answered, hasEnded: false })];
+    const withAnswers = [alongOf(deliveries, { fact: answered, leavesOrder: false })];
     await recordAlong(withAnswers);
     const before = await dump();
     expect(await recordAlong(withAnswers)).toBeUndefined();
@@ -577,8 +580,8 @@ describe('attempts along with that of another delivery', () => {
     const { deliveries, recordAlong, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
     const [first, second] = deliveries as [Mark, Mark];
     await deliveryStore.eraseAnswersOf({ endpointId, eventId: first.eventId }, NOW);
-    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered, hasEnded: false };
-    const full = { fact: answered, hasEnded: false };
+    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered, leavesOrder: false };
+    const full = { fact: answered, leavesOrder: false };
     await redis.client.set(keys.answerBytes(endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
     await recordAlong([alongOf([first], erased), alongOf([second], full)]);
     for (const { attempts } of await statesOf())
@@ -591,7 +594,7 @@ describe('attempts along with that of another delivery', () => {
     await admissionStore.joinOrder(endpointId, deliveries);
     await redis.client.set(keys.turn(endpointId), first.eventId);
     await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
-    const left = alongOf([third], { fact: failure, hasEnded: false });
+    const left = alongOf([third], { fact: failure, leavesOrder: false });
     await recordAlong([alongOf([first, second]), left], { attemptKeys: ['one', 'gone'] });
     expect(await admissionStore.firstInOrder(endpointId, 3)).toEqual([third.eventId]);
     expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);

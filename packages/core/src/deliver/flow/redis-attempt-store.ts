@@ -34,8 +34,8 @@ export interface AttemptRecord {
   readonly isAlong?: boolean;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
-  /** Whether the delivery has ended, and makes room for the next one in the order. */
-  readonly hasEnded: boolean;
+  /** Whether the delivery has ended in a strict order, and makes room for the next one. */
+  readonly leavesOrder: boolean;
   /** Whether the account is told that its endpoint fails. */
   readonly tellsOfFailing: boolean;
   /** Whether a delivery without a log is recorded only if its endpoint's list has it. */
@@ -57,7 +57,7 @@ export interface RecordsAlong {
 }
 
 /** The same attempt of some deliveries. */
-export interface RecordAlong extends Pick<AttemptRecord, 'fact' | 'logLength' | 'hasEnded'> {
+export interface RecordAlong extends Pick<AttemptRecord, 'fact' | 'logLength' | 'leavesOrder'> {
   readonly deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[];
 }
 
@@ -78,6 +78,8 @@ export interface AttemptEffect {
   readonly recoveredFrom: number | undefined;
   /** Whether deliveries are held for the rate limit. */
   readonly isRateWaitedFor: boolean;
+  /** Whether others wait in the strict order that the end of its delivery makes room for. */
+  readonly letsOthersGo: boolean;
 }
 
 /**
@@ -112,14 +114,15 @@ const RECORD_LINE = `
     return true
   end
 
-  -- Of strict order.
+  -- Of strict order. Gives 1 if others are left in it.
   local function leave_order(order, turn, events)
-    if #events == 0 or redis.call('EXISTS', order, turn) == 0 then return end
+    if #events == 0 or redis.call('EXISTS', order, turn) == 0 then return 0 end
     redis.call('ZREM', order, unpack(events))
     local holder = redis.call('GET', turn)
     for _, event in ipairs(events) do
       if event == holder then redis.call('DEL', turn) end
     end
+    return redis.call('EXISTS', order)
   end
 
   local function end_of_window()
@@ -147,14 +150,14 @@ const RECORD_LINE = `
 // KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
 // for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its
-// admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended, 1 if one without a log must be in the list: one that
+// admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it leaves the order, 1 if one without a log must be in the list: one that
 // has moved to the history has neither.
 const RECORD = defineGuard(
   `
   local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
-  if is_new and ARGV[13] and not redis.call('ZSCORE', list, event) then return {0, 0, 0, 0, 0, 0, 0} end
+  if is_new and ARGV[13] and not redis.call('ZSCORE', list, event) then return {0, 0, 0, 0, 0, 0, 0, 0} end
   local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
   local line, answer_level = ARGV[2], nil
   if is_unchanged and #ARGV[2] > #ARGV[3] then
@@ -163,20 +166,21 @@ const RECORD = defineGuard(
     if must_be_short then line, answer_level = ARGV[3], nil end
   end
   if not (is_unchanged and append_line(log, is_new, line, ARGV[4])) then
-    if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0} end
+    if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0, 0} end
     local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
-    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for} end
-    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for} end
+    local are_left = ARGV[12] == '1' and redis.call('EXISTS', order) or 0
+    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for, are_left} end
+    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for, are_left} end
     local stored = redis.call('GET', breaker) or ''
     local failures, open_until, since = string.match(stored .. ' 0 0 0', '(%d+) (%d+) (%d+)')
     local opened = tonumber(open_until) > now and tonumber(open_until) or 0
-    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for}
+    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for, are_left}
   end
   if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
   if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
     redis.call('ZADD', list, ARGV[6], event)
   end
-  if ARGV[12] == '1' then leave_order(order, turn, {event}) end
+  local are_left = ARGV[12] == '1' and leave_order(order, turn, {event}) or 0
   local is_waited_for = 0
   if ARGV[11] ~= '' then
     redis.call('ZADD', recent, 'XX', end_of_window(), ARGV[11])
@@ -189,13 +193,13 @@ const RECORD = defineGuard(
       local count, rest = string.match(stored, '(%d+) %d+(.*)')
       redis.call('SET', breaker, count .. ' ' .. ARGV[9] .. rest, 'PX', ${BREAKER_KEPT_MS})
     end
-    return {1, 0, 0, 0, 0, 0, is_waited_for}
+    return {1, 0, 0, 0, 0, 0, is_waited_for, are_left}
   end
   if ARGV[7] == '1' then
-    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for} end
+    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for, are_left} end
     redis.call('DEL', breaker)
     local _, open_until, since, told = string.match(stored .. ' 0 0', '(%d+) (%d+) (%d+) (%d+)')
-    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for}
+    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for, are_left}
   end
   local record = (stored or '0 0') .. ' ' .. ARGV[8] .. ' 0'
   local failures, open_until, since, told = string.match(record, '(%d+) (%d+) (%d+) (%d+)')
@@ -212,7 +216,7 @@ const RECORD = defineGuard(
   if ARGV[10] == '1' then told = '1' end
   record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
   redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
-  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for}`,
+  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for, are_left}`,
   RECORD_LINE,
 );
 
@@ -222,7 +226,7 @@ const RECORD = defineGuard(
  */
 // KEYS: list, recent attempts, order, turn, bytes of responses. ARGV: prefix of the logs' keys, how long to keep them, the
 // worker's time, 1 if one without a log must be in the list, how many keys of attempts that are counted, these; then for
-// each line: length of the logs, line, line without the response, 1 if its deliveries have ended, how many there are, and
+// each line: length of the logs, line, line without the response, 1 if its deliveries leave the order, how many there are, and
 // event and time of acceptance of each. Gives 1; or 0 and the events whose logs have changed.
 const RECORD_ALONG = defineGuard(
   `
@@ -231,12 +235,12 @@ const RECORD_ALONG = defineGuard(
   local lines, events, accepted, logs, new_logs, ended, at = {}, {}, {}, {}, {}, {}, 6 + ARGV[5]
   while at < #ARGV do
     local line = {length = ARGV[at], is_new = ARGV[at] == '0', text = ARGV[at + 1], short = ARGV[at + 2]}
-    local has_ended, last = ARGV[at + 3] == '1', at + 3 + 2 * ARGV[at + 4]
+    local leaves_order, last = ARGV[at + 3] == '1', at + 3 + 2 * ARGV[at + 4]
     for i = at + 5, last, 2 do
       local n = #events + 1
       lines[n], events[n], accepted[n], logs[n] = line, ARGV[i], ARGV[i + 1], prefix .. ARGV[i]
       if line.is_new then new_logs[#new_logs + 1] = logs[n] end
-      if has_ended then ended[#ended + 1] = ARGV[i] end
+      if leaves_order then ended[#ended + 1] = ARGV[i] end
     end
     at = last + 2
   end
@@ -295,6 +299,7 @@ const replySchema = z.tuple([
   z.number(),
   z.number(),
   z.number(),
+  z.number(),
 ]);
 
 /** Records attempts, with all their effects on the endpoint. */
@@ -331,11 +336,12 @@ export class AttemptStore {
       openUntil,
       attempt.tellsOfFailing ? 1 : 0,
       attemptKey,
-      attempt.hasEnded ? 1 : 0,
+      attempt.leavesOrder ? 1 : 0,
     ];
     if (attempt.mustBeListed) args.push(1);
-    const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
-      replySchema.parse(await RECORD(target, scriptKeys, args));
+    const reply = replySchema.parse(await RECORD(target, scriptKeys, args));
+    const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, ...others] = reply;
+    const [isWaitedFor, areLeft] = others;
     if (isRecorded === 0) return undefined;
     return {
       failures,
@@ -344,6 +350,7 @@ export class AttemptStore {
       hasClosed: hasClosed === 1,
       recoveredFrom: recoveredFrom || undefined,
       isRateWaitedFor: isWaitedFor === 1,
+      letsOthersGo: areLeft === 1,
     };
   }
 
@@ -361,8 +368,8 @@ export class AttemptStore {
     const { ageMs } = this.retention;
     const prefix = keys.deliveryPrefix(endpointId);
     const args = [prefix, ageMs, now, mustBeListed ? 1 : 0, attemptKeys.length, ...attemptKeys];
-    for (const { fact, logLength, hasEnded, deliveries } of along) {
-      args.push(logLength, ...linesOf(fact), hasEnded ? 1 : 0, deliveries.length);
+    for (const { fact, logLength, leavesOrder, deliveries } of along) {
+      args.push(logLength, ...linesOf(fact), leavesOrder ? 1 : 0, deliveries.length);
       for (const { eventId, acceptedAt } of deliveries) args.push(eventId, acceptedAt);
     }
     const [isRecorded, ...changed] = alongReplySchema.parse(await RECORD_ALONG(target, scriptKeys, args));

@@ -1,7 +1,10 @@
+import { eventJobId } from '@hookferry/producer/contract';
+import { Queue } from 'bullmq';
 import { FAILURES_TO_OPEN } from '../../domain/breaker';
 import type { Endpoint } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
+import { EVENTS_QUEUE } from '../../domain/queues';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { buildAdmission } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
@@ -41,12 +44,14 @@ async function arrange({
   openUntil,
   hasOlderEvents = false,
 }: Arrangement = {}) {
-  const admission = buildAdmission({
-    redis: redis.client,
-    clock: () => NOW,
-    oldestEvents: { hasOlder: async () => hasOlderEvents },
-  });
+  const admission = buildAdmission({ redis: redis.client, clock: () => NOW });
   opened.push(admission);
+  if (hasOlderEvents) {
+    const queue = new Queue(EVENTS_QUEUE, { connection: redis.client });
+    opened.push(queue);
+    const jobId = eventJobId(endpoint.accountId, uniqueEventId());
+    await queue.add('brief.created', {}, { jobId, timestamp: NOW - 1 });
+  }
   const { endpointStore, heldDeliveries, deliveryQueue, admissionStore } = admission;
   const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
   await endpointStore.create(endpoint);

@@ -11,7 +11,7 @@ import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../../platform/redis-script';
+import { defineGuard, defineScript, type ScriptTarget } from '../../platform/redis-script';
 import {
   ADD_READY,
   COALESCE,
@@ -109,8 +109,10 @@ const NEXT_IN = `
 // order is void. In a line that coalesces, older ones are no obstacle: they are not sent. KEYS: breaker, recent
 // attempts, order, turn, waiting for the rate limit; of an endpoint with the order within groups: lines, ready,
 // coalescing. ARGV: the worker's time, event, time of acceptance, ordering, rate limit (0: none), attempt, lease,
-// whether it has waited, its line, for how long that coalesces (0: not at all).
-const ADMIT = defineScript(`${NOW}
+// whether it has waited, its line, for how long that coalesces (0: not at all). Where one script looks and begins, nothing
+// has come between. Gives 1 for the first one, which is to
+// begin next, or else 0; and then the answer.
+const ADMIT = defineGuard(`${NOW}
   local breaker, recent, order, turn, waiting, lines, ready, coalescing = unpack(KEYS)
   ${NEXT_IN}
   ${ADD_READY}
@@ -122,6 +124,9 @@ const ADMIT = defineScript(`${NOW}
   end
   if ordering ~= 'any' then
     order, turn = order .. line, turn .. line
+  end
+  local is_first_still = ordering == 'begin' and once['first in ' .. order] == event
+  if ordering ~= 'any' and not is_first_still then
     redis.call('ZADD', order, 'NX', ARGV[3], event)
     redis.call('PEXPIRE', order, ${ORDER_KEPT_MS})
     if lines then
@@ -131,22 +136,25 @@ const ADMIT = defineScript(`${NOW}
     local holder = redis.call('GET', turn)
     if holder ~= event then
       local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, ARGV[3], window)
-      if why_not and why_not[1] == 'superseded' then return refuse(why_not) end
-      if holder and redis.call('ZSCORE', order, holder) then return refuse({'ordering', 0}) end
+      if why_not and why_not[2] == 'superseded' then return refuse(why_not) end
+      if holder and redis.call('ZSCORE', order, holder) then return refuse({0, 'ordering', 0}) end
       if why_not then return refuse(why_not) end
       local is_first = window > 0 or redis.call('ZRANGE', order, 0, 0)[1] == event
-      if not is_first then return refuse({'ordering', 0}) end
-      if ordering == 'look' then return {'first', 0} end
+      if not is_first then return refuse({0, 'ordering', 0}) end
+      if ordering == 'look' then
+        once['first in ' .. order] = event
+        return {1, 'first', 0}
+      end
     end
   end
   local failures, open_until, rest = string.match(redis.call('GET', breaker) or '0 0', '(%d+) (%d+)(.*)')
-  if tonumber(open_until) > tonumber(ARGV[1]) then return {'breaker_open', tonumber(open_until)} end
+  if tonumber(open_until) > tonumber(ARGV[1]) then return {0, 'breaker_open', tonumber(open_until)} end
   if limit > 0 then
     ${DROP_EXPIRED}
     local is_behind = ARGV[8] == '0' and redis.call('EXISTS', waiting) == 1
     if is_behind or redis.call('ZCARD', recent) >= limit then
       redis.call('SET', waiting, '1', 'PX', ${KEPT_MS})
-      return {'rate_limited', next_in()}
+      return {0, 'rate_limited', next_in()}
     end
     redis.call('ZADD', recent, at(tonumber(ARGV[7])), ARGV[6])
     redis.call('PEXPIRE', recent, tonumber(ARGV[7]) + ${KEPT_MS})
@@ -160,10 +168,10 @@ const ADMIT = defineScript(`${NOW}
       redis.call('HSET', coalescing, line .. ' sent', ARGV[3] .. ' ' .. event)
     end
   end
-  if open_until == '0' then return {'admitted', 0} end
+  if open_until == '0' then return {0, 'admitted', 0} end
   local probe_until = string.format('%d', tonumber(ARGV[1]) + ${PROBE_MS})
   redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
-  return {'admitted', 1}`);
+  return {0, 'admitted', 1}`);
 
 // KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the
 // breaker's failures and open-until at admission, the worker's time.
@@ -196,6 +204,7 @@ const STAND = defineScript(`${NOW}
   return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting}`);
 
 const answerSchema = z.tuple([
+  z.number(),
   z.enum(['admitted', 'breaker_open', 'rate_limited', 'ordering', 'first', 'superseded', 'coalescing']),
   z.number(),
   z.string().optional(),
@@ -237,6 +246,7 @@ function keysOfOrder(endpointId: EndpointId): readonly string[] {
 export class AdmissionStore {
   constructor(private readonly redis: RedisClient) {}
 
+  /** A guard: what comes after it runs only if it is the first one, and may begin. */
   async admit(
     endpointId: EndpointId,
     request: AdmissionRequest,
@@ -248,7 +258,7 @@ export class AdmissionStore {
     const waited = hasWaited ? 1 : 0;
     const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited, line, windowMs];
     const scriptKeys = [...keysOfLimits(endpointId), ...(line === '' ? [] : keysOfLines(endpointId))];
-    const [kind, value, by = ''] = answerSchema.parse(await ADMIT(target, scriptKeys, args));
+    const [, kind, value, by = ''] = answerSchema.parse(await ADMIT(target, scriptKeys, args));
     switch (kind) {
       case 'admitted':
         return { kind, isProbe: value === 1 };

@@ -35,16 +35,16 @@ export const COALESCE = `
     local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
     local is_newer = sent_at and (tonumber(sent_at) > tonumber(accepted_at)
       or tonumber(sent_at) == tonumber(accepted_at) and sent_event > event)
-    if is_newer then return {'superseded', 0, sent_event} end
+    if is_newer then return {0, 'superseded', 0, sent_event} end
     redis.call('HSETNX', coalescing, line, at(tonumber(window)))
     redis.call('PEXPIRE', coalescing, ${ORDER_KEPT_MS})
     local newest = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
     local wait_until = tonumber(redis.call('HGET', coalescing, line))
     if newest[1] ~= event then wait_until = wait_until + ${COALESCED_AFTER_MS} end
-    if wait_until > now then return {'coalescing', wait_until} end
+    if wait_until > now then return {0, 'coalescing', wait_until} end
     if newest[1] ~= event then
       add_ready(ready, {newest[2], newest[1]})
-      return {'ordering', 1}
+      return {0, 'ordering', 1}
     end
   end`;
 
