@@ -118,7 +118,7 @@ export function openContext(process: ProcessContext) {
   const deadLetters = new RejectedEvents(redis, shards, clock);
   const accountJobs = new AccountJobs(redis, shards);
   const standings = new QueueStandings(redis, shards);
-  const healthStore = new HealthStore(redis, healthRetentionOf(config));
+  const healthStore = new HealthStore(redis, healthRetentionOf(config), inOrder);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });

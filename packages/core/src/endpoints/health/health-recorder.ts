@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../domain/endpoint';
 import type { Emit } from '../../domain/signal';
+import { chunksOf } from '../../platform/batches';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
@@ -21,13 +22,15 @@ const FLUSH_AFTER_MS = 1_000;
  * counted.
  */
 const MAX_ENDPOINTS = 50_000;
+// A millisecond or two of work, after which attempts have their turn.
+const WRITTEN_AT_ONCE = 200;
 // Enough for a reply of Redis. Statistics are not worth holding up the end of a process for longer.
 const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Adds up the results of attempts in memory, and writes them a second after the first one. However many
- * attempts there are, this is one command for each endpoint and second, none when nothing happens, and no
- * delivery waits for it. A failed write stays here for the next time. Each write includes how many attempts
+ * attempts there are, this is one call of a script for each endpoint and second, many of them in one command, none when
+ * nothing happens, and no delivery waits for it. A failed write stays here for the next time. Each write includes how many attempts
  * this worker allows the endpoint to have running. When the connection breaks before the reply, some may
  * count twice.
  */
@@ -58,8 +61,11 @@ export class HealthRecorder {
   async #writeAll(): Promise<void> {
     const taken = [...this.#tallies.entries()];
     this.#tallies.clear();
-    const validationErrors = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
-    const error = validationErrors.find((fault) => fault !== undefined);
+    let error: unknown;
+    for (const some of chunksOf(taken, WRITTEN_AT_ONCE)) {
+      const errors = await Promise.all(some.map(([id, tally]) => this.#write(id, tally)));
+      error ??= errors.find((each) => each !== undefined);
+    }
     if (error === undefined) return;
     this.options.emit({ name: 'task.failed', task: 'store the health of webhooks', error });
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { defineScript } from '../../platform/redis-script';
+import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
@@ -35,40 +35,59 @@ export type HourCounts = Pick<HourOfAttempts, 'hour' | 'successes' | 'failures'>
 
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
 // failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
-// then for each hour its number, successes, failures and durations. A later success of another worker stays.
+// then for each hour its number, successes, failures and durations. A later success of another worker stays. One
+// command reads all that changes, and one writes it: an event may have ten thousand receivers. Old hours go when a new
+// one begins.
 const ADD = defineScript(`
-  local function add_durations(field, added)
-    local counts = {}
-    for letter, count in string.gmatch((redis.call('HGET', KEYS[1], field) or '') .. added, '(%a)(%d+)') do
-      counts[letter] = (counts[letter] or 0) + tonumber(count)
-    end
-    local parts = {}
-    for letter, count in pairs(counts) do table.insert(parts, string.format('%s%d', letter, count)) end
-    redis.call('HSET', KEYS[1], field, table.concat(parts))
+  local health, worker, said, said_at = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
+  local fields = {'${LIMITS}', '${LAST_SUCCESS}', '${LAST_FAILURE}'}
+  for i = 9, #ARGV, 4 do
+    for _, kind in ipairs({'s', 'f', 'd'}) do fields[#fields + 1] = kind .. ARGV[i] end
   end
-  if ARGV[6] ~= '0' then
-    local limits = {table.concat({ARGV[5], ARGV[6], ARGV[7]}, ':')}
-    for worker, limit, at in string.gmatch(redis.call('HGET', KEYS[1], '${LIMITS}') or '', '(%w+):(%d+):(%d+)') do
-      if worker ~= ARGV[5] and tonumber(at) > tonumber(ARGV[8]) then
-        table.insert(limits, table.concat({worker, limit, at}, ':'))
+  local known, changed, begins_hour = redis.call('HMGET', health, unpack(fields)), {}, false
+  local function set(field, value)
+    changed[#changed + 1] = field
+    changed[#changed + 1] = value
+  end
+  local function sum(count, added) return string.format('%d', (tonumber(count) or 0) + tonumber(added)) end
+
+  if said ~= '0' then
+    local limits = {table.concat({worker, said, said_at}, ':')}
+    for other, limit, at in string.gmatch(known[1] or '', '(%w+):(%d+):(%d+)') do
+      if other ~= worker and tonumber(at) > tonumber(ARGV[8]) then
+        table.insert(limits, table.concat({other, limit, at}, ':'))
       end
     end
-    redis.call('HSET', KEYS[1], '${LIMITS}', table.concat(limits, ' '))
+    set('${LIMITS}', table.concat(limits, ' '))
+  end
+  for i, at in ipairs({ARGV[3], ARGV[4]}) do
+    if tonumber(at) > tonumber(known[1 + i] or 0) then set(fields[1 + i], at) end
   end
   for i = 9, #ARGV, 4 do
-    redis.call('HINCRBY', KEYS[1], 's' .. ARGV[i], ARGV[i + 1])
-    redis.call('HINCRBY', KEYS[1], 'f' .. ARGV[i], ARGV[i + 2])
-    add_durations('d' .. ARGV[i], ARGV[i + 3])
+    local first = 4 + (i - 9) / 4 * 3
+    local durations = ARGV[i + 3]
+    if not known[first] then
+      begins_hour = true
+    else
+      local counts, parts = {}, {}
+      for letter, count in string.gmatch((known[first + 2] or '') .. durations, '(%a)(%d+)') do
+        counts[letter] = (counts[letter] or 0) + tonumber(count)
+      end
+      for letter, count in pairs(counts) do parts[#parts + 1] = string.format('%s%d', letter, count) end
+      durations = table.concat(parts)
+    end
+    set(fields[first], sum(known[first], ARGV[i + 1]))
+    set(fields[first + 1], sum(known[first + 1], ARGV[i + 2]))
+    set(fields[first + 2], durations)
   end
-  for field, at in pairs({['${LAST_SUCCESS}'] = ARGV[3], ['${LAST_FAILURE}'] = ARGV[4]}) do
-    local known = tonumber(redis.call('HGET', KEYS[1], field) or '0')
-    if tonumber(at) > known then redis.call('HSET', KEYS[1], field, at) end
+  if #changed > 0 then redis.call('HSET', health, unpack(changed)) end
+  if begins_hour then
+    for _, field in ipairs(redis.call('HKEYS', health)) do
+      local hour = string.match(field, '^[sfd](%d+)$')
+      if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', health, field) end
+    end
   end
-  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-    local hour = string.match(field, '^[sfd](%d+)$')
-    if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', KEYS[1], field) end
-  end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
+  redis.call('PEXPIRE', health, ARGV[2])`);
 
 /**
  * The results of the attempts at each endpoint: counts and durations by the hour, the last success, the last
@@ -78,9 +97,10 @@ export class HealthStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
+    private readonly inOrder: InOrder = createInOrder(redis),
   ) {}
 
-  /** @param said the limit of the worker that made the attempts; absent: unknown. */
+  /** What is added to many endpoints in a turn goes together. @param said the limit of the worker that made the attempts; absent: unknown. */
   async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
     const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
     const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
@@ -94,7 +114,7 @@ export class HealthStore {
       ...[said?.workerId ?? '', said?.limit ?? 0, now, now - LIMIT_GOOD_FOR_MS],
       ...counts,
     ];
-    await ADD(this.redis, [keys.health(endpointId)], values);
+    await this.inOrder([(target) => ADD(target, [keys.health(endpointId)], values)]);
   }
 
   async read(endpointId: EndpointId, now: number): Promise<HealthRecord> {
