@@ -57,23 +57,23 @@ const NO_LOG_GONE = -1;
 // its log.
 const ADD = defineScript(
   `
-  local index, fields, sums = KEYS[1], tonumber(ARGV[6]), {0, 0}
+  local index, fields = KEYS[1], tonumber(ARGV[6])
   local entries = (#ARGV - 6 - fields) / (2 + fields)
   if fields == 0 then
     redis.call('ZADD', index, 'NX', unpack(ARGV, 7))
   else
+    local sums = {0, 0}
     for i = 7 + fields, #ARGV, 2 + fields do
       if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
         for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
       end
     end
+    for field = 1, fields do count_usage(KEYS[2], KEYS[3], ARGV[6 + field], sums[field], tonumber(ARGV[5])) end
   end
-  at_end('expire ' .. index, function() redis.call('PEXPIRE', index, ARGV[3]) end)
-  for field = 1, fields do count_usage(KEYS[2], KEYS[3], ARGV[6 + field], sums[field], tonumber(ARGV[5])) end
+  local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, ARGV[3]) end)
   local pruned = {}
   local excess = redis.call('ZCARD', index) - tonumber(ARGV[2])
-  if excess <= 0 and once['pruned ' .. index] then return pruned end
-  once['pruned ' .. index] = true
+  if excess <= 0 and not is_first then return pruned end
   for _ = 1, ${PRUNED_AT_ONCE} * entries do
     local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
     local event, time = oldest[1], oldest[2]

@@ -32,9 +32,10 @@ export function toScript(body: string, libraries: readonly string[], isGuard: bo
 const START = `
   local once, endings = {}, {}
   local function at_end(name, action)
-    if once[name] then return end
+    if once[name] then return false end
     once[name] = true
     endings[#endings + 1] = action
+    return true
   end`;
 const END = 'for _, action in ipairs(endings) do action() end';
 // What Redis says when it takes no writes now.

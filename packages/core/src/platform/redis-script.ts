@@ -18,7 +18,7 @@ export interface RunScript {
  *
  * Several may run as one: see `ScriptTurn`. So that each does not repeat what is the same for all of them,
  * they have `once`, a table that is empty at the start, and `at_end(name, action)`, which runs an action when
- * all of them are over, and the first one of each name only.
+ * all of them are over, and the first one of each name only: for that it gives true.
  *
  * @param body a function's, of `KEYS` and `ARGV`.
  * @param libraries local functions that it calls. Each is there once, however many scripts have it.

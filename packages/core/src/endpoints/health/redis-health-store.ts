@@ -33,52 +33,55 @@ export interface HealthRecord extends AttemptTally {
 /** The attempts at an endpoint within one hour of the clock. */
 export type HourCounts = Pick<HourOfAttempts, 'hour' | 'successes' | 'failures'>;
 
+const ADD_DURATIONS = `
+  local function add_durations(known, added)
+    for letter, count in string.gmatch(added, '(%a)(%d+)') do
+      local before, its_count, after = string.match(known, '^(.*)' .. letter .. '(%d+)(.*)$')
+      if its_count then
+        known = before .. letter .. string.format('%d', its_count + count) .. after
+      else
+        known = known .. letter .. count
+      end
+    end
+    return known
+  end`;
+
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
 // failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
 // then for each hour its number, successes, failures and durations. A later success of another worker stays. One
 // command reads all that changes, and one writes it: an event may have ten thousand receivers. Old hours go when a new
 // one begins.
-const ADD = defineScript(`
+const ADD = defineScript(
+  `
   local health, worker, said, said_at = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
   local fields = {'${LIMITS}', '${LAST_SUCCESS}', '${LAST_FAILURE}'}
   for i = 9, #ARGV, 4 do
-    for _, kind in ipairs({'s', 'f', 'd'}) do fields[#fields + 1] = kind .. ARGV[i] end
+    local hour, n = ARGV[i], #fields
+    fields[n + 1], fields[n + 2], fields[n + 3] = 's' .. hour, 'f' .. hour, 'd' .. hour
   end
-  local known, changed, begins_hour = redis.call('HMGET', health, unpack(fields)), {}, false
-  local function set(field, value)
-    changed[#changed + 1] = field
-    changed[#changed + 1] = value
-  end
-  local function sum(count, added) return string.format('%d', (tonumber(count) or 0) + tonumber(added)) end
-
+  local known, begins_hour = redis.call('HMGET', health, unpack(fields)), false
+  local changed = {}
   if said ~= '0' then
-    local limits = {table.concat({worker, said, said_at}, ':')}
+    local limits = worker .. ':' .. said .. ':' .. said_at
     for other, limit, at in string.gmatch(known[1] or '', '(%w+):(%d+):(%d+)') do
       if other ~= worker and tonumber(at) > tonumber(ARGV[8]) then
-        table.insert(limits, table.concat({other, limit, at}, ':'))
+        limits = limits .. ' ' .. other .. ':' .. limit .. ':' .. at
       end
     end
-    set('${LIMITS}', table.concat(limits, ' '))
+    changed[1], changed[2] = fields[1], limits
   end
-  for i, at in ipairs({ARGV[3], ARGV[4]}) do
-    if tonumber(at) > tonumber(known[1 + i] or 0) then set(fields[1 + i], at) end
+  for i = 2, 3 do
+    local at, n = ARGV[1 + i], #changed
+    if at ~= '0' and tonumber(at) > tonumber(known[i] or 0) then changed[n + 1], changed[n + 2] = fields[i], at end
   end
   for i = 9, #ARGV, 4 do
-    local first = 4 + (i - 9) / 4 * 3
-    local durations = ARGV[i + 3]
-    if not known[first] then
-      begins_hour = true
-    else
-      local counts, parts = {}, {}
-      for letter, count in string.gmatch((known[first + 2] or '') .. durations, '(%a)(%d+)') do
-        counts[letter] = (counts[letter] or 0) + tonumber(count)
-      end
-      for letter, count in pairs(counts) do parts[#parts + 1] = string.format('%s%d', letter, count) end
-      durations = table.concat(parts)
-    end
-    set(fields[first], sum(known[first], ARGV[i + 1]))
-    set(fields[first + 1], sum(known[first + 1], ARGV[i + 2]))
-    set(fields[first + 2], durations)
+    local first, n, durations = 4 + (i - 9) / 4 * 3, #changed, ARGV[i + 3]
+    local successes, failures = known[first], known[first + 1]
+    begins_hour = begins_hour or not successes
+    if known[first + 2] then durations = add_durations(known[first + 2], durations) end
+    changed[n + 1], changed[n + 2] = fields[first], (tonumber(successes) or 0) + tonumber(ARGV[i + 1])
+    changed[n + 3], changed[n + 4] = fields[first + 1], (tonumber(failures) or 0) + tonumber(ARGV[i + 2])
+    changed[n + 5], changed[n + 6] = fields[first + 2], durations
   end
   if #changed > 0 then redis.call('HSET', health, unpack(changed)) end
   if begins_hour then
@@ -87,7 +90,9 @@ const ADD = defineScript(`
       if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', health, field) end
     end
   end
-  redis.call('PEXPIRE', health, ARGV[2])`);
+  redis.call('PEXPIRE', health, ARGV[2])`,
+  ADD_DURATIONS,
+);
 
 /**
  * The results of the attempts at each endpoint: counts and durations by the hour, the last success, the last
