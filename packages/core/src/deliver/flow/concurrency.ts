@@ -50,6 +50,8 @@ export interface EndpointLimit {
 
 /** An endpoint's attempts in this process: the limit, the running ones, and those that wait for a permit. */
 interface Limit {
+  /** What its last attempt has left. */
+  known: Known | undefined;
   size: number;
   /** The endpoint's own setting. */
   bound: number;
@@ -142,10 +144,11 @@ export class Concurrency {
     isFailing: boolean,
     wasHeld: boolean,
   ): Promise<Permit | NoPermit> {
-    this.#limitOf(endpointId).bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
-    const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
+    const limit = this.#limitOf(endpointId);
+    limit.bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
+    const lastMs = limit.known?.lastMs ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
     const hasEntered =
-      this.#enterAtOnce(endpointId, isFailing) || (await this.#enterLater(endpointId, lastMs, wasHeld));
+      this.#enterAtOnce(limit, isFailing) || (await this.#enterLater(limit, lastMs, wasHeld));
     if (!hasEntered) return 'endpoint_full';
     const permit = this.#takeSlot(endpointId, lastMs);
     if (!permit) this.#free(endpointId, undefined);
@@ -159,11 +162,13 @@ export class Concurrency {
   ): void {
     if (isOfUnknown) this.#unknownEndpoints -= 1;
     this.options.slots.leave(slot);
-    const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
+    const limit = this.#free(endpointId, attempt, isBeyondShare);
     // Only the pace counts here: a receiver that refuses at once holds no slot.
     if (attempt) {
+      const { size, usualMs, bestMs, bound } = limit;
       const lastMs = paceOf(attempt);
-      this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound });
+      limit.known = { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound };
+      this.#known.set(endpointId, limit.known);
     }
     if (isOfUnknown || slot.isSlow) this.options.onSlotFree();
   }
@@ -173,10 +178,10 @@ export class Concurrency {
     const lastMs = this.#lastMsOf(endpointId);
     if (!this.#hasSlotFor(lastMs)) return 0;
     const limit = this.#limitOf(endpointId);
-    const free = this.#mostOf(endpointId, limit) - limit.underWay;
+    const free = this.#mostOf(limit) - limit.underWay;
     // Half of those that may wait: a released delivery needs a moment to get here, and no permit must be idle
     // meanwhile.
-    const permits = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
+    const permits = free + Math.floor(this.#lineOf(limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
     return Math.max(permits, 0);
   }
@@ -205,13 +210,10 @@ export class Concurrency {
     const isOfUnknown = isUnknown && this.#hasRoomForUnknown;
     if (isOfUnknown) this.#unknownEndpoints += 1;
     const isSlow = isUnknown ? !isOfUnknown : lastMs > SLOW_MS;
-    const pace = isSlow ? 'slow' : this.#isPatient(endpointId) ? 'patient' : 'quick';
-    const isBeyondShare = this.#limitOf(endpointId).underWay > this.options.sharePerEndpoint;
+    const limit = this.#limitOf(endpointId);
+    const pace = isSlow ? 'slow' : isPatient(limit) ? 'patient' : 'quick';
+    const isBeyondShare = limit.underWay > this.options.sharePerEndpoint;
     return { endpointId, slot: this.options.slots.take(pace), isUnknown, isOfUnknown, isBeyondShare };
-  }
-
-  #isPatient(endpointId: EndpointId): boolean {
-    return (this.#known.get(endpointId)?.bestMs ?? 0) >= PATIENT_MS;
   }
 
   #hasSlotFor(lastMs: number | undefined): boolean {
@@ -224,9 +226,10 @@ export class Concurrency {
   }
 
   /** How many may be running at the moment. */
-  #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
+  #mostOf(limit: Limit): number {
+    const { size, bound, underWay } = limit;
     const { sharePerEndpoint, slots } = this.options;
-    if (!this.#isPatient(endpointId)) {
+    if (!isPatient(limit)) {
       return Math.min(size, bound, Math.max(Math.floor(sharePerEndpoint * slots.pace), 1));
     }
     const idle = slots.isIdle ? underWay + STEP_BEYOND_SHARE : 0;
@@ -236,23 +239,21 @@ export class Concurrency {
   /**
    * How many may wait: as many as will finish within the patience. More would only be in the way of others.
    */
-  #lineOf(endpointId: EndpointId, limit: Limit, lastMs = UNKNOWN_MS): number {
+  #lineOf(limit: Limit, lastMs = UNKNOWN_MS): number {
     const times = this.options.patienceMs / Math.max(lastMs, 1);
-    return Math.floor(this.#mostOf(endpointId, limit) * times);
+    return Math.floor(this.#mostOf(limit) * times);
   }
 
-  #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
-    const limit = this.#limitOf(endpointId);
+  #enterAtOnce(limit: Limit, isFailing: boolean): boolean {
     if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
-    if (limit.underWay >= this.#mostOf(endpointId, limit)) return false;
+    if (limit.underWay >= this.#mostOf(limit)) return false;
     limit.underWay += 1;
     return true;
   }
 
-  async #enterLater(endpointId: EndpointId, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
-    const limit = this.#limitOf(endpointId);
+  async #enterLater(limit: Limit, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
     // Holding a delivery again costs more than a longer line.
-    const line = this.#lineOf(endpointId, limit, lastMs) * (wasHeld ? 2 : 1);
+    const line = this.#lineOf(limit, lastMs) * (wasHeld ? 2 : 1);
     if (limit.waiting.length >= line) return false;
     return await limit.waiting.join(wasHeld && lastMs !== undefined);
   }
@@ -261,7 +262,7 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     this.#learn(limit, attempt, isBeyondShare);
     limit.underWay -= 1;
-    const most = this.#mostOf(endpointId, limit);
+    const most = this.#mostOf(limit);
     while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
     this.#forgetIdle(endpointId, limit);
     return limit;
@@ -294,8 +295,10 @@ export class Concurrency {
   #limitOf(endpointId: EndpointId): Limit {
     const known = this.#limits.get(endpointId);
     if (known) return known;
-    const { size = FIRST_SIZE, bound, usualMs, bestMs } = this.#known.get(endpointId) ?? {};
+    const last = this.#known.get(endpointId);
+    const { size = FIRST_SIZE, bound, usualMs, bestMs } = last ?? {};
     const limit: Limit = {
+      known: last,
       size: Math.min(size, this.options.sharePerEndpoint),
       bound: bound ?? Number.POSITIVE_INFINITY,
       underWay: 0,
@@ -309,8 +312,12 @@ export class Concurrency {
   }
 
   #lastMsOf(endpointId: EndpointId): number | undefined {
-    return this.#known.get(endpointId)?.lastMs;
+    return (this.#limits.get(endpointId)?.known ?? this.#known.get(endpointId))?.lastMs;
   }
+}
+
+function isPatient({ known }: Limit): boolean {
+  return (known?.bestMs ?? 0) >= PATIENT_MS;
 }
 
 function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHING): number {

@@ -159,7 +159,9 @@ export function percentileOf(counts: DurationCounts, share: number): number | un
 
 /** The counts above 0: the letter of each bucket, and its count. */
 export function encodeDurations(counts: DurationCounts): string {
-  return counts.map((count, bucket) => (count === 0 ? '' : LETTERS.charAt(bucket) + count)).join('');
+  let text = '';
+  for (const [bucket, count] of counts.entries()) if (count > 0) text += LETTERS.charAt(bucket) + count;
+  return text;
 }
 
 export function decodeDurations(text: string): DurationCounts {
