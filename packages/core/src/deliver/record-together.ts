@@ -188,7 +188,7 @@ function note(
     if (unrecorded.has(eventId)) continue;
     recorded.set(eventId, {
       effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
-      // In strict order: whether others are left was not known when the first one left it.
+      // In strict order the record of the first one does not say, unless that has ended.
       letsOthersGo: input.ready.endpoint.ordering === 'strict',
       nextAttemptAt,
     });

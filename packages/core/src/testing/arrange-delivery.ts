@@ -318,11 +318,9 @@ export class DeliveryScene {
     const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
     const next = await this.holdNext(arranged);
     await admissionStore.joinOrder(run.endpointId, [own, next.entry]);
-    await admissionStore.admit(
-      run.endpointId,
-      { ...own, rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false, ordering: 'begin' },
-      NOW,
-    );
+    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
+    await admissionStore.admit(run.endpointId, { ...attempt, ...own, ordering: 'begin' }, NOW);
+    await admissionStore.admit(run.endpointId, { ...attempt, ...next.entry, ordering: 'look' }, NOW);
     releaser.start();
     return {
       ...next,

@@ -402,9 +402,13 @@ describe('an attempt that is counted for the rate limit', () => {
 });
 
 describe('a delivery that goes in order', () => {
-  it.each(['delivered', 'failed for the last time'])(
-    'makes room for the next one when it is %s',
-    async (end) => {
+  it.each([
+    ['delivered', true],
+    ['delivered', false],
+    ['failed for the last time', true],
+  ])(
+    'makes room for the next one when it is %s, and says whether that was refused before: %s',
+    async (end, wasRefused) => {
       const { fail, succeed, admissionStore, delivery, nextInOrder } = arrange();
       const { endpointId, eventId } = delivery;
       const next = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT + 1 };
@@ -413,10 +417,12 @@ describe('a delivery that goes in order', () => {
       const own = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
       await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW);
 
-      await fail();
+      if (wasRefused) await admissionStore.admit(endpointId, { ...attempt, ...next, ordering: 'look' }, NOW);
+
+      expect(await fail()).toMatchObject({ letsOthersGo: false });
       expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
       const effect = await (end === 'delivered' ? succeed() : fail({ leavesOrder: true }));
-      expect(effect).toMatchObject({ letsOthersGo: true });
+      expect(effect).toMatchObject({ letsOthersGo: wasRefused });
       expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
       expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
     },

@@ -78,7 +78,7 @@ export interface AttemptEffect {
   readonly recoveredFrom: number | undefined;
   /** Whether deliveries are held for the rate limit. */
   readonly isRateWaitedFor: boolean;
-  /** Whether others wait in the strict order that the end of its delivery makes room for. */
+  /** Whether others are held for their turn in the strict order, and its delivery has left that. */
   readonly letsOthersGo: boolean;
 }
 
@@ -114,15 +114,13 @@ const RECORD_LINE = `
     return true
   end
 
-  -- Of strict order. Gives 1 if others are left in it.
+  -- Of strict order.
   local function leave_order(order, turn, events)
-    if #events == 0 or redis.call('EXISTS', order, turn) == 0 then return 0 end
     redis.call('ZREM', order, unpack(events))
     local holder = redis.call('GET', turn)
     for _, event in ipairs(events) do
       if event == holder then redis.call('DEL', turn) end
     end
-    return redis.call('EXISTS', order)
   end
 
   local function end_of_window()
@@ -147,14 +145,15 @@ const RECORD_LINE = `
 // very line, and the effects are read from what the first run has left. A breaker that is closed by then says
 // no more since when it was open.
 //
-// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of responses.
+// KEYS: log, list, bytes of responses, breaker, and if the attempt is counted or the delivery leaves the order: recent
+// attempts, order, turn, waiting for the rate limit, waiting for the turn.
 // ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
 // for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its
 // admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it leaves the order, 1 if one without a log must be in the list: one that
 // has moved to the history has neither.
 const RECORD = defineGuard(
   `
-  local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
+  local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
   if is_new and ARGV[13] and not redis.call('ZSCORE', list, event) then return {0, 0, 0, 0, 0, 0, 0, 0} end
@@ -168,19 +167,23 @@ const RECORD = defineGuard(
   if not (is_unchanged and append_line(log, is_new, line, ARGV[4])) then
     if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0, 0} end
     local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
-    local are_left = ARGV[12] == '1' and redis.call('EXISTS', order) or 0
-    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for, are_left} end
-    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for, are_left} end
+    local are_held = ARGV[12] == '1' and redis.call('EXISTS', order_waiting) or 0
+    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for, are_held} end
+    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for, are_held} end
     local stored = redis.call('GET', breaker) or ''
     local failures, open_until, since = string.match(stored .. ' 0 0 0', '(%d+) (%d+) (%d+)')
     local opened = tonumber(open_until) > now and tonumber(open_until) or 0
-    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for, are_left}
+    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for, are_held}
   end
   if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
   if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
     redis.call('ZADD', list, ARGV[6], event)
   end
-  local are_left = ARGV[12] == '1' and leave_order(order, turn, {event}) or 0
+  local are_held = 0
+  if ARGV[12] == '1' then
+    leave_order(order, turn, {event})
+    are_held = redis.call('EXISTS', order_waiting)
+  end
   local is_waited_for = 0
   if ARGV[11] ~= '' then
     redis.call('ZADD', recent, 'XX', end_of_window(), ARGV[11])
@@ -193,13 +196,13 @@ const RECORD = defineGuard(
       local count, rest = string.match(stored, '(%d+) %d+(.*)')
       redis.call('SET', breaker, count .. ' ' .. ARGV[9] .. rest, 'PX', ${BREAKER_KEPT_MS})
     end
-    return {1, 0, 0, 0, 0, 0, is_waited_for, are_left}
+    return {1, 0, 0, 0, 0, 0, is_waited_for, are_held}
   end
   if ARGV[7] == '1' then
-    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for, are_left} end
+    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for, are_held} end
     redis.call('DEL', breaker)
     local _, open_until, since, told = string.match(stored .. ' 0 0', '(%d+) (%d+) (%d+) (%d+)')
-    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for, are_left}
+    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for, are_held}
   end
   local record = (stored or '0 0') .. ' ' .. ARGV[8] .. ' 0'
   local failures, open_until, since, told = string.match(record, '(%d+) (%d+) (%d+) (%d+)')
@@ -216,7 +219,7 @@ const RECORD = defineGuard(
   if ARGV[10] == '1' then told = '1' end
   record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
   redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
-  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for, are_left}`,
+  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for, are_held}`,
   RECORD_LINE,
 );
 
@@ -280,7 +283,7 @@ const RECORD_ALONG = defineGuard(
     end
   end
   if #missing > 0 and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, unpack(missing)) end
-  leave_order(order, turn, ended)
+  if #ended > 0 then leave_order(order, turn, ended) end
   local counted = {}
   for i = 6, 5 + ARGV[5] do
     counted[#counted + 1] = end_of_window()
@@ -319,11 +322,12 @@ export class AttemptStore {
   ): Promise<AttemptEffect | undefined> {
     const { endpointId, eventId } = attempt.delivery;
     const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;
+    const hasLimits = attemptKey !== '' || attempt.leavesOrder;
     const scriptKeys = [
       keys.delivery(endpointId, eventId),
       keys.deliveries(endpointId),
-      ...keysOfLimits(endpointId),
       keys.answerBytes(endpointId),
+      ...(hasLimits ? keysOfLimits(endpointId) : [keys.breaker(endpointId)]),
     ];
     const args = [
       logLength,
@@ -341,7 +345,7 @@ export class AttemptStore {
     if (attempt.mustBeListed) args.push(1);
     const reply = replySchema.parse(await RECORD(target, scriptKeys, args));
     const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, ...others] = reply;
-    const [isWaitedFor, areLeft] = others;
+    const [isWaitedFor, areHeld] = others;
     if (isRecorded === 0) return undefined;
     return {
       failures,
@@ -350,7 +354,7 @@ export class AttemptStore {
       hasClosed: hasClosed === 1,
       recoveredFrom: recoveredFrom || undefined,
       isRateWaitedFor: isWaitedFor === 1,
-      letsOthersGo: areLeft === 1,
+      letsOthersGo: areHeld === 1,
     };
   }
 
@@ -363,8 +367,13 @@ export class AttemptStore {
     { endpointId, along, attemptKeys, mustBeListed, now }: RecordsAlong,
     target: ScriptTarget = this.redis,
   ): Promise<readonly EventId[] | undefined> {
-    const [, recent, order, turn] = keysOfLimits(endpointId) as [string, string, string, string];
-    const scriptKeys = [keys.deliveries(endpointId), recent, order, turn, keys.answerBytes(endpointId)];
+    const scriptKeys = [
+      keys.deliveries(endpointId),
+      keys.recentAttempts(endpointId),
+      keys.order(endpointId),
+      keys.turn(endpointId),
+      keys.answerBytes(endpointId),
+    ];
     const { ageMs } = this.retention;
     const prefix = keys.deliveryPrefix(endpointId);
     const args = [prefix, ageMs, now, mustBeListed ? 1 : 0, attemptKeys.length, ...attemptKeys];

@@ -47,7 +47,7 @@ function arrange({
         next: undefined,
         ready: [],
       }),
-      endRateWait: unexpected,
+      endWaits: unexpected,
       leaveOrder: unexpected,
       lookAtLines: unexpected,
     },

@@ -186,7 +186,7 @@ export class Releaser {
 
 export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait' | 'leaveOrder' | 'lookAtLines'>;
+  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endWaits' | 'leaveOrder' | 'lookAtLines'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'count' | 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
@@ -254,7 +254,8 @@ export async function wakeUpEndpoint(
   const wakeUpAgainAt = now + againInMs;
   const request = { most, perRequest, only, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { left, missing } = await heldDeliveries.release(address, request);
-  if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
+  const mayWait = endpoint?.rateLimit !== undefined || endpoint?.ordering === 'strict';
+  if (left === 0 && mayWait) await admissionStore.endWaits(endpointId);
   if (missing.length === 0) return { left, wakeUpAgainAt };
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
   const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));

@@ -241,6 +241,17 @@ describe('with jobs that are put off', () => {
     expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(0);
   });
 
+  it('ends the wait for the turn with the last that is held', async () => {
+    const strict = buildEndpoint({ ordering: 'strict' });
+    const { wakeUp, endpoint, eventIds, admissionStore } = await arrangePutOff({ endpoint: strict, held: 2 });
+    await redis.client.set(keys.orderWaiting(endpoint.id), '1');
+    await wakeUp(8);
+    expect(await redis.client.exists(keys.orderWaiting(endpoint.id))).toBe(1);
+    await admissionStore.leaveOrder(endpoint.id, eventIds[0] ?? uniqueEventId());
+    await wakeUp(8);
+    expect(await redis.client.exists(keys.orderWaiting(endpoint.id))).toBe(0);
+  });
+
   describe('at an endpoint with strict ordering', () => {
     const endpoint = () => buildEndpoint({ ordering: 'strict' });
 

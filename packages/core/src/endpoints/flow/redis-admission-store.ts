@@ -107,24 +107,23 @@ const NEXT_IN = `
 
 // A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the
 // order is void. In a line that coalesces, older ones are no obstacle: they are not sent. KEYS: breaker, recent
-// attempts, order, turn, waiting for the rate limit; of an endpoint with the order within groups: lines, ready,
-// coalescing. ARGV: the worker's time, event, time of acceptance, ordering, rate limit (0: none), attempt, lease,
-// whether it has waited, its line, for how long that coalesces (0: not at all). Where one script looks and begins, nothing
-// has come between. Gives 1 for the first one, which is to
-// begin next, or else 0; and then the answer.
-const ADMIT = defineGuard(`${NOW}
-  local breaker, recent, order, turn, waiting, lines, ready, coalescing = unpack(KEYS)
-  ${NEXT_IN}
-  ${ADD_READY}
-  ${COALESCE}
+// attempts, order, turn, waiting for the rate limit, waiting for the turn; of an endpoint with the order within groups:
+// lines, ready, coalescing. ARGV: the worker's time, event, time of acceptance, ordering, rate limit (0: none), attempt,
+// lease, whether it has waited, its line, for how long that coalesces (0: not at all). Where one script looks and begins,
+// nothing comes between. Gives 1 for the first one, which is to begin next, or else 0; and then the answer.
+const ADMIT = defineGuard(
+  `
+  local breaker, recent, order, turn, waiting, order_waiting, lines, ready, coalescing = unpack(KEYS)
   local event, ordering, limit, line, window = ARGV[2], ARGV[4], tonumber(ARGV[5]), ARGV[9], tonumber(ARGV[10])
   local function refuse(answer)
-    if lines then redis.call('ZREM', ready, event) end
+    if lines then
+      redis.call('ZREM', ready, event)
+    else
+      redis.call('SET', order_waiting, '1', 'PX', ${KEPT_MS})
+    end
     return answer
   end
-  if ordering ~= 'any' then
-    order, turn = order .. line, turn .. line
-  end
+  if ordering ~= 'any' then order, turn = order .. line, turn .. line end
   local is_first_still = ordering == 'begin' and once['first in ' .. order] == event
   if ordering ~= 'any' and not is_first_still then
     redis.call('ZADD', order, 'NX', ARGV[3], event)
@@ -150,6 +149,8 @@ const ADMIT = defineGuard(`${NOW}
   local failures, open_until, rest = string.match(redis.call('GET', breaker) or '0 0', '(%d+) (%d+)(.*)')
   if tonumber(open_until) > tonumber(ARGV[1]) then return {0, 'breaker_open', tonumber(open_until)} end
   if limit > 0 then
+    ${NOW}
+    ${NEXT_IN}
     ${DROP_EXPIRED}
     local is_behind = ARGV[8] == '0' and redis.call('EXISTS', waiting) == 1
     if is_behind or redis.call('ZCARD', recent) >= limit then
@@ -171,7 +172,10 @@ const ADMIT = defineGuard(`${NOW}
   if open_until == '0' then return {0, 'admitted', 0} end
   local probe_until = string.format('%d', tonumber(ARGV[1]) + ${PROBE_MS})
   redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
-  return {0, 'admitted', 1}`);
+  return {0, 'admitted', 1}`,
+  ADD_READY,
+  COALESCE,
+);
 
 // KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the
 // breaker's failures and open-until at admission, the worker's time.
@@ -222,8 +226,14 @@ const standingSchema = z.tuple([
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
 export function keysOfLimits(endpointId: EndpointId): readonly string[] {
-  const parts = [keys.breaker, keys.recentAttempts, keys.order, keys.turn, keys.rateWaiting];
-  return parts.map((keyOf) => keyOf(endpointId));
+  return [
+    keys.breaker(endpointId),
+    keys.recentAttempts(endpointId),
+    keys.order(endpointId),
+    keys.turn(endpointId),
+    keys.rateWaiting(endpointId),
+    keys.orderWaiting(endpointId),
+  ];
 }
 
 /** Those of the order within groups, beside those of each line. */
@@ -374,9 +384,9 @@ export class AdmissionStore {
     await this.redis.unlink(keys.coalescing(endpointId));
   }
 
-  /** No delivery waits for the rate limit any more: new ones need not queue behind others. */
-  async endRateWait(endpointId: EndpointId): Promise<void> {
-    await this.redis.del(keys.rateWaiting(endpointId));
+  /** No delivery is held any more, for the rate limit or its turn: new ones need not queue behind others. */
+  async endWaits(endpointId: EndpointId): Promise<void> {
+    await this.redis.del(keys.rateWaiting(endpointId), keys.orderWaiting(endpointId));
   }
 
   /** Forget the order: other rules apply to the endpoint's deliveries now. */

@@ -36,6 +36,7 @@ export const COALESCE = `
     local is_newer = sent_at and (tonumber(sent_at) > tonumber(accepted_at)
       or tonumber(sent_at) == tonumber(accepted_at) and sent_event > event)
     if is_newer then return {0, 'superseded', 0, sent_event} end
+    ${NOW}
     redis.call('HSETNX', coalescing, line, at(tonumber(window)))
     redis.call('PEXPIRE', coalescing, ${ORDER_KEPT_MS})
     local newest = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')

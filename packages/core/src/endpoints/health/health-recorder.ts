@@ -29,10 +29,10 @@ const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Adds up the results of attempts in memory, and writes them a second after the first one. However many
- * attempts there are, this is one call of a script for each endpoint and second, many of them in one command, none when
- * nothing happens, and no delivery waits for it. A failed write stays here for the next time. Each write includes how many attempts
- * this worker allows the endpoint to have running. When the connection breaks before the reply, some may
- * count twice.
+ * attempts there are, this is one call of a script for each endpoint and second, and many of them are in one
+ * command. There is none when nothing happens, and no delivery waits for it. A failed write stays here for the next
+ * time. Each write includes how many attempts this worker allows the endpoint to have running. When the connection
+ * breaks before the reply, some may count twice.
  */
 export class HealthRecorder {
   readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);

@@ -48,9 +48,9 @@ const ADD_DURATIONS = `
 
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
 // failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
-// then for each hour its number, successes, failures and durations. A later success of another worker stays. One
-// command reads all that changes, and one writes it: an event may have ten thousand receivers. Old hours go when a new
-// one begins.
+// then for each hour its number, successes, failures and durations. A later success of another worker stays. Old
+// hours go when a new one begins. One command reads all that changes, and one writes it, since an event may have ten
+// thousand receivers.
 const ADD = defineScript(
   `
   local health, worker, said, said_at = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
@@ -105,7 +105,11 @@ export class HealthStore {
     private readonly inOrder: InOrder = createInOrder(redis),
   ) {}
 
-  /** What is added to many endpoints in a turn goes together. @param said the limit of the worker that made the attempts; absent: unknown. */
+  /**
+   * What is added to many endpoints in one turn of the event loop goes to Redis together.
+   *
+   * @param said the limit of the worker that made the attempts; absent: unknown.
+   */
   async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
     const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
     const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
