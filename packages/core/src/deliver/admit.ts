@@ -171,13 +171,13 @@ async function askInOrder(
   const isAlone = endpoint.ordering === 'group' && group === undefined;
   if (isAlone) return await askOnce(context, id, { ...request, ordering: 'begin' });
   let answer = undefined as AdmissionAnswer | undefined;
-  const ask =
+  const admitAs =
     (ordering: 'look' | 'begin'): Step =>
     async (target) => {
       answer = await admissionStore.admit(id, { ...request, ordering }, clock(), target);
     };
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
-  await inOrder([ask('look'), ...guards, ask('begin')]);
+  await inOrder([admitAs('look'), ...guards, admitAs('begin')]);
   return answer as AdmissionAnswer;
 }
 
