@@ -1,6 +1,7 @@
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../domain/breaker';
 import type { DeliveryFact } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { tallyOf } from '../endpoints/health/attempt-tally';
 import { secretUnreadable } from '../endpoints/seal';
@@ -11,6 +12,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEventId } from '../testing/unique-ids';
 import { type AfterAttemptInput, afterAttempt } from './after-attempt';
 import type { AttemptEffect } from './flow/redis-attempt-store';
+import { wakeUpEndpoint } from './flow/releaser';
 
 const DAY_MS = 86_400_000;
 
@@ -470,6 +472,59 @@ describe('where deliveries go one at a time', () => {
     const { untilReleased } = await scene.giveTurn(arranged);
     expect(await arranged.deliver()).toEqual({ kind: 'done' });
     await untilReleased();
+  });
+
+  // In a process that knows nothing of it.
+  describe('the next one goes once this one is delivered that has not waited, if it', () => {
+    async function arrangeOrder() {
+      const endpoint = strictEndpoint();
+      const arranged = await scene.arrange({ endpoint, results: [responded(204)] });
+      const { admission, run, event } = arranged;
+      const other = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => NOW }));
+      const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
+      await admission.deliveryQueue.addAll([run]);
+      await admission.admissionStore.joinOrder(endpoint.id, [own]);
+      admission.releaser.start();
+      const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
+      return {
+        ...arranged,
+        other,
+        begin: () => other.admissionStore.admit(endpoint.id, { ...attempt, ...own, ordering: 'begin' }, NOW),
+        refuse: (entry: typeof own) =>
+          other.admissionStore.admit(endpoint.id, { ...attempt, ...entry, ordering: 'look' }, NOW),
+        holdNext: async (eventId?: EventId) => await scene.holdNext(arranged, eventId),
+      };
+    }
+
+    it('is held for another reason than its turn', async () => {
+      const { deliver, other, run, holdNext, admission } = await arrangeOrder();
+      const { untilReleased, entry } = await holdNext();
+      await admission.admissionStore.joinOrder(run.endpointId, [entry]);
+      expect(await wakeUpEndpoint(other, run, 1)).toMatchObject({ left: 1 });
+      await deliver();
+      await untilReleased();
+    });
+
+    it('is held while another process finds nothing held', async () => {
+      const { deliver, other, run, event, begin, refuse, holdNext } = await arrangeOrder();
+      const eventId = uniqueEventId();
+      await begin();
+      await refuse({ eventId, acceptedAt: event.acceptedAt + 1 });
+      let next: Awaited<ReturnType<typeof holdNext>> | undefined;
+      const heldDeliveries = {
+        wakeUpDueAt: other.heldDeliveries.wakeUpDueAt.bind(other.heldDeliveries),
+        count: other.heldDeliveries.count.bind(other.heldDeliveries),
+        async release(...args: Parameters<typeof other.heldDeliveries.release>) {
+          const released = await other.heldDeliveries.release(...args);
+          next = await holdNext(eventId);
+          return released;
+        },
+      };
+      expect(await wakeUpEndpoint({ ...other, heldDeliveries }, run, 1)).toMatchObject({ left: 0 });
+      await deliver();
+      expect(next).toBeDefined();
+      await next?.untilReleased();
+    });
   });
 
   it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {

@@ -68,7 +68,7 @@ import type { EventId } from './event';
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
- * | `order-waiting:{endpoint}` | string | there if deliveries are held for their turn in the strict order | an hour |
+ * | `order-waiting:{endpoint}` | string | there if deliveries are held for their turn in the strict order: the end of the one before them wakes them up | until that end, an hour at most |
  * | `turn:{endpoint}` | string | the event whose delivery has begun | until that has ended |
  * | `order:{endpoint}:line`, `turn:{endpoint}:line` | as above | the same for a group of events, for an endpoint with the order within groups | as above, 400 days at most |
  * | `lines:{endpoint}` | hash | event → the line that it is in | as above |

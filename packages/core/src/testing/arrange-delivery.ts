@@ -289,10 +289,10 @@ export class DeliveryScene {
   }
 
   /** Hold another delivery behind this one. Only a success or an end that makes room wakes it up. */
-  async holdNext({ admission, run, event }: ArrangedDelivery) {
+  async holdNext({ admission, run, event }: ArrangedDelivery, eventId = buildEvent().id) {
     const { client } = this.redis;
     const { accountId, endpointId } = run;
-    const next = { eventId: buildEvent().id, endpointId };
+    const next = { eventId, endpointId };
     const queue = this.#closables.willClose(openQueue(DELIVERIES_QUEUE, { redis: client, prefix: 'bull' }));
     const jobId = deliveryIdOf(next);
     await queue.add('d', { account_id: accountId }, { jobId, delay: HELD_FOR_MS });

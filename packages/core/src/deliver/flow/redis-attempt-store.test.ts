@@ -133,18 +133,22 @@ describe('a recorded attempt', () => {
       ['a failure that opens the breaker', {}, FAILURES_TO_OPEN - 1],
       ['a success', { fact: success, leavesOrder: true }, 0],
       ['a probe that succeeds', { fact: success, leavesOrder: true, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
-    ])('is recorded once, and has the same effect: %s', async (_what, change, failuresBefore) => {
-      const { record, failTimes, dump, delivery } = arrange();
-      if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
-      if (change.openUntil) {
-        const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
-        await redis.client.set(keys.breaker(delivery.endpointId), open);
-      }
-      const effect = await record({ ...change, logLength: 0 });
-      const before = await dump();
-      expect(await record({ ...change, logLength: 0 })).toEqual(effect);
-      expect(await dump()).toEqual(before);
-    });
+    ])(
+      'is recorded once, and has the same effect, but others may be held: %s',
+      async (_what, change, failuresBefore) => {
+        const { record, failTimes, dump, delivery } = arrange();
+        if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
+        if (change.openUntil) {
+          const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
+          await redis.client.set(keys.breaker(delivery.endpointId), open);
+        }
+        const effect = await record({ ...change, logLength: 0 });
+        const before = await dump();
+        const letsOthersGo = change.leavesOrder === true;
+        expect(await record({ ...change, logLength: 0 })).toEqual({ ...effect, letsOthersGo });
+        expect(await dump()).toEqual(before);
+      },
+    );
 
     it('is recorded once behind earlier lines, too, without a response that is too long to keep', async () => {
       const { fail, dump, delivery } = arrange();
@@ -423,6 +427,7 @@ describe('a delivery that goes in order', () => {
       expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
       const effect = await (end === 'delivered' ? succeed() : fail({ leavesOrder: true }));
       expect(effect).toMatchObject({ letsOthersGo: wasRefused });
+      expect(await redis.client.exists(keys.orderWaiting(endpointId))).toBe(0);
       expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
       expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
     },

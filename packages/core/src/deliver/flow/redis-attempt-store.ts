@@ -78,7 +78,10 @@ export interface AttemptEffect {
   readonly recoveredFrom: number | undefined;
   /** Whether deliveries are held for the rate limit. */
   readonly isRateWaitedFor: boolean;
-  /** Whether others are held for their turn in the strict order, and its delivery has left that. */
+  /**
+   * Whether its delivery has left the strict order, and others are held for their turn. It has to wake them up: no later
+   * delivery is told of them.
+   */
   readonly letsOthersGo: boolean;
 }
 
@@ -167,7 +170,8 @@ const RECORD = defineGuard(
   if not (is_unchanged and append_line(log, is_new, line, ARGV[4])) then
     if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0, 0} end
     local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
-    local are_held = ARGV[12] == '1' and redis.call('EXISTS', order_waiting) or 0
+    -- Whether the first run has found others is not known.
+    local are_held = ARGV[12] == '1' and 1 or 0
     if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for, are_held} end
     if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for, are_held} end
     local stored = redis.call('GET', breaker) or ''
@@ -182,7 +186,7 @@ const RECORD = defineGuard(
   local are_held = 0
   if ARGV[12] == '1' then
     leave_order(order, turn, {event})
-    are_held = redis.call('EXISTS', order_waiting)
+    are_held = redis.call('DEL', order_waiting)
   end
   local is_waited_for = 0
   if ARGV[11] ~= '' then

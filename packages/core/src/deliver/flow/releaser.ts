@@ -186,7 +186,10 @@ export class Releaser {
 
 export interface WakeUpContext extends RestoreDeliveryContext {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endWaits' | 'leaveOrder' | 'lookAtLines'>;
+  readonly admissionStore: Pick<
+    AdmissionStore,
+    'stand' | 'endRateWait' | 'awaitEnd' | 'leaveOrder' | 'lookAtLines'
+  >;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'count' | 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
@@ -204,6 +207,8 @@ interface Allowance {
   readonly perRequest?: number | undefined;
   readonly only?: readonly EventId[];
   readonly againInMs: number;
+  /** In strict order: the end of the first one does not wake the endpoint up yet, unless that had waited. */
+  readonly isEndUnseen?: boolean;
 }
 
 /**
@@ -216,8 +221,8 @@ export const SAFETY_WAKE_UP_MS = 10_000;
 const FULL_WAKE_UP_MS = 1_000;
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 const OLDER_EVENT_WAKE_UP_MS = 100;
-// Hundreds of these may come one after the other.
-const RESTORED_WAKE_UP_MS = 10;
+// Hundreds of restored ones may come one after the other.
+const LOOK_AGAIN_MS = 10;
 // Released deliveries may not have begun yet.
 const LOOKED_AT_BESIDE = 200;
 // Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
@@ -249,17 +254,19 @@ export async function wakeUpEndpoint(
   const endpoint = await context.endpointStore.find(accountId, endpointId);
   const waiting = cause === 'claimed' ? undefined : await waitForMore(context, endpoint, wakeUpWasDueAt);
   if (waiting) return waiting;
-  const { most, perRequest, only, againInMs } = await allowanceOf(context, endpoint, permits);
+  const { most, perRequest, only, againInMs, isEndUnseen } = await allowanceOf(context, endpoint, permits);
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, perRequest, only, wakeUpWasDueAt, wakeUpAgainAt, now };
-  const { left, missing } = await heldDeliveries.release(address, request);
-  const mayWait = endpoint?.rateLimit !== undefined || endpoint?.ordering === 'strict';
-  if (left === 0 && mayWait) await admissionStore.endWaits(endpointId);
-  if (missing.length === 0) return { left, wakeUpAgainAt };
+  const { released, left, missing } = await heldDeliveries.release(address, request);
+  if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
   const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));
-  return { left, wakeUpAgainAt: isRestored.includes(true) ? clock() + RESTORED_WAKE_UP_MS : wakeUpAgainAt };
+  // The first one may have ended in between.
+  const mustLookAgain = isEndUnseen === true && released === 0 && left > 0;
+  if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
+  const isSoon = mustLookAgain || isRestored.includes(true);
+  return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
 }
 
 // Several processes and timers may wake it up at the same time, and would divide a batch among them.
@@ -285,7 +292,7 @@ async function allowanceOf(
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
   const mostReady = endpoint.ordering === 'group' ? permits + LOOKED_AT_BESIDE : 0;
-  const { breaker, rate, next, ready } = await context.admissionStore.stand(
+  const { breaker, rate, next, isEndAwaited, ready } = await context.admissionStore.stand(
     endpoint.id,
     endpoint.rateLimit,
     mostReady,
@@ -307,19 +314,20 @@ async function allowanceOf(
     return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
   }
   // The order is empty: deliveries held before it existed join it when they are checked again.
-  return next ? await allowanceInOrder(context, endpoint, next, againInMs) : { most: 1, againInMs };
+  if (!next) return { most: 1, againInMs };
+  return await allowanceInOrder(context, endpoint, next, { againInMs, isEndUnseen: !isEndAwaited });
 }
 
 async function allowanceInOrder(
   { oldestEvents }: WakeUpContext,
   { accountId }: Endpoint,
   { eventId, acceptedAt, hasBegun }: OrderedDelivery,
-  againInMs: number,
+  goesFirst: Pick<Allowance, 'againInMs' | 'isEndUnseen'>,
 ): Promise<Allowance> {
   const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
   return isOvertaking
     ? { most: 0, againInMs: OLDER_EVENT_WAKE_UP_MS }
-    : { most: 1, only: [eventId], againInMs };
+    : { most: 1, only: [eventId], ...goesFirst };
 }
 
 export interface RestoreDeliveryContext {

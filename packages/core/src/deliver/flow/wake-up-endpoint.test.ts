@@ -241,17 +241,6 @@ describe('with jobs that are put off', () => {
     expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(0);
   });
 
-  it('ends the wait for the turn with the last that is held', async () => {
-    const strict = buildEndpoint({ ordering: 'strict' });
-    const { wakeUp, endpoint, eventIds, admissionStore } = await arrangePutOff({ endpoint: strict, held: 2 });
-    await redis.client.set(keys.orderWaiting(endpoint.id), '1');
-    await wakeUp(8);
-    expect(await redis.client.exists(keys.orderWaiting(endpoint.id))).toBe(1);
-    await admissionStore.leaveOrder(endpoint.id, eventIds[0] ?? uniqueEventId());
-    await wakeUp(8);
-    expect(await redis.client.exists(keys.orderWaiting(endpoint.id))).toBe(0);
-  });
-
   describe('at an endpoint with strict ordering', () => {
     const endpoint = () => buildEndpoint({ ordering: 'strict' });
 
@@ -300,6 +289,25 @@ describe('with jobs that are put off', () => {
       await redis.client.set(keys.turn(at.id), eventIds[0] ?? '');
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
+    });
+
+    // Nobody has refused these their turn: they were held for another reason.
+    it('asks the end of one that goes first and is not held to wake it up, and looks once more whether that has ended', async () => {
+      const {
+        wakeUp,
+        admissionStore,
+        endpoint: at,
+        deliveryQueue,
+        partsOf,
+        stillHeld,
+        eventIds,
+      } = await arrangePutOff({ endpoint: endpoint(), held: 2 });
+      const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+      await deliveryQueue.addAll([partsOf(first.eventId)]);
+      await admissionStore.joinOrder(at.id, [first]);
+      expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10 });
+      expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10_000 });
+      expect(await stillHeld()).toEqual(eventIds);
     });
 
     it('gives the one whose turn it is a job again when it has lost it, or all others would wait for ever', async () => {

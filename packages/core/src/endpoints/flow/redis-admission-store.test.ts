@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     await admit(id, { rateLimit: 1 });
     await age(id, 'a', LEASE_MS + 1);
     expect(await admit(id, { rateLimit: 1, hasWaited: false })).toMatchObject({ kind: 'rate_limited' });
-    await store.endWaits(id);
+    await store.endRateWait(id);
     expect(await admit(id, { rateLimit: 1, hasWaited: false })).toEqual(ADMITTED);
   });
 

@@ -78,6 +78,8 @@ export interface Standing {
   readonly rate: { readonly free: number; readonly nextInMs: number };
   /** In strict order: the delivery that has the turn, or the first one. */
   readonly next: OrderedDelivery | undefined;
+  /** In strict order: whether the end of that one wakes the endpoint up, even if that had not waited itself. */
+  readonly isEndAwaited: boolean;
   /** In the order within groups: held deliveries that are first in their lines, the oldest first. */
   readonly ready: readonly EventId[];
   /** While it has no access token: until when nobody asks for one. Milliseconds since the Unix epoch. */
@@ -186,10 +188,10 @@ const WITHDRAW = defineScript(`${NOW}
   if failures ~= ARGV[3] or tonumber(open_until) <= tonumber(ARGV[5]) then return end
   redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[4] .. rest, 'PX', ${BREAKER_KEPT_MS})`);
 
-// KEYS: breaker, recent attempts, order, turn, access token, ready. ARGV: rate limit (0: none), how many of those
-// that are ready.
+// KEYS: breaker, recent attempts, order, turn, waiting for the turn, access token, ready. ARGV: rate limit (0: none), how
+// many of those that are ready.
 const STAND = defineScript(`${NOW}
-  local breaker, recent, order, turn, access_token, ready = unpack(KEYS)
+  local breaker, recent, order, turn, order_waiting, access_token, ready = unpack(KEYS)
   ${NEXT_IN}
   local token = redis.call('HMGET', access_token, 'open_until', 'expires_at')
   local paused_until = tonumber(token[2] or 0) > now and '0' or token[1] or '0'
@@ -205,7 +207,8 @@ const STAND = defineScript(`${NOW}
     next, accepted_at, has_begun = first[1], first[2], 0
   end
   local waiting = ARGV[2] == '0' and {} or redis.call('ZRANGE', ready, 0, ARGV[2] - 1)
-  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting}`);
+  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting,
+    redis.call('EXISTS', order_waiting)}`);
 
 const answerSchema = z.tuple([
   z.number(),
@@ -222,6 +225,7 @@ const standingSchema = z.tuple([
   z.number(),
   z.coerce.number(),
   z.array(z.string()),
+  z.number(),
 ]);
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
@@ -303,16 +307,17 @@ export class AdmissionStore {
 
   /** @param mostReady how many are read of those that are first in their lines. */
   async stand(endpointId: EndpointId, rateLimit: number | undefined, mostReady = 0): Promise<Standing> {
-    const own = [keys.accessToken(endpointId), keys.ready(endpointId)];
+    const own = [keys.orderWaiting, keys.accessToken, keys.ready].map((keyOf) => keyOf(endpointId));
     const scriptKeys = [...keysOfLimits(endpointId).slice(0, 4), ...own];
     const reply = await STAND(this.redis, scriptKeys, [rateLimit ?? 0, mostReady]);
-    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil, ready] =
+    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil, ready, isEndAwaited] =
       standingSchema.parse(reply);
     return {
       breaker: decodeBreaker(breaker === '' ? undefined : breaker),
       rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
       next:
         eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+      isEndAwaited: isEndAwaited === 1,
       ready: ready as EventId[],
       tokenPausedUntil: pausedUntil === 0 ? undefined : pausedUntil,
     };
@@ -384,9 +389,14 @@ export class AdmissionStore {
     await this.redis.unlink(keys.coalescing(endpointId));
   }
 
-  /** No delivery is held any more, for the rate limit or its turn: new ones need not queue behind others. */
-  async endWaits(endpointId: EndpointId): Promise<void> {
-    await this.redis.del(keys.rateWaiting(endpointId), keys.orderWaiting(endpointId));
+  /** No delivery waits for the rate limit any more: new ones need not queue behind others. */
+  async endRateWait(endpointId: EndpointId): Promise<void> {
+    await this.redis.del(keys.rateWaiting(endpointId));
+  }
+
+  /** Deliveries are held behind one that goes first in the strict order: its end is to wake the endpoint up. */
+  async awaitEnd(endpointId: EndpointId): Promise<void> {
+    await this.redis.set(keys.orderWaiting(endpointId), '1', 'PX', KEPT_MS);
   }
 
   /** Forget the order: other rules apply to the endpoint's deliveries now. */
