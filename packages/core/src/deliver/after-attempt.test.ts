@@ -4,6 +4,7 @@ import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { tallyOf } from '../endpoints/health/attempt-tally';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { secretUnreadable } from '../endpoints/seal';
 import { DeliveryScene, HELD, NOW, refused, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
 import { buildAdmission } from '../testing/build-admission';
@@ -525,6 +526,24 @@ describe('where deliveries go one at a time', () => {
       expect(next).toBeDefined();
       await next?.untilReleased();
     });
+  });
+
+  it('the next one goes when the code of this one fails for the last time, so that nothing is sent', async () => {
+    const endpoint = buildEndpoint({
+      ordering: 'strict',
+      batch: { max_events: 2 },
+      retrySchedule: [],
+      transformation: { version: 1, isEnabled: true },
+    });
+    const store = new TransformationStore(scene.redis.client);
+    const code = 'export default () => { throw new Error("no"); };';
+    await store.save(endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
+    const arranged = await scene.arrange({ endpoint });
+    arranged.moveClock(60_000);
+    const { untilReleased } = await scene.giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'exhausted' });
+    await untilReleased();
   });
 
   it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {

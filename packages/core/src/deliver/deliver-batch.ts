@@ -421,6 +421,7 @@ class Batch {
     if (!effect) return;
     const { event, endpoint, run } = ready;
     const { attempt } = sent;
+    if (recorded.letsOthersGo) context.releaser.wakeUpAt(run.accountId, run.endpointId, context.clock());
     if (attempt.outcome === 'delivered') return;
     const isExhausted = decision.kind === 'exhausted';
     const aftermath = { disabledAs: undefined, recoveredFrom: undefined };

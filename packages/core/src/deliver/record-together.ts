@@ -177,7 +177,7 @@ function stepsToEndAll(
 }
 
 function note(
-  { fact: { nextAttemptAt }, inputs }: Group,
+  { fact: { nextAttemptAt }, end, inputs }: Group,
   first: RecordInput,
   effect: AttemptEffect | undefined,
   unrecorded: ReadonlySet<EventId>,
@@ -189,7 +189,7 @@ function note(
     recorded.set(eventId, {
       effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
       // In strict order the record of the first one does not say, unless that has ended.
-      letsOthersGo: input.ready.endpoint.ordering === 'strict',
+      letsOthersGo: end.kind === 'done' && input.ready.endpoint.ordering === 'strict',
       nextAttemptAt,
     });
   }
