@@ -571,6 +571,26 @@ describe('where deliveries go one at a time', () => {
   });
 });
 
+describe('where the deliveries of a group go one at a time', () => {
+  it.each([
+    ['native', 'order-1'],
+    ['cloudevents-batch', 'order-1'],
+    ['cloudevents-batch', undefined],
+  ] as const)('one that is over leaves nothing of its line: %s, %s', async (format, group) => {
+    const endpoint = buildEndpoint({ ordering: 'group', format });
+    const { deliver } = await scene.arrange({
+      endpoint,
+      results: [responded(204)],
+      ...(group === undefined ? {} : { group }),
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    const left = ['order', 'turn', 'lines'].map((name) =>
+      scene.redis.client.keys(`${name}:{${endpoint.id}}*`),
+    );
+    expect((await Promise.all(left)).flat()).toEqual([]);
+  });
+});
+
 describe('the effects of a recorded attempt', () => {
   it('keeps no slot waiting for secrets that can not be read, and the attempt is not made again', async () => {
     const { deliver, requests } = await scene.arrange({

@@ -1,6 +1,7 @@
 import type { Attempt } from '../domain/attempt';
 import type { DeliveryRun, JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
+import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
@@ -133,16 +134,14 @@ export async function recordOrAddLate(
   const hasEnded = decision.kind !== 'retry';
   let effect = undefined as AttemptEffect | undefined;
   let letsOthersGo = false;
-  // In strict order, the script of the record removes it.
-  const leave: Step = async (target) => {
-    letsOthersGo = await context.admissionStore.leaveOrder(run.endpointId, run.eventId, target);
-  };
   try {
     await inOrder([
       async (target) => {
         effect = await attemptStore.record(record, target);
       },
-      ...(hasEnded && ready.endpoint.ordering === 'group' ? [leave] : NO_STEPS),
+      ...stepsToLeave(context, ready.endpoint, hasEnded ? [run] : [], () => {
+        letsOthersGo = true;
+      }),
       ...stepsToHistory(context, hasEnded ? [run] : [], record.now),
       ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
     ]);
@@ -164,6 +163,22 @@ export async function recordOrAddLate(
   const late = { ...numbered, nextAttemptAt, isLate: true };
   if (await deliveryStore.appendIfUnchanged(run, late, length)) return { ...NO_EFFECT, nextAttemptAt };
   return await recordOrAddLate(context, input, fact, length);
+}
+
+/** Out of the lines of their groups. In strict order, the script of the record removes them. */
+export function stepsToLeave(
+  { admissionStore }: RecordAttemptContext,
+  { ordering }: Endpoint,
+  ended: readonly DeliveryRun[],
+  onOthersMayGo: () => void,
+): readonly Step[] {
+  if (ordering !== 'group') return NO_STEPS;
+  return ended.map(
+    ({ endpointId, eventId }): Step =>
+      async (target) => {
+        if (await admissionStore.leaveOrder(endpointId, eventId, target)) onOthersMayGo();
+      },
+  );
 }
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.

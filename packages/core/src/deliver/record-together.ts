@@ -15,6 +15,7 @@ import {
   recordOf,
   recordOrAddLate,
   stepsToHistory,
+  stepsToLeave,
 } from './record-attempt';
 
 export interface RecordTogetherInput {
@@ -65,11 +66,13 @@ async function recordAll(
   const [first, ...others] = inputs;
   if (first === undefined) return;
   const groups = groupsOf(context, inputs);
-  const { effect, changed } = await tryAll(context, input, first, groups);
+  const tried = await tryAll(context, input, first, groups);
+  const { effect, changed } = tried;
   // If it is sent again with others, it has the same effect as the first time.
   const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
   const unrecorded = new Set(effect ? changed : [first.ready.run.eventId]);
-  if (effect) for (const group of groups) note(group, first, firstEffect, unrecorded, recorded);
+  const noted = { ...tried, effect: firstEffect };
+  if (effect) for (const group of groups) note(group, first, noted, unrecorded, recorded);
   if (unrecorded.size === 0) return;
   for (const each of inputs) {
     const { ready } = each;
@@ -87,6 +90,8 @@ interface Tried {
   readonly effect: AttemptEffect | undefined;
   /** Those of the others whose logs have changed. Then no other one is recorded, and no job has ended. */
   readonly changed: readonly EventId[];
+  /** Whether their end lets others of their group begin. */
+  readonly letsOthersGo: boolean;
 }
 
 async function tryAll(
@@ -103,6 +108,7 @@ async function tryAll(
   let effect = undefined as AttemptEffect | undefined;
   let changed: readonly EventId[] | undefined;
   let areAllRecorded = false;
+  let letsOthersGo = false;
   try {
     await context.inOrder([
       async (target) => {
@@ -112,6 +118,9 @@ async function tryAll(
         if (along.along.length > 0) changed = await context.attemptStore.recordAlong(along, target);
         areAllRecorded = changed === undefined;
       },
+      ...stepsToLeave(context, first.ready.endpoint, ended, () => {
+        letsOthersGo = true;
+      }),
       ...stepsToHistory(context, ended, record.now),
       ...steps,
       ...stepsToEndAll(groups, stepsToEnd),
@@ -120,7 +129,7 @@ async function tryAll(
     // An error that keeps the jobs from ending does not undo the records. It is thrown again when the run ends.
     if (effect === undefined || !areAllRecorded) throw error;
   }
-  return { effect, changed: changed ?? [] };
+  return { effect, changed: changed ?? [], letsOthersGo };
 }
 
 function groupsOf(context: RecordAttemptContext, inputs: readonly RecordInput[]): readonly Group[] {
@@ -179,7 +188,7 @@ function stepsToEndAll(
 function note(
   { fact: { nextAttemptAt }, end, inputs }: Group,
   first: RecordInput,
-  effect: AttemptEffect | undefined,
+  { effect, letsOthersGo }: Tried,
   unrecorded: ReadonlySet<EventId>,
   recorded: Map<EventId, RecordedAttempt>,
 ): void {
@@ -189,7 +198,7 @@ function note(
     recorded.set(eventId, {
       effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
       // In strict order the record of the first one does not say, unless that has ended.
-      letsOthersGo: end.kind === 'done' && input.ready.endpoint.ordering === 'strict',
+      letsOthersGo: letsOthersGo || (end.kind === 'done' && input.ready.endpoint.ordering === 'strict'),
       nextAttemptAt,
     });
   }

@@ -77,6 +77,7 @@ export interface Arrangement {
   readonly event?: 'expired';
   /** The event's type. */
   readonly type?: string;
+  readonly group?: string;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
@@ -155,7 +156,12 @@ export class DeliveryScene {
     const endpoint =
       given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
     const { accountId } = endpoint;
-    const event: AcceptedEvent = buildEvent({ accountId, acceptedAt: NOW - 1_000, type });
+    const event: AcceptedEvent = buildEvent({
+      accountId,
+      acceptedAt: NOW - 1_000,
+      type,
+      ...(given.group === undefined ? {} : { group: given.group }),
+    });
     const run: DeliveryRun = {
       accountId,
       eventId: event.id,
