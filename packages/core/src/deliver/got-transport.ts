@@ -32,7 +32,8 @@ interface Agents {
 
 type NativeOptions = ReturnType<Options['createNativeRequestOptions']>;
 
-const REMEMBERED_URLS = 10_000;
+// Enough for an event to 10,000 webhooks. With one too few it would find none of them the next time.
+const REMEMBERED_URLS = 20_000;
 const IDLE_SOCKET_MS = 60_000;
 const IDLE_SOCKETS_PER_ORIGIN = 256;
 // For all origins together: ten thousand receivers with one request a minute each do not justify as many open

@@ -481,7 +481,8 @@ interface SigningKeys {
   readonly decoded: KeyObject | undefined;
 }
 
-const REMEMBERED_KEYS = 10_000;
+// As many as URLs: see the transport.
+const REMEMBERED_KEYS = 20_000;
 // Node 24 needs as long to make a key from a text as for seven signatures.
 const signingKeys = createLru<string, SigningKeys>(REMEMBERED_KEYS);
 
