@@ -75,6 +75,14 @@ describe('bullmq delivery queue', () => {
       ]);
     });
 
+    // Two requests that publish an event under the same id at the same time are fanned out together.
+    it('makes one job of a delivery that is named twice', async () => {
+      const { deliveryQueue, client, jobs } = await arrange();
+      const [delivery, other] = [buildDelivery(), buildDelivery()];
+      await deliveryQueue.addAll([delivery, delivery, other]);
+      expect(await readWaitingIds(client, jobs)).toEqual([delivery, other].map(deliveryIdOf));
+    });
+
     it('keeps the order in which they are given', async () => {
       const { deliveryQueue, client, jobs } = await arrange();
       const deliveries = Array.from({ length: 50 }, buildDelivery);

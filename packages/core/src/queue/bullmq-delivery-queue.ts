@@ -266,13 +266,14 @@ const ADD = defineScript(
   local prioritized, counter, meta, active, marker = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
   local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
-  local added, priorities, jobs = {}, {}, {}
+  local added, priorities, jobs, seen = {}, {}, {}, {}
   for i = 5, #ARGV, 6 do jobs[#jobs + 1] = queue.base .. ARGV[i] end
   -- Mostly none of them is there.
   local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
   for i = 3, #ARGV, 6 do
     local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
-    if not is_any_there or redis.call('EXISTS', queue.base .. job) == 0 then
+    if not seen[job] and (not is_any_there or redis.call('EXISTS', queue.base .. job) == 0) then
+      seen[job] = true
       local priority = priority_of(account, endpoint, tonumber(step))
       redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
         'timestamp', ARGV[2], 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
