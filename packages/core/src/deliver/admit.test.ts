@@ -5,6 +5,7 @@ import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
+import { asOne, oneByOne } from '../platform/redis-script';
 import { DeliveryScene, disabledEndpoint, HELD, learn, NOW, responded } from '../testing/arrange-delivery';
 import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -67,17 +68,19 @@ interface AdmitArrangement {
   readonly endpoint?: Endpoint;
   /** Until when its breaker is open. */
   readonly openUntil?: number;
+  readonly order?: typeof asOne;
 }
 
-async function arrange({ endpoint = buildEndpoint(), openUntil }: AdmitArrangement = {}) {
+async function arrange({ endpoint = buildEndpoint(), openUntil, order = asOne }: AdmitArrangement = {}) {
   const admission = buildAdmission({ redis: scene.redis.client, clock: () => NOW });
   scene.willClose(admission);
   const breaker = openUntil === undefined ? CLOSED : { failures: FAILURES_TO_OPEN, openUntil };
   if (openUntil !== undefined) {
     await scene.redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
+  const context = { ...admission, inOrder: order(scene.redis.client) };
   const admitOne = (change: AdmitChange = {}) =>
-    admitDelivery(admission, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
+    admitDelivery(context, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
 
   async function admitted(change: AdmitChange = {}): Promise<Admitted> {
     const answer = await admitOne(change);
@@ -226,11 +229,14 @@ describe('admit', () => {
     });
   });
 
-  describe('an endpoint with strict ordering', () => {
+  describe.each([
+    ['on one server', asOne],
+    ['in a Cluster', oneByOne],
+  ])('an endpoint with strict ordering, %s', (_where, order) => {
     const strict = () => buildEndpoint({ ordering: 'strict' });
 
     it('admits the first one, and holds the others and asks again soon', async () => {
-      const { admit, admitted, freePermits } = await arrange({ endpoint: strict() });
+      const { admit, admitted, freePermits } = await arrange({ endpoint: strict(), order });
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await admitted(first);
       const before = freePermits();
@@ -239,7 +245,7 @@ describe('admit', () => {
     });
 
     it('admits the one whose turn it is again, after an attempt that failed or came to nothing', async () => {
-      const { admitted, breakOff } = await arrange({ endpoint: strict() });
+      const { admitted, breakOff } = await arrange({ endpoint: strict(), order });
       const first = { eventId: uniqueEventId() };
       await breakOff(await admitted(first));
       expect(await admitted(first)).toMatchObject({ kind: 'admitted' });
@@ -247,7 +253,7 @@ describe('admit', () => {
 
     it('holds the first one while an older event is not fanned out yet, which would come too late', async () => {
       const endpoint = strict();
-      const { admit } = await arrange({ endpoint });
+      const { admit } = await arrange({ endpoint, order });
       const queue = new Queue(EVENTS_QUEUE, { connection: scene.redis.client });
       scene.willClose(queue);
       const jobId = eventJobId(endpoint.accountId, uniqueEventId());
@@ -257,6 +263,20 @@ describe('admit', () => {
       await queue.remove(jobId);
       expect(await admit(first)).toMatchObject({ kind: 'admitted' });
     });
+
+    it.each(['the first one', 'the second one'])(
+      'admits the first one of two, if %s asks first',
+      async (who) => {
+        const { admit, admissionStore, endpoint } = await arrange({ endpoint: strict(), order });
+        const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+        const second = { eventId: uniqueEventId(), acceptedAt: NOW };
+        await admissionStore.joinOrder(endpoint.id, [first, second]);
+        const both = who === 'the first one' ? [first, second] : [second, first];
+        const answers = await Promise.all(both.map(async (each) => ({ each, ...(await admit(each)) })));
+        const admitted = answers.filter(({ kind }) => kind === 'admitted');
+        expect(admitted.map(({ each }) => each)).toEqual([first]);
+      },
+    );
   });
 
   describe('a breaker', () => {
