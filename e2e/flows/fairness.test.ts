@@ -24,18 +24,20 @@ afterEach(async () => {
   await receiver.stop();
 });
 
-/** A new account with an endpoint at a path of its own. */
+/** A new account with endpoints at paths that end with its id. */
 async function openAccount(
   name: string,
-  { ordering = 'none', weight }: { ordering?: string; weight?: number } = {},
+  { ordering = 'none', weight, webhooks = 1 }: { ordering?: string; weight?: number; webhooks?: number } = {},
 ) {
   const { client } = stack;
   const id = `${name}-${randomUUID()}`;
   const headers = { 'x-account-id': id };
   await client.expect(201, 'POST', '/v1/accounts', { id });
   if (weight !== undefined) await client.expect(200, 'PATCH', `/v1/accounts/${id}`, { weight });
-  const url = `${receiver.url}/${id}`;
-  await client.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events: ['*'], ordering }, headers);
+  for (let i = 0; i < webhooks; i += 1) {
+    const url = `${receiver.url}/${i}/${id}`;
+    await client.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events: ['*'], ordering }, headers);
+  }
   return {
     id,
     /** Gives the events' ids. */
@@ -90,15 +92,18 @@ it('what is published while the burst is under way goes next as well', async () 
 });
 
 it('accounts get as their weights say, which an operator changes', async () => {
-  const [heavy, usual] = [await openAccount('heavy', { weight: 10 }), await openAccount('usual')];
-  await usual.publish(200);
-  await heavy.publish(750);
+  // So many that the worker is the limit, and not what each webhook may have under way.
+  const webhooks = 2 * CONCURRENCY;
+  const heavy = await openAccount('heavy', { weight: 10, webhooks });
+  const usual = await openAccount('usual', { webhooks });
+  await usual.publish(200 / webhooks);
+  await heavy.publish(752 / webhooks);
   await stack.startWorker();
   await receiver.waitFor(550);
 
   const share = heavy.ranks().filter((rank) => rank < 550).length;
   expect(Math.abs(share - 500)).toBeLessThanOrEqual(30);
-  await receiver.waitFor(950);
+  await receiver.waitFor(952);
 });
 
 it('events that a producer pushes by the thousand keep no other account’s waiting', async () => {
