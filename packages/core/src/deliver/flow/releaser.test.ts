@@ -248,6 +248,21 @@ describe('stopped, it', () => {
     await releaser.stop();
   });
 
+  // By the attempts that ended last. Other processes would find what they let go ten seconds later.
+  it('has done what it was asked for by then', async () => {
+    const { releaser, wakeUps, pass } = arrange();
+    const [one, other] = [address(), address()];
+    releaser.start();
+    releaser.wakeUpAt(one.accountId, one.endpointId, NOW);
+    releaser.grant(other.accountId, other.endpointId, 3);
+    await releaser.stop();
+    await pass(5_000);
+    expect(wakeUps.toSorted((a, b) => a.permits - b.permits)).toEqual([
+      { endpointId: one.endpointId, permits: 2, at: 0 },
+      { endpointId: other.endpointId, permits: 3, at: 0 },
+    ]);
+  });
+
   it('has waited for the wake-up that was under way', async () => {
     let end = (_left: number) => {};
     const {

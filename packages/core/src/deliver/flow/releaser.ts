@@ -12,7 +12,7 @@ import type { DeliveryStore } from '../../events/redis-delivery-store';
 import type { EventStore } from '../../events/redis-event-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
-import { WakeUpTimer } from '../../platform/timers';
+import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
@@ -43,6 +43,8 @@ const PERMITS = 2;
 // Attempts end by the hundred within a moment: one wake-up serves all of them. Released deliveries wait a
 // little in this process, so that no permit is idle meanwhile.
 const GATHERED_MS = 25;
+// Enough for the replies of Redis. If there are none, the sweep of another process finds what is due.
+const STOP_PATIENCE_MS = 1_000;
 // The sweep serves forgotten endpoints.
 const WATCHED_ENDPOINTS = 10_000;
 
@@ -67,10 +69,15 @@ export class Releaser {
     this.#sweepTimer.wakeUpInAbout(SWEEP_EVERY_S);
   }
 
+  /** Does the wake-ups that are due now: the last attempts of this process have asked for them. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    const soon = this.context.clock() + GATHERED_MS;
+    const due = [...this.#watched.values()].filter(({ timer, timerAt }) => timer && timerAt <= soon);
     this.#watched.clear();
     await Promise.all([this.#sweepTimer.stop(), ...this.#underWay]);
+    const wakeUps = due.map((watched) => this.#wakeUp(watched, this.#permitsNow(watched)));
+    await settledWithin(STOP_PATIENCE_MS, Promise.all(wakeUps));
   }
 
   /** Wake up all endpoints whose wake-up is due. */
