@@ -50,7 +50,7 @@ export interface EndpointLimit {
 
 /** An endpoint's attempts in this process: the limit, the running ones, and those that wait for a permit. */
 interface Limit {
-  /** What its last attempt has left. */
+  /** What its last attempt has left, so that each attempt looks for it once. */
   known: Known | undefined;
   size: number;
   /** The endpoint's own setting. */
@@ -312,7 +312,7 @@ export class Concurrency {
   }
 
   #lastMsOf(endpointId: EndpointId): number | undefined {
-    return (this.#limits.get(endpointId)?.known ?? this.#known.get(endpointId))?.lastMs;
+    return this.#known.get(endpointId)?.lastMs;
   }
 }
 

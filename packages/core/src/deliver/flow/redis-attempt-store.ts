@@ -149,11 +149,11 @@ const RECORD_LINE = `
 // no more since when it was open.
 //
 // KEYS: log, list, bytes of responses, breaker, and if the attempt is counted or the delivery leaves the order: recent
-// attempts, order, turn, waiting for the rate limit, waiting for the turn.
-// ARGV: length of the log, line, line without the response, how long to keep it, event, time of acceptance, 1
-// for a success, 2 for an attempt that says nothing of its receiver, the worker's time, open-until at its
-// admission, whether the account is told of a failure, attempt ('' if it is not counted), whether it leaves the order, 1 if one without a log must be in the list: one that
-// has moved to the history has neither.
+// attempts, order, turn, waiting for the rate limit, waiting for the turn. ARGV: length of the log, line, line without
+// the response, how long to keep it, event, time of acceptance, 1 for a success, 2 for an attempt that says nothing of
+// its receiver, the worker's time, open-until at its admission, whether the account is told of a failure, attempt ('' if
+// it is not counted), whether it leaves the order, 1 if one without a log must be in the list: one that has moved to the
+// history has neither.
 const RECORD = defineGuard(
   `
   local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)
