@@ -101,7 +101,7 @@ describe('lists with more', () => {
     const id = await createWebhook();
     const now = Date.now();
     const tally = tallyOf({ delivered: true, at: now, durationMs: 40 });
-    await new HealthStore(api.redis.client, 60_000).add(id, tally, now);
+    await new HealthStore(api.redis.client, 60_000).addAll([{ endpointId: id, tally }], now);
     const { body } = await get('/v1/webhooks?include=health&limit=1', customerKey).expect(200);
     const [webhook] = body.data;
     expect(webhook).toMatchObject({ id, health: { attempts_24h: 1, success_rate: 1, breaker: 'closed' } });

@@ -402,7 +402,7 @@ describe('health', () => {
   };
 
   async function record(delivered: boolean, at: number): Promise<void> {
-    await healthStore.add(id, tallyOf({ delivered, at, durationMs: 40 }), at);
+    await healthStore.addAll([{ endpointId: id, tally: tallyOf({ delivered, at, durationMs: 40 }) }], at);
   }
 
   describe('the health of a webhook', () => {
@@ -453,7 +453,7 @@ describe('health', () => {
         const at = Date.now() - secondsAgo * 1_000;
         const tally = tallyOf({ delivered: true, at, durationMs: 40 });
         for (const [workerId, limit] of Object.entries(limits)) {
-          await healthStore.add(id, tally, at, { workerId, limit });
+          await healthStore.addAll([{ endpointId: id, tally, limit }], at, workerId);
         }
       }
 

@@ -282,7 +282,7 @@ it('sends nothing of a delivery that was taken over, when its former worker has 
     },
   });
   delivery = await addDelivery();
-  await client.hset(jobKeyOf(delivery), 'stc', 1);
+  await client.hset(jobKeyOf(delivery), { ats: 1, stc: 1 });
   start();
   await untilGone(delivery);
   expect(requests).toEqual([]);

@@ -121,7 +121,7 @@ export class GotTransport {
    */
   #nativeOptionsOf({ url, agent, method, headers, https }: Options): NativeOptions {
     const { href, protocol } = url as URL;
-    let target = this.#targets.get(href);
+    let target = this.#targets.peek(href);
     if (target === undefined) {
       target = targetOf(url as URL);
       this.#targets.set(href, target);

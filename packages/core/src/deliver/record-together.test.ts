@@ -85,10 +85,9 @@ async function arrange(count: number, order: typeof asOne) {
     async () => void ended.push(...events.map((event) => `${kind} ${event}`)),
   ];
   const events = inputs.map(({ ready }) => ready.event.id);
-  await deliveryStore.enlistAll(
-    endpointId,
-    events.map((eventId) => ({ eventId, createdAt: NOW })),
-  );
+  await deliveryStore.enlistAll([
+    { endpointId, marks: events.map((eventId) => ({ eventId, createdAt: NOW })) },
+  ]);
   return {
     events,
     counted,

@@ -487,7 +487,7 @@ const REMEMBERED_KEYS = 20_000;
 const signingKeys = createLru<string, SigningKeys>(REMEMBERED_KEYS);
 
 function keysOf(secret: string): SigningKeys {
-  const known = signingKeys.get(secret);
+  const known = signingKeys.peek(secret);
   if (known) return known;
   const bytes = Buffer.from(encodedPartOf(secret), 'base64');
   const made = {

@@ -445,7 +445,8 @@ describe('remove', () => {
   it('takes along how the attempts at it went', async () => {
     const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
-    await healthStore.add(id, tallyOf({ delivered: true, at: NOW, durationMs: 40 }), NOW);
+    const tally = tallyOf({ delivered: true, at: NOW, durationMs: 40 });
+    await healthStore.addAll([{ endpointId: id, tally }], NOW);
     await remove(accountId, id);
     expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });

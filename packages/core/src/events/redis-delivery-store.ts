@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
@@ -20,9 +21,17 @@ import { chunksOf } from '../platform/batches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { addToIndex, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
+import { addToEach, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
 
 export type DeliveryCursor = EventMark;
+
+/** Events that an endpoint's list gets. */
+export interface NewDeliveries {
+  /** Absent: nobody is told what its list has lost to them. */
+  readonly accountId?: AccountId | undefined;
+  readonly endpointId: EndpointId;
+  readonly marks: readonly EventMark[];
+}
 
 /** A delivery in an endpoint's list. */
 export interface ListedDelivery extends EventMark, DeliverySummary {}
@@ -168,20 +177,30 @@ export class DeliveryStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const marks = [{ eventId, createdAt }];
-    await Promise.all(endpointIds.map((id) => this.enlistAll(id, marks, accountId, target)));
+    await this.enlistAll(
+      endpointIds.map((endpointId) => ({ accountId, endpointId, marks })),
+      target,
+    );
   }
 
-  /** Put events into the list of an endpoint. Idempotent. */
-  async enlistAll(
-    endpointId: EndpointId,
-    marks: readonly EventMark[],
-    accountId?: AccountId,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    const logPrefix = keys.deliveryPrefix(endpointId);
-    const index = keys.deliveries(endpointId);
-    const pruned = await addToIndex(target, index, marks, this.retention, { logPrefix });
-    if (pruned.length > 0 && accountId !== undefined) this.onPruned(accountId, pruned, endpointId);
+  /** Put events into the lists of their endpoints. Idempotent. */
+  async enlistAll(lists: readonly NewDeliveries[], target: ScriptTarget = this.redis): Promise<void> {
+    // In a Cluster, no command spans two endpoints.
+    const groups = this.redis instanceof Cluster ? lists.map((list) => [list]) : [lists];
+    await Promise.all(groups.map((group) => this.#enlistGroup(group, target)));
+  }
+
+  async #enlistGroup(lists: readonly NewDeliveries[], target: ScriptTarget): Promise<void> {
+    if (lists.length === 0) return;
+    const additions = lists.map(({ endpointId, marks }) => ({
+      index: keys.deliveries(endpointId),
+      entries: marks,
+    }));
+    const pruned = await addToEach(target, additions, this.retention);
+    for (const [i, { accountId, endpointId }] of lists.entries()) {
+      const some = pruned[i] ?? [];
+      if (accountId !== undefined && some.length > 0) this.onPruned(accountId, some, endpointId);
+    }
   }
 
   async isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { EventId } from '../domain/event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { addToIndex, readIndex } from './redis-event-index';
+import { addToEach, type EventMark, type Retention, readIndex } from './redis-event-index';
 
 const NOW = 1_700_000_000_000;
 const RETENTION = { ageMs: 1_000, count: 100 };
@@ -15,8 +15,12 @@ afterAll(() => redis.close());
 const newIndex = () => `index:{${uniqueEndpointId()}}`;
 const markOf = (number: number) => ({ eventId: `evt_${number}` as EventId, createdAt: NOW + number });
 
+async function add(index: string, entry: EventMark, retention: Retention = RETENTION): Promise<void> {
+  await addToEach(redis.client, [{ index, entries: [entry] }], retention);
+}
+
 async function fill(key: string, numbers: readonly number[]): Promise<void> {
-  for (const number of numbers) await addToIndex(redis.client, key, [markOf(number)], RETENTION);
+  for (const number of numbers) await add(key, markOf(number));
 }
 
 async function idsIn(key: string): Promise<string[]> {
@@ -34,11 +38,27 @@ describe('an index', () => {
     const key = newIndex();
     const numbers = Array.from({ length: 50 }, (_, i) => i);
     await fill(key, numbers);
-    await addToIndex(redis.client, key, [markOf(50)], { ageMs: 1_000, count: 5 });
+    await add(key, markOf(50), { ageMs: 1_000, count: 5 });
     expect((await idsIn(key)).length).toBe(41);
-    for (let i = 51; i < 60; i += 1)
-      await addToIndex(redis.client, key, [markOf(i)], { ageMs: 1_000, count: 5 });
+    for (let i = 51; i < 60; i += 1) await add(key, markOf(i), { ageMs: 1_000, count: 5 });
     expect(await idsIn(key)).toEqual(['evt_59', 'evt_58', 'evt_57', 'evt_56', 'evt_55']);
+  });
+
+  it('is pruned beside others, each with entries of its own', async () => {
+    const indexes = [newIndex(), newIndex(), newIndex()];
+    const full = indexes[1] as string;
+    await fill(full, [0, 1, 2]);
+    const additions = indexes.map((index, i) => ({
+      index,
+      entries: Array.from({ length: i + 1 }, (_, j) => markOf(10 + j)),
+    }));
+    const pruned = await addToEach(redis.client, additions, { ageMs: 1_000, count: 3 });
+    expect(pruned).toEqual([[], [0, 1].map((number) => ({ ...markOf(number), logBytes: undefined })), []]);
+    expect(await Promise.all(indexes.map(idsIn))).toEqual([
+      ['evt_10'],
+      ['evt_11', 'evt_10', 'evt_2'],
+      ['evt_12', 'evt_11', 'evt_10'],
+    ]);
   });
 
   it('is gone when nothing was added for as long as the retention', async () => {

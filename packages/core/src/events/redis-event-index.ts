@@ -1,7 +1,9 @@
 import { COUNT_USAGE } from '../accounts/redis-usage-store';
+import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { defineScript, inLua, type ScriptTarget } from '../platform/redis-script';
 import { readTimeline, type TimeRange } from '../platform/redis-timeline';
 
 /** How long and how many events are kept. */
@@ -34,9 +36,15 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** An entry of an index, with the bytes to count for it if it is new: one number for each counted field. */
-export interface NewEntry extends EventMark {
-  readonly bytes?: readonly number[];
+/** The entries that an index gets, the newest of which tells how old others may be. */
+export interface IndexAddition {
+  readonly index: string;
+  readonly entries: readonly EventMark[];
+}
+
+/** An entry with the bytes to count for it if it is new: one number for each counted field. */
+export interface CountedEntry extends EventMark {
+  readonly bytes: readonly number[];
 }
 
 /** The usage to count for the account together with new entries. The keys are in the index' slot. */
@@ -49,92 +57,119 @@ export interface Counted {
 
 const NO_LOG_GONE = -1;
 
-// KEYS: index, then usage and used bytes if something is to be counted. ARGV: entries older than this are
-// removed, how many stay, how long all of it is kept, the prefix of the logs' keys (empty: no logs), how long
-// the usage counts, how many fields, the fields, then of each entry its time, its event, and its bytes for
-// each field. A log that ends with the time of the next attempt, or with a request, is still needed. Scripts
-// that run as one look for old entries once. Gives the removed entries, each with its time and the bytes of
-// its log.
-const ADD = defineScript(
+// `prune` makes room in an index that has got some entries. A log that ends with the time of the next attempt, or with
+// a request, is still needed. Scripts that run as one look for old entries once. The removed entries are added to
+// `pruned`: each with its place among the indexes, its time and the bytes of its log.
+const PRUNE = `
+  local function prune(pruned, place, index, entries, kept_since, most, kept_ms, has_logs)
+    local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, kept_ms) end)
+    local excess = redis.call('ZCARD', index) - most
+    if excess <= 0 and not is_first then return end
+    for _ = 1, ${PRUNED_AT_ONCE} * entries do
+      local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
+      local event, time = oldest[1], oldest[2]
+      if not event or (excess <= 0 and tonumber(time) >= kept_since) then return end
+      redis.call('ZREM', index, event)
+      local bytes = ${NO_LOG_GONE}
+      if has_logs then
+        local endpoint = string.match(index, '{(.*)}')
+        local log = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
+        local tail = redis.call('GETRANGE', log, -24, -1)
+        if tail ~= '' and not string.find(tail, '"[rt]":%d+}\\n$') then
+          bytes = redis.call('STRLEN', log)
+          redis.call('UNLINK', log)
+        end
+      end
+      for _, value in ipairs({place, event, time, bytes}) do pruned[#pruned + 1] = value end
+      excess = excess - 1
+    end
+  end`;
+
+// KEYS: indexes of endpoints. ARGV: entries older than this are removed, how many stay, how long all of it is kept, then
+// of each index how many entries it gets, and the time and the event of each. Gives what `prune` does.
+const ADD_TO_EACH = defineScript(
   `
-  local index, fields = KEYS[1], tonumber(ARGV[6])
-  local entries = (#ARGV - 6 - fields) / (2 + fields)
-  if fields == 0 then
-    redis.call('ZADD', index, 'NX', unpack(ARGV, 7))
-  else
-    local sums = {0, 0}
-    for i = 7 + fields, #ARGV, 2 + fields do
-      if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
-        for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
-      end
-    end
-    for field = 1, fields do count_usage(KEYS[2], KEYS[3], ARGV[6 + field], sums[field], tonumber(ARGV[5])) end
-  end
-  local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, ARGV[3]) end)
-  local pruned = {}
-  local excess = redis.call('ZCARD', index) - tonumber(ARGV[2])
-  if excess <= 0 and not is_first then return pruned end
-  for _ = 1, ${PRUNED_AT_ONCE} * entries do
-    local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
-    local event, time = oldest[1], oldest[2]
-    if not event or (excess <= 0 and tonumber(time) >= tonumber(ARGV[1])) then return pruned end
-    redis.call('ZREM', index, event)
-    local bytes = ${NO_LOG_GONE}
-    if ARGV[4] ~= '' then
-      local log = ARGV[4] .. event
-      local tail = redis.call('GETRANGE', log, -24, -1)
-      if tail ~= '' and not string.find(tail, '"[rt]":%d+}\\n$') then
-        bytes = redis.call('STRLEN', log)
-        redis.call('UNLINK', log)
-      end
-    end
-    table.insert(pruned, event)
-    table.insert(pruned, time)
-    table.insert(pruned, bytes)
-    excess = excess - 1
+  local kept_since, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
+  for place, index in ipairs(KEYS) do
+    local entries = tonumber(ARGV[at])
+    redis.call('ZADD', index, 'NX', unpack(ARGV, at + 1, at + 2 * entries))
+    prune(pruned, place, index, entries, kept_since, most, kept_ms, true)
+    at = at + 1 + 2 * entries
   end
   return pruned`,
+  PRUNE,
+);
+
+// KEYS: index, usage, used bytes. ARGV: as above, how long the usage counts, how many fields, the fields, then of each
+// entry its time, its event, and its bytes for each field. Gives what `prune` does.
+const ADD_COUNTED = defineScript(
+  `
+  local index, fields, pruned, sums = KEYS[1], tonumber(ARGV[5]), {}, {0, 0}
+  local entries = (#ARGV - 5 - fields) / (2 + fields)
+  for i = 6 + fields, #ARGV, 2 + fields do
+    if redis.call('ZADD', index, 'NX', ARGV[i], ARGV[i + 1]) == 1 then
+      for field = 1, fields do sums[field] = sums[field] + tonumber(ARGV[i + 1 + field]) end
+    end
+  end
+  for field = 1, fields do count_usage(KEYS[2], KEYS[3], ARGV[5 + field], sums[field], tonumber(ARGV[4])) end
+  prune(pruned, 1, index, entries, tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], false)
+  return pruned`,
+  PRUNE,
   COUNT_USAGE,
 );
 
-export interface AddToIndexOptions {
-  /**
-   * The prefix of the keys of the deliveries' logs, in the same slot as the index: the log of an ended
-   * delivery is removed together with its entry.
-   */
-  readonly logPrefix?: string;
-  /** One field or two. */
-  readonly counted?: Counted;
+/**
+ * Put events into indexes. Idempotent. An index is pruned where it grows, so that none needs a sweep. The log of an ended
+ * delivery is removed together with its entry.
+ *
+ * @returns the pruned entries of each.
+ */
+export async function addToEach(
+  target: ScriptTarget,
+  additions: readonly IndexAddition[],
+  retention: Retention,
+): Promise<readonly (readonly Pruned[])[]> {
+  const entries = additions.flatMap((addition) => addition.entries);
+  const args = retentionArgs(entries, retention);
+  for (const addition of additions) {
+    args.push(addition.entries.length);
+    for (const { createdAt, eventId } of addition.entries) args.push(createdAt, eventId);
+  }
+  const indexes = additions.map(({ index }) => index);
+  const reply = await ADD_TO_EACH(target, indexes, args);
+  const pruned = additions.map((): Pruned[] => []);
+  for (const { place, ...each } of prunedIn(reply)) pruned[place - 1]?.push(each);
+  return pruned;
 }
 
-/**
- * Put events into an index. Idempotent. The index is pruned where it grows, so that none needs a sweep.
- *
- * @returns the pruned entries.
- */
-export async function addToIndex(
+/** The same for an account's events, whose bytes count for the account. */
+export async function addCounted(
   target: ScriptTarget,
-  key: string,
-  entries: readonly NewEntry[],
-  { ageMs, count }: Retention,
-  { logPrefix = '', counted }: AddToIndexOptions = {},
+  index: string,
+  entries: readonly CountedEntry[],
+  retention: Retention,
+  { usageKey, usedBytesKey, fields, keptMs }: Counted,
 ): Promise<readonly Pruned[]> {
-  const keys = counted ? [key, counted.usageKey, counted.usedBytesKey] : [key];
-  const fields = counted?.fields ?? [];
+  const args = [...retentionArgs(entries, retention), keptMs, fields.length, ...fields];
+  for (const { createdAt, eventId, bytes } of entries) args.push(createdAt, eventId, ...bytes);
+  return prunedIn(await ADD_COUNTED(target, [index, usageKey, usedBytesKey], args));
+}
+
+function retentionArgs(entries: readonly EventMark[], { ageMs, count }: Retention): (string | number)[] {
   let newest = 0;
   for (const { createdAt } of entries) newest = Math.max(newest, createdAt);
-  const args = [newest - ageMs, count, ageMs, logPrefix, counted?.keptMs ?? 0, fields.length, ...fields];
-  for (const { createdAt, eventId, bytes = [] } of entries) args.push(createdAt, eventId, ...bytes);
-  return toPruned((await ADD(target, keys, args)) as readonly (string | number)[]);
+  return [newest - ageMs, count, ageMs];
 }
 
-function toPruned(flat: readonly (string | number)[]): Pruned[] {
-  const pruned: Pruned[] = [];
-  for (let i = 0; i + 2 < flat.length; i += 3) {
-    const bytes = Number(flat[i + 2]);
+function prunedIn(reply: unknown): readonly (Pruned & { readonly place: number })[] {
+  const flat = reply as readonly (string | number)[];
+  const pruned: (Pruned & { readonly place: number })[] = [];
+  for (let i = 0; i + 3 < flat.length; i += 4) {
+    const bytes = Number(flat[i + 3]);
     pruned.push({
-      eventId: flat[i] as EventId,
-      createdAt: Number(flat[i + 1]),
+      place: Number(flat[i]),
+      eventId: flat[i + 1] as EventId,
+      createdAt: Number(flat[i + 2]),
       logBytes: bytes === NO_LOG_GONE ? undefined : bytes,
     });
   }

@@ -13,10 +13,10 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
-  addToIndex,
+  addCounted,
+  type CountedEntry,
   type EventMark,
   type MarkPage,
-  type NewEntry,
   type Pruned,
   type Retention,
   readIndex,
@@ -169,7 +169,7 @@ export class EventStore {
       const isCounted = body === undefined || event.schedule !== undefined;
       const ownBytes = isCounted ? 0 : EVENT_BYTES + Buffer.byteLength(body);
       const bytes = [ownBytes, DELIVERY_BYTES * deliveries];
-      const entry: NewEntry = { eventId, createdAt, bytes };
+      const entry: CountedEntry = { eventId, createdAt, bytes };
       const group = groups.get(name);
       if (group) group.entries.push(entry);
       else groups.set(name, { accountId, lapsesAt, entries: [entry] });
@@ -317,7 +317,7 @@ export class EventStore {
       fields: [`events:${lapsesAt}`, `deliveries:${lapsesAt}`],
       keptMs: Math.max(lapsesAt - oldest, ageMs),
     };
-    const pruned = await addToIndex(target, keys.events(accountId), entries, this.retention, { counted });
+    const pruned = await addCounted(target, keys.events(accountId), entries, this.retention, counted);
     if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
   }
 }
@@ -332,7 +332,7 @@ type Enlisted = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'> &
 interface EnlistedTogether {
   readonly accountId: AccountId;
   readonly lapsesAt: number;
-  readonly entries: NewEntry[];
+  readonly entries: CountedEntry[];
 }
 
 const AIMED = '@';

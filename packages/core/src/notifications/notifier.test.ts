@@ -172,7 +172,8 @@ async function tries(
 ): Promise<void> {
   const hours = [{ ...counts, hour: hourOf(now), durations: NO_DURATIONS }];
   const lastSuccessAt = counts.successes > 0 ? now : undefined;
-  await healthStore.add(id, { hours, lastSuccessAt, lastFailureAt: now }, now);
+  const tally = { hours, lastSuccessAt, lastFailureAt: now };
+  await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 
 async function addEndpoint(
@@ -190,7 +191,8 @@ async function fails({ id }: Endpoint, since = now): Promise<void> {
 
 async function works({ id }: Endpoint, { healthStore }: { healthStore: HealthStore }): Promise<void> {
   await redis.client.del(keys.breaker(id));
-  await healthStore.add(id, { hours: [], lastSuccessAt: now, lastFailureAt: undefined }, now);
+  const tally = { hours: [], lastSuccessAt: now, lastFailureAt: undefined };
+  await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 
 /** Without the soft line breaks of quoted-printable. */

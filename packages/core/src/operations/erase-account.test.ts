@@ -61,11 +61,8 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
     await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }]);
-    await new HealthStore(client, DAY).add(
-      endpoint.id,
-      { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW },
-      NOW,
-    );
+    const tally = { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW };
+    await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
     await new ReplayStore(client, DAY).create(buildReplayOrder({ accountId, endpointId: endpoint.id }));
   }
   const ids = endpoints.map(({ id }) => id);

@@ -30,17 +30,17 @@ describe('parsed cache', () => {
       expect(cache.get('a', 'one')).not.toBe(cache.get('b', 'one'));
     });
 
-    it('forgets what was not used for longest once it is full', () => {
+    it('forgets the oldest once it is full, used or not', () => {
       const { cache, parsedTexts } = buildCache({ entries: 2 });
-      for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, key);
-      expect(parsedTexts).toEqual(['a', 'b', 'c', 'b']);
+      for (const key of ['a', 'b', 'a', 'c', 'b', 'a']) cache.get(key, key);
+      expect(parsedTexts).toEqual(['a', 'b', 'c', 'a']);
     });
 
     it('forgets likewise when what it remembers is too long in all', () => {
       const { cache, parsedTexts } = buildCache({ bytes: 100_000 });
       const long = (letter: string) => letter.repeat(10_000);
-      for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, long(key));
-      expect(parsedTexts).toEqual(['a', 'b', 'c', 'b'].map(long));
+      for (const key of ['a', 'b', 'a', 'c', 'b', 'a']) cache.get(key, long(key));
+      expect(parsedTexts).toEqual(['a', 'b', 'c', 'a'].map(long));
     });
 
     it('remembers nothing of a text that is too long alone, and keeps the others', () => {

@@ -52,7 +52,8 @@ export class ParsedCache<T> {
   }
 
   get(key: string, raw: string): T {
-    const known = this.#entries.get(key);
+    // The oldest goes first, used or not: with thousands of entries, noting each use costs as much as parsing a short one.
+    const known = this.#entries.peek(key);
     if (known?.raw === raw) return known.parsed;
     const parsed = this.parse(raw);
     this.#entries.set(key, { raw, parsed });
@@ -61,7 +62,7 @@ export class ParsedCache<T> {
 
   /** The last parsed form. The record may have changed since. */
   last(key: string): Remembered<T> | undefined {
-    return this.#entries.get(key);
+    return this.#entries.peek(key);
   }
 
   forget(key: string): void {

@@ -47,6 +47,11 @@ function runnerOf(script: Script): RunScript {
   return Object.assign(runScript, { script });
 }
 
+/** A key as an expression of a script: `<name>` stands for the variable of that name. */
+export function inLua(key: string): string {
+  return `'${key.replaceAll(/<(\w+)>/g, `' .. $1 .. '`)}'`;
+}
+
 /** Run a script by its digest, with its keys before its arguments. */
 export async function runText(
   redis: RedisClient,

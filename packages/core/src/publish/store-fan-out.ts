@@ -162,10 +162,13 @@ async function listDeliveries(
       else byReceiver.set(receiver.id, { receiver, events: [event] });
     }
   }
-  const steps: Promise<void>[] = [];
+  const lists = [...byReceiver.values()].map(({ receiver, events }) => ({
+    accountId: events[0]?.accountId,
+    endpointId: receiver.id,
+    marks: events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt })),
+  }));
+  const steps = [deliveryStore.enlistAll(lists, target)];
   for (const { receiver, events } of byReceiver.values()) {
-    const marks = events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt }));
-    steps.push(deliveryStore.enlistAll(receiver.id, marks, events[0]?.accountId, target));
     if (receiver.ordering === 'none') continue;
     const places = events.flatMap((event) => {
       const { id: eventId, acceptedAt } = event;

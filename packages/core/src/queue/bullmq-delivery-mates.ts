@@ -14,9 +14,9 @@ import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
 import { steadyClock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
+import { defineScript, inLua, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
-import { inLua, READ_ALONG, textIn } from './bullmq-running-jobs';
+import { READ_ALONG, textIn } from './bullmq-running-jobs';
 import { COUNT_HELD } from './redis-held-counts';
 
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.

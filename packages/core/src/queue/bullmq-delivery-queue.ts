@@ -265,9 +265,16 @@ const ADD = defineScript(
   `
   local prioritized, counter, meta, active, marker = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
-  local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
-  local added, priorities, jobs, seen = {}, {}, {}, {}
-  for i = 5, #ARGV, 6 do jobs[#jobs + 1] = queue.base .. ARGV[i] end
+  local priority_of, finish, look_up = fair_order(prioritized, KEYS[6], KEYS[7])
+  local added, priorities, jobs, seen, flows_of = {}, {}, {}, {}, {}
+  for i = 3, #ARGV, 6 do
+    local account, endpoint, job = unpack(ARGV, i, i + 2)
+    jobs[#jobs + 1] = queue.base .. job
+    local flows = flows_of[account] or {}
+    flows_of[account] = flows
+    flows[#flows + 1] = endpoint
+  end
+  for account, flows in pairs(flows_of) do look_up(account, flows) end
   -- Mostly none of them is there.
   local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
   for i = 3, #ARGV, 6 do

@@ -9,7 +9,7 @@ import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
 import { steadyClock, systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineGuard, defineScript, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
+import { defineGuard, defineScript, inLua, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, type JobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 
 /** A worker's hold on a job. */
@@ -41,8 +41,7 @@ export interface TakenJob extends HeldJob {
 }
 
 // Those of the jobs of deliveries.
-export const JOB_FIELDS = [
-  'processedOn',
+const NEW_JOB_FIELDS = [
   jobFields.attemptsStarted,
   jobFields.name,
   jobFields.data,
@@ -50,17 +49,16 @@ export const JOB_FIELDS = [
   jobFields.timestamp,
   'delay',
   'priority',
+] as const;
+// Only a job that ran before has them: a field that is missing costs Redis the most.
+const OLD_JOB_FIELDS = [
   jobFields.attemptsMade,
   jobFields.stalledCount,
   'defa',
   jobFields.failedReason,
   'stacktrace',
+  jobFields.holds,
 ] as const;
-
-/** A key as a Lua expression: `<name>` stands for the variable of that name. */
-export function inLua(key: string): string {
-  return `'${key.replaceAll(/<(\w+)>/g, `' .. $1 .. '`)}'`;
-}
 
 const account = '<account>' as AccountId;
 const endpoint = '<endpoint>' as EndpointId;
@@ -109,8 +107,7 @@ const PUT_BACK_OVERDUE = `
 
 // As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in
 // its stream of events, which nobody reads. Jobs without a priority come first. Workers that rest are woken
-// if more jobs wait in the end: scripts of the same turn may add some after the last one was taken. Only a job that ran
-// before may have been held. KEYS:
+// if more jobs wait in the end: scripts of the same turn may add some after the last one was taken. KEYS:
 // wait, prioritized, priority counter, active, delayed, meta, marker. ARGV: prefix of the jobs' keys, now,
 // token, how long the lock holds, the event that the worker knows, 1 to read along what the job needs.
 const TAKE = defineScript(
@@ -153,11 +150,12 @@ const TAKE = defineScript(
     return {false, 0, next_due}
   end
   redis.call('SET', base .. job .. ':lock', ARGV[3], 'PX', ARGV[4])
-  local fields = redis.call('HMGET', base .. job, '${JOB_FIELDS.join("', '")}')
-  fields[1], fields[2] = now, (tonumber(fields[2]) or 0) + 1
-  redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', fields[2])
-  local holds = fields[2] > 1 and redis.call('HGET', base .. job, '${jobFields.holds}')
-  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[4], ARGV[5]), holds}`,
+  local fields = redis.call('HMGET', base .. job, '${NEW_JOB_FIELDS.join("', '")}')
+  local started = (tonumber(fields[1]) or 0) + 1
+  redis.call('HSET', base .. job, 'processedOn', now, '${jobFields.attemptsStarted}', started)
+  fields[1] = started
+  local of_old = started > 1 and redis.call('HMGET', base .. job, '${OLD_JOB_FIELDS.join("', '")}')
+  return {job, more, next_due, fields, ARGV[6] == '1' and read_along(job, fields[3], ARGV[5]), of_old}`,
   READ_ALONG,
   PUT_BACK_OVERDUE,
 );
@@ -255,12 +253,14 @@ export class RunningJobs {
   async take(target: ScriptTarget, token: string, known: EventId | '' = ''): Promise<Taken> {
     const readAt = steadyClock();
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
-    const args = [this.#keys.base, systemClock(), token, this.lockDurationMs, known, readsAlong];
+    const now = systemClock();
+    const args = [this.#keys.base, now, token, this.lockDurationMs, known, readsAlong];
     const reply = (await TAKE(target, this.#takeKeys, args)) as TakeReply;
-    const [jobId, more, nextDueAt, fields, stored, holds] = reply;
+    const [jobId, more, nextDueAt, fields, stored, ofOld] = reply;
     if (jobId === null || fields === undefined) return { areMoreWaiting: false, nextDueAt };
     const texts = stored ? textsOf(stored, target, readAt) : undefined;
-    const job = { jobId, token, json: jobOf(jobId, fields), holds: holds ?? undefined, texts };
+    const json = jobOf(jobId, now, fields, ofOld ?? []);
+    const job = { jobId, token, json, holds: ofOld?.[OLD_JOB_FIELDS.length - 1] ?? undefined, texts };
     return { job, areMoreWaiting: more > 0, nextDueAt };
   }
 
@@ -282,18 +282,21 @@ type TakeReply = readonly [
   jobId: string | null,
   more: number,
   nextDueAt: number,
-  fields?: StoredFields,
+  fields?: FieldsOf<typeof NEW_JOB_FIELDS>,
   texts?: StoredTexts | null,
-  holds?: string | null,
+  ofOld?: FieldsOf<typeof OLD_JOB_FIELDS> | null,
 ];
 
-type TextsFor<Names extends readonly unknown[]> = { readonly [Index in keyof Names]: string | null };
-export type StoredFields = TextsFor<typeof JOB_FIELDS>;
+type FieldsOf<Names extends readonly unknown[]> = { readonly [Index in keyof Names]: string | null };
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.
-export function jobOf(jobId: string, fields: StoredFields): StoredJob {
-  const [processedOn, started, name, data, opts, timestamp, delay, priority, made, stalled, ...rest] = fields;
-  const [deferredFailure, failedReason, stacktrace] = rest;
+function jobOf(
+  jobId: string,
+  processedOn: number,
+  [started, name, data, opts, timestamp, delay, priority]: FieldsOf<typeof NEW_JOB_FIELDS>,
+  ofOld: FieldsOf<typeof OLD_JOB_FIELDS> | readonly [],
+): StoredJob {
+  const [made = null, stalled = null, deferredFailure = null, failedReason = null, stacktrace = null] = ofOld;
   return {
     id: jobId,
     name: name ?? '',
@@ -303,7 +306,7 @@ export function jobOf(jobId: string, fields: StoredFields): StoredJob {
     timestamp: Number(timestamp),
     delay: Number(delay),
     priority: Number(priority),
-    processedOn: Number(processedOn),
+    processedOn,
     attemptsStarted: Number(started),
     attemptsMade: Number(made),
     stalledCounter: Number(stalled),

@@ -26,9 +26,10 @@ export const FREE_STARTS = 32;
 const KEPT_MS = 3_600_000;
 
 /**
- * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives two functions.
+ * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives three functions.
  * The first takes account, flow and length of a step, and gives the job's priority. Call the second when all
- * jobs have their priorities. The keys share a hash tag. Scripts that run as one share both.
+ * jobs have their priorities. The third takes an account and those of its flows that the first will be asked for, so
+ * that one command reads where they are. The keys share a hash tag. Scripts that run as one share all three.
  *
  * The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a
  * sorted set for each account: flow → position of its last job, and `''` → how many of its flows have begun.
@@ -36,7 +37,7 @@ const KEPT_MS = 3_600_000;
 export const FAIR_ORDER = `
   local function fair_order(prioritized, state, weights)
     local known = once['fair order ' .. state]
-    if known then return known.priority_of, known.finish end
+    if known then return known.priority_of, known.finish, known.look_up end
     local kept = redis.call('HMGET', state, 'base', 'last')
     local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
     local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
@@ -60,10 +61,19 @@ export const FAIR_ORDER = `
       return known
     end
 
+    local function look_up(account, flows)
+      local known = account_of(account)
+      for i, position in ipairs(redis.call('ZMSCORE', known.flows, unpack(flows))) do
+        local flow = flows[i]
+        if known.positions[flow] == nil then known.positions[flow] = tonumber(position) or false end
+      end
+    end
+
     local function priority_of(account, flow, step)
       local known = account_of(account)
       local step_length = step / known.weight
-      local mine = known.positions[flow] or tonumber(redis.call('ZSCORE', known.flows, flow))
+      if known.positions[flow] == nil then look_up(account, {flow}) end
+      local mine = known.positions[flow]
       local position
       if mine then
         position = mine + step_length * known.waiting
@@ -81,8 +91,10 @@ export const FAIR_ORDER = `
     local function store_positions(known)
       local scored = {}
       for flow, position in pairs(known.positions) do
-        scored[#scored + 1] = string.format('%.3f', position)
-        scored[#scored + 1] = flow
+        if position then
+          scored[#scored + 1] = string.format('%.3f', position)
+          scored[#scored + 1] = flow
+        end
         if #scored >= 2000 then
           redis.call('ZADD', known.flows, unpack(scored))
           scored = {}
@@ -97,6 +109,6 @@ export const FAIR_ORDER = `
       for _, known in pairs(accounts) do store_positions(known) end
     end
     local function finish() at_end('store ' .. state, store) end
-    once['fair order ' .. state] = {priority_of = priority_of, finish = finish}
-    return priority_of, finish
+    once['fair order ' .. state] = {priority_of = priority_of, finish = finish, look_up = look_up}
+    return priority_of, finish, look_up
   end`;

@@ -500,10 +500,12 @@ describe('attempts along with that of another delivery', () => {
       dump,
       logOf,
       enlist: () =>
-        deliveryStore.enlistAll(
-          endpointId,
-          deliveries.map(({ eventId, acceptedAt }) => ({ eventId, createdAt: acceptedAt })),
-        ),
+        deliveryStore.enlistAll([
+          {
+            endpointId,
+            marks: deliveries.map(({ eventId, acceptedAt }) => ({ eventId, createdAt: acceptedAt })),
+          },
+        ]),
       statesOf: async () =>
         await Promise.all(
           deliveries.map(

@@ -159,7 +159,8 @@ const RECORD = defineGuard(
   local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   local is_new = ARGV[1] == '0'
-  if is_new and ARGV[13] and not redis.call('ZSCORE', list, event) then return {0, 0, 0, 0, 0, 0, 0, 0} end
+  local is_listed = redis.call('ZSCORE', list, event)
+  if is_new and ARGV[13] and not is_listed then return {0, 0, 0, 0, 0, 0, 0, 0} end
   local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
   local line, answer_level = ARGV[2], nil
   if is_unchanged and #ARGV[2] > #ARGV[3] then
@@ -180,9 +181,7 @@ const RECORD = defineGuard(
     return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for, are_held}
   end
   if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
-  if not redis.call('ZSCORE', list, event) and redis.call('EXISTS', list) == 1 then
-    redis.call('ZADD', list, ARGV[6], event)
-  end
+  if not is_listed and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, ARGV[6], event) end
   local are_held = 0
   if ARGV[12] == '1' then
     leave_order(order, turn, {event})

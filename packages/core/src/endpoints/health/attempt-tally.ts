@@ -42,7 +42,7 @@ export interface RecentAttempts {
   readonly hours: readonly RecentHour[];
 }
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 /** Whole hours, the present one included: between 23 and 24 hours. */
 export const HOURS_KEPT = 24;
 const SHOWN_SHARE = 0.95;

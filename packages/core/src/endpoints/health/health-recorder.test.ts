@@ -3,7 +3,7 @@ import { recordSignals } from '../../testing/record-signals';
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import { type AttemptTally, countDuration, hourOf } from './attempt-tally';
 import { HealthRecorder } from './health-recorder';
-import type { WorkerLimit } from './redis-health-store';
+import type { AddedTally } from './redis-health-store';
 
 const NOW = 1_700_000_000_000;
 
@@ -12,14 +12,26 @@ function arrange() {
   const signals = recordSignals();
   const written: [EndpointId, AttemptTally][] = [];
   const limits = new Map<EndpointId, number>();
-  const said: (WorkerLimit | undefined)[] = [];
-  let answer: () => Promise<void> = async () => {};
+  const said: (number | undefined)[] = [];
+  const calls: number[] = [];
+  let answer: (added: AddedTally) => Promise<void> = async () => {};
   const recorder = new HealthRecorder({
     healthStore: {
-      async add(endpointId, added, _now, limit) {
-        await answer();
-        written.push([endpointId, added]);
-        said.push(limit);
+      async addAll(some) {
+        calls.push(some.length);
+        const notAdded = await Promise.all(
+          some.map(async (added) => {
+            try {
+              await answer(added);
+            } catch (error) {
+              return [{ added, error }];
+            }
+            written.push([added.endpointId, added.tally]);
+            said.push(added.limit);
+            return [];
+          }),
+        );
+        return notAdded.flat();
       },
     },
     workerId: 'f00d42',
@@ -32,8 +44,9 @@ function arrange() {
     written,
     limits,
     said,
+    calls,
     signals,
-    answerWith(next: () => Promise<void>) {
+    answerWith(next: (added: AddedTally) => Promise<void>) {
       answer = next;
     },
   };
@@ -59,8 +72,8 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 describe('HealthRecorder', () => {
-  it('writes what has added up within a second by one command for each endpoint', async () => {
-    const { recorder, written } = arrange();
+  it('writes what has added up within a second, once for each endpoint, and many of them together', async () => {
+    const { recorder, written, calls } = arrange();
     const [id, other] = [uniqueEndpointId(), uniqueEndpointId()];
     for (let i = 0; i < 100; i += 1) recorder.record(id, i % 4 === 0 ? failed : delivered);
     recorder.record(other, failed);
@@ -69,6 +82,25 @@ describe('HealthRecorder', () => {
     expect(written).toEqual([
       [other, tally(0, 1)],
       [id, tally(75, 25)],
+    ]);
+    expect(calls).toEqual([2]);
+  });
+
+  it('writes only those again that could not be written', async () => {
+    const { recorder, written, signals, answerWith } = arrange();
+    const [good, bad] = [uniqueEndpointId(), uniqueEndpointId()];
+    answerWith(async ({ endpointId }) => {
+      if (endpointId === bad) throw new Error('no luck');
+    });
+    for (const id of [good, bad]) recorder.record(id, delivered);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(written).toEqual([[good, tally(1, 0)]]);
+    expect(signals.named('task.failed')).toHaveLength(1);
+    answerWith(async () => {});
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(written).toEqual([
+      [good, tally(1, 0)],
+      [bad, tally(1, 0)],
     ]);
   });
 
@@ -82,7 +114,7 @@ describe('HealthRecorder', () => {
     await recorder.flush();
     recorder.record(uniqueEndpointId(), delivered);
     await recorder.flush();
-    expect(said).toEqual([{ workerId: 'f00d42', limit: 8 }, undefined]);
+    expect(said).toEqual([8, undefined]);
     await recorder.stop();
   });
 

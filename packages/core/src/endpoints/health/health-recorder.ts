@@ -8,7 +8,7 @@ import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './att
 import type { HealthStore } from './redis-health-store';
 
 export interface HealthRecorderOptions {
-  readonly healthStore: Pick<HealthStore, 'add'>;
+  readonly healthStore: Pick<HealthStore, 'addAll'>;
   readonly workerId: string;
   /** How many attempts this worker allows an endpoint to have running; `undefined`: not known. */
   readonly limitOf: (endpointId: EndpointId) => number | undefined;
@@ -29,9 +29,8 @@ const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Adds up the results of attempts in memory, and writes them a second after the first one. However many
- * attempts there are, this is one call of a script for each endpoint and second, and many of them are in one
- * command. There is none when nothing happens, and no delivery waits for it. A failed write stays here for the next
- * time. Each write includes how many attempts this worker allows the endpoint to have running. When the connection
+ * attempts there are, an endpoint is written once a second, along with others. Nothing is written when nothing
+ * happens, and no delivery waits for it. What could not be written stays here for the next time. Each write includes how many attempts this worker allows the endpoint to have running. When the connection
  * breaks before the reply, some may count twice.
  */
 export class HealthRecorder {
@@ -59,33 +58,19 @@ export class HealthRecorder {
   }
 
   async #writeAll(): Promise<void> {
+    const { healthStore, workerId, limitOf, clock, emit } = this.options;
     const taken = [...this.#tallies.entries()];
     this.#tallies.clear();
     let error: unknown;
     for (const some of chunksOf(taken, WRITTEN_AT_ONCE)) {
-      const errors = await Promise.all(some.map(([id, tally]) => this.#write(id, tally)));
-      error ??= errors.find((each) => each !== undefined);
+      const added = some.map(([endpointId, tally]) => ({ endpointId, tally, limit: limitOf(endpointId) }));
+      const notAdded = await healthStore.addAll(added, clock(), workerId);
+      for (const { added: each } of notAdded) this.#add(each.endpointId, each.tally);
+      error ??= notAdded[0]?.error;
     }
     if (error === undefined) return;
-    this.options.emit({ name: 'task.failed', task: 'store the health of webhooks', error });
+    emit({ name: 'task.failed', task: 'store the health of webhooks', error });
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
-  }
-
-  async #write(endpointId: EndpointId, tally: AttemptTally): Promise<unknown> {
-    try {
-      const { healthStore, workerId, clock } = this.options;
-      const limit = this.options.limitOf(endpointId);
-      await healthStore.add(
-        endpointId,
-        tally,
-        clock(),
-        limit === undefined ? undefined : { workerId, limit },
-      );
-      return undefined;
-    } catch (error) {
-      this.#add(endpointId, tally);
-      return error;
-    }
   }
 
   #add(endpointId: EndpointId, tally: AttemptTally): void {

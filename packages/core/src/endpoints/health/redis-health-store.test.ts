@@ -1,7 +1,10 @@
+import { Redis, ReplyError } from 'ioredis';
+import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import {
+  type AttemptTally,
   addTallies,
   countDuration,
   decodeDurations,
@@ -35,6 +38,10 @@ function durationsOf(successes: number, failures: number) {
 const tallyFor = (attempts: readonly EndedAttempt[]) =>
   attempts.map((each) => tallyOf(each)).reduce(addTallies);
 
+async function add(endpointId: EndpointId, tally: AttemptTally, now: number): Promise<void> {
+  expect(await store.addAll([{ endpointId, tally }], now)).toEqual([]);
+}
+
 describe('the health store', () => {
   it('knows nothing of an endpoint that was never tried', async () => {
     const id = uniqueEndpointId();
@@ -50,7 +57,7 @@ describe('the health store', () => {
   it('gives back what was added', async () => {
     const id = uniqueEndpointId();
     const tally = tallyFor([success(NOW - HOUR_MS), success(NOW), failure(NOW + 1)]);
-    await store.add(id, tally, NOW + 1);
+    await add(id, tally, NOW + 1);
     expect(await store.read(id, NOW)).toEqual({ ...tally, limits: [] });
     expect(await store.readLastSuccess(id)).toBe(NOW);
   });
@@ -61,7 +68,9 @@ describe('the health store', () => {
       tallyFor([success(NOW + i), failure(NOW + 100 - i)]),
     );
     const workers = [store, new HealthStore(redis.client, RETENTION_MS)] as const;
-    await Promise.all(tallies.map((tally, i) => workers[i % 2 === 0 ? 0 : 1].add(id, tally, NOW)));
+    await Promise.all(
+      tallies.map((tally, i) => workers[i % 2 === 0 ? 0 : 1].addAll([{ endpointId: id, tally }], NOW)),
+    );
     expect(await store.read(id, NOW)).toMatchObject({
       hours: [{ hour: hourOf(NOW), successes: 50, failures: 50, durations: durationsOf(50, 50) }],
       lastSuccessAt: NOW + 49,
@@ -71,9 +80,9 @@ describe('the health store', () => {
 
   it('drops the hours that no longer count, and remembers the last success', async () => {
     const id = uniqueEndpointId();
-    await store.add(id, tallyFor([success(NOW), success(NOW + HOUR_MS)]), NOW + HOUR_MS);
+    await add(id, tallyFor([success(NOW), success(NOW + HOUR_MS)]), NOW + HOUR_MS);
     const later = NOW + HOURS_KEPT * HOUR_MS;
-    await store.add(id, tallyFor([failure(later)]), later);
+    await add(id, tallyFor([failure(later)]), later);
     expect(await store.read(id, later)).toMatchObject({
       hours: [
         { hour: hourOf(NOW) + 1, successes: 1, failures: 0, durations: durationsOf(1, 0) },
@@ -84,24 +93,65 @@ describe('the health store', () => {
     });
   });
 
-  it('goes when nothing was tried for the retention, counted from the last time', async () => {
+  it('goes when nothing was tried for the retention, counted from the hour of the last time', async () => {
     const id = uniqueEndpointId();
-    await store.add(id, tallyFor([success(NOW)]), NOW);
+    const isKept = async () => {
+      const remainingMs = await redis.client.pttl(keys.health(id));
+      expect(remainingMs).toBeGreaterThan(HOUR_MS + RETENTION_MS / 2);
+      expect(remainingMs).toBeLessThanOrEqual(HOUR_MS + RETENTION_MS);
+    };
+    await add(id, tallyFor([success(NOW)]), NOW);
+    await isKept();
     await redis.client.pexpire(keys.health(id), 1_000);
-    await store.add(id, tallyFor([success(NOW)]), NOW);
-    const remainingMs = await redis.client.pttl(keys.health(id));
-    expect(remainingMs).toBeGreaterThan(RETENTION_MS / 2);
-    expect(remainingMs).toBeLessThanOrEqual(RETENTION_MS);
+    await add(id, tallyFor([success(NOW + HOUR_MS)]), NOW + HOUR_MS);
+    await isKept();
+    await redis.client.pexpire(keys.health(id), 1_000);
+    await add(id, { ...tallyFor([success(NOW)]), hours: [] }, NOW);
+    await isKept();
+  });
+
+  it('adds to many at once, each with hours and a limit of its own', async () => {
+    const added = Array.from({ length: 40 }, (_, i) => ({
+      endpointId: uniqueEndpointId(),
+      tally: tallyFor([success(NOW), ...(i % 3 === 0 ? [failure(NOW - HOUR_MS)] : [])]),
+      limit: i % 2 === 0 ? i + 1 : undefined,
+    }));
+    expect(await store.addAll(added, NOW, 'f00d42')).toEqual([]);
+    for (const { endpointId, tally, limit } of added) {
+      const limits = limit === undefined ? [] : [limit];
+      expect(await store.read(endpointId, NOW)).toEqual({ ...tally, limits });
+    }
+  });
+
+  it('gives those that it could not add to, and adds to all others', async () => {
+    const [first, bad, last] = [uniqueEndpointId(), uniqueEndpointId(), uniqueEndpointId()];
+    await redis.client.set(keys.health(bad), 'no hash');
+    const added = [first, bad, last].map((endpointId) => ({ endpointId, tally: tallyFor([success(NOW)]) }));
+    const notAdded = await store.addAll(added, NOW);
+    expect(notAdded).toEqual([{ added: added[1], error: expect.any(ReplyError) }]);
+    expect(String(notAdded[0]?.error)).toContain('WRONGTYPE');
+    for (const id of [first, last]) expect(await store.readLastSuccess(id)).toBe(NOW);
+  });
+
+  it('gives all of them when Redis is away', async () => {
+    const closed = new Redis(1, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+    closed.on('error', () => {});
+    const added = [uniqueEndpointId(), uniqueEndpointId()].map((endpointId) => ({
+      endpointId,
+      tally: tallyFor([success(NOW)]),
+    }));
+    const notAdded = await new HealthStore(closed, RETENTION_MS).addAll(added, NOW);
+    expect(notAdded).toEqual(added.map((each) => ({ added: each, error: expect.any(Error) })));
   });
 
   it('gives the last limit that each worker has said, for about a minute', async () => {
     const id = uniqueEndpointId();
     const say = async (workerId: string, limit: number, at: number) =>
-      await store.add(id, tallyFor([success(at)]), at, { workerId, limit });
+      await store.addAll([{ endpointId: id, tally: tallyFor([success(at)]), limit }], at, workerId);
     await say('f00d42', 8, NOW);
     await say('c0ffee', 2, NOW);
     await say('f00d42', 16, NOW + 50_000);
-    await store.add(id, tallyFor([success(NOW + 50_000)]), NOW + 50_000);
+    await add(id, tallyFor([success(NOW + 50_000)]), NOW + 50_000);
     expect((await store.read(id, NOW + 60_000)).limits).toEqual([16, 2]);
     expect((await store.read(id, NOW + 80_000)).limits).toEqual([16]);
     expect((await store.read(id, NOW + 130_000)).limits).toEqual([]);
@@ -111,7 +161,7 @@ describe('the health store', () => {
     const id = uniqueEndpointId();
     for (let i = 0; i < 20; i += 1) {
       const at = NOW + i * 60_000;
-      await store.add(id, tallyFor([success(at)]), at, { workerId: `worker${i}`, limit: 1 });
+      await store.addAll([{ endpointId: id, tally: tallyFor([success(at)]), limit: 1 }], at, `worker${i}`);
     }
     expect((await redis.client.hget(keys.health(id), 'limits'))?.split(' ')).toHaveLength(2);
   });
@@ -125,7 +175,7 @@ describe('the health store', () => {
 
   it("forgets an endpoint, and nothing of another's", async () => {
     const [id, other] = [uniqueEndpointId(), uniqueEndpointId()];
-    for (const each of [id, other]) await store.add(each, tallyFor([success(NOW)]), NOW);
+    for (const each of [id, other]) await add(each, tallyFor([success(NOW)]), NOW);
     await store.remove(id);
     expect(await store.readLastSuccess(id)).toBeUndefined();
     expect(await store.readLastSuccess(other)).toBe(NOW);

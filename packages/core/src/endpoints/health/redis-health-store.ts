@@ -1,12 +1,14 @@
+import { Cluster, ReplyError } from 'ioredis';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
+import { createInOrder, defineScript, type InOrder, runStep } from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
   encodeDurations,
   firstHourKept,
+  HOUR_MS,
   type HourOfAttempts,
 } from './attempt-tally';
 
@@ -18,10 +20,17 @@ const LIMITS = 'limits';
 // Longer than any time-out, so that a worker that only waits for responses still counts.
 const LIMIT_GOOD_FOR_MS = 75_000;
 
-/** How many attempts a worker allows an endpoint to have running: a whole number. */
-export interface WorkerLimit {
-  readonly workerId: string;
-  readonly limit: number;
+/** The attempts that a worker has made at an endpoint. */
+export interface AddedTally {
+  readonly endpointId: EndpointId;
+  readonly tally: AttemptTally;
+  /** How many attempts the worker allows it to have running: a whole number. Absent: not known. */
+  readonly limit?: number | undefined;
+}
+
+export interface NotAdded {
+  readonly added: AddedTally;
+  readonly error: unknown;
 }
 
 /** The recorded health of an endpoint. */
@@ -46,51 +55,65 @@ const ADD_DURATIONS = `
     return known
   end`;
 
-// KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last
-// failure (0: none), the worker and its limit (0: not known), when that was and until when one is too old,
-// then for each hour its number, successes, failures and durations. A later success of another worker stays. Old
-// hours go when a new one begins. One command reads all that changes, and one writes it, since an event may have ten
-// thousand receivers.
+// KEYS: health of each endpoint. ARGV: the oldest hour to keep, how long to keep the record, the worker, now, and when a
+// limit is too old; then of each endpoint the last success and the last failure (0: none), the worker's limit (0: not
+// known) and how many hours, and of each hour its number, successes, failures and durations. A later success of another
+// worker stays. Old hours go when a new one begins, and the record is kept for longer. One command reads all that changes,
+// and one writes it, since an event may have ten thousand receivers. Gives which endpoints have failed because of their
+// data, each with the error.
 const ADD = defineScript(
   `
-  local health, worker, said, said_at = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
-  local fields = {'${LIMITS}', '${LAST_SUCCESS}', '${LAST_FAILURE}'}
-  for i = 9, #ARGV, 4 do
-    local hour, n = ARGV[i], #fields
-    fields[n + 1], fields[n + 2], fields[n + 3] = 's' .. hour, 'f' .. hour, 'd' .. hour
-  end
-  local known, begins_hour = redis.call('HMGET', health, unpack(fields)), false
-  local changed = {}
-  if said ~= '0' then
-    local limits = worker .. ':' .. said .. ':' .. said_at
-    for other, limit, at in string.gmatch(known[1] or '', '(%w+):(%d+):(%d+)') do
-      if other ~= worker and tonumber(at) > tonumber(ARGV[8]) then
-        limits = limits .. ' ' .. other .. ':' .. limit .. ':' .. at
-      end
+  local first_kept, kept_ms, worker, now, too_old = unpack(ARGV, 1, 5)
+  local function add(health, start, last)
+    local fields = {'${LIMITS}', '${LAST_SUCCESS}', '${LAST_FAILURE}'}
+    for i = start + 4, last, 4 do
+      local hour, n = ARGV[i], #fields
+      fields[n + 1], fields[n + 2], fields[n + 3] = 's' .. hour, 'f' .. hour, 'd' .. hour
     end
-    changed[1], changed[2] = fields[1], limits
-  end
-  for i = 2, 3 do
-    local at, n = ARGV[1 + i], #changed
-    if at ~= '0' and tonumber(at) > tonumber(known[i] or 0) then changed[n + 1], changed[n + 2] = fields[i], at end
-  end
-  for i = 9, #ARGV, 4 do
-    local first, n, durations = 4 + (i - 9) / 4 * 3, #changed, ARGV[i + 3]
-    local successes, failures = known[first], known[first + 1]
-    begins_hour = begins_hour or not successes
-    if known[first + 2] then durations = add_durations(known[first + 2], durations) end
-    changed[n + 1], changed[n + 2] = fields[first], (tonumber(successes) or 0) + tonumber(ARGV[i + 1])
-    changed[n + 3], changed[n + 4] = fields[first + 1], (tonumber(failures) or 0) + tonumber(ARGV[i + 2])
-    changed[n + 5], changed[n + 6] = fields[first + 2], durations
-  end
-  if #changed > 0 then redis.call('HSET', health, unpack(changed)) end
-  if begins_hour then
+    local known, begins_hour = redis.call('HMGET', health, unpack(fields)), #fields == 3
+    local changed, said = {}, ARGV[start + 2]
+    if said ~= '0' then
+      local limits = worker .. ':' .. said .. ':' .. now
+      for other, limit, at in string.gmatch(known[1] or '', '(%w+):(%d+):(%d+)') do
+        if other ~= worker and tonumber(at) > tonumber(too_old) then
+          limits = limits .. ' ' .. other .. ':' .. limit .. ':' .. at
+        end
+      end
+      changed[1], changed[2] = fields[1], limits
+    end
+    for i = 2, 3 do
+      local at, n = ARGV[start + i - 2], #changed
+      if at ~= '0' and tonumber(at) > tonumber(known[i] or 0) then changed[n + 1], changed[n + 2] = fields[i], at end
+    end
+    for i = start + 4, last, 4 do
+      local first, n, durations = 4 + (i - start - 4) / 4 * 3, #changed, ARGV[i + 3]
+      local successes, failures = known[first], known[first + 1]
+      begins_hour = begins_hour or not successes
+      if known[first + 2] then durations = add_durations(known[first + 2], durations) end
+      changed[n + 1], changed[n + 2] = fields[first], (tonumber(successes) or 0) + tonumber(ARGV[i + 1])
+      changed[n + 3], changed[n + 4] = fields[first + 1], (tonumber(failures) or 0) + tonumber(ARGV[i + 2])
+      changed[n + 5], changed[n + 6] = fields[first + 2], durations
+    end
+    if #changed > 0 then redis.call('HSET', health, unpack(changed)) end
+    if not begins_hour then return end
     for _, field in ipairs(redis.call('HKEYS', health)) do
       local hour = string.match(field, '^[sfd](%d+)$')
-      if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', health, field) end
+      if hour and tonumber(hour) < tonumber(first_kept) then redis.call('HDEL', health, field) end
     end
+    redis.call('PEXPIRE', health, kept_ms)
   end
-  redis.call('PEXPIRE', health, ARGV[2])`,
+
+  local failed, start = {}, 6
+  for i, health in ipairs(KEYS) do
+    local last = start + 3 + 4 * ARGV[start + 3]
+    local ok, err = pcall(add, health, start, last)
+    if not ok then
+      failed[#failed + 1] = i
+      failed[#failed + 1] = type(err) == 'table' and err.err or tostring(err)
+    end
+    start = last + 1
+  end
+  return failed`,
   ADD_DURATIONS,
 );
 
@@ -99,31 +122,36 @@ const ADD = defineScript(
  * failure.
  */
 export class HealthStore {
+  /** In a Cluster, no command spans two endpoints. */
+  readonly #areApart: boolean;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
     private readonly inOrder: InOrder = createInOrder(redis),
-  ) {}
+  ) {
+    this.#areApart = redis instanceof Cluster;
+  }
 
-  /**
-   * What is added to many endpoints in one turn of the event loop goes to Redis together.
-   *
-   * @param said the limit of the worker that made the attempts; absent: unknown.
-   */
-  async add(endpointId: EndpointId, tally: AttemptTally, now: number, said?: WorkerLimit): Promise<void> {
-    const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
-    const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
-      hour,
-      successes,
-      failures,
-      encodeDurations(durations),
-    ]);
-    const values = [
-      ...[firstHourKept(now), this.retentionMs, lastSuccessAt, lastFailureAt],
-      ...[said?.workerId ?? '', said?.limit ?? 0, now, now - LIMIT_GOOD_FOR_MS],
-      ...counts,
-    ];
-    await this.inOrder([(target) => ADD(target, [keys.health(endpointId)], values)]);
+  /** Add to the records of some endpoints. Gives those that nothing was added to. */
+  async addAll(added: readonly AddedTally[], now: number, workerId = ''): Promise<readonly NotAdded[]> {
+    const shared = [firstHourKept(now), this.retentionMs + HOUR_MS, workerId, now, now - LIMIT_GOOD_FOR_MS];
+    const groups = this.#areApart ? added.map((each) => [each]) : [added];
+    return (await Promise.all(groups.map((group) => this.#addGroup(group, shared)))).flat();
+  }
+
+  async #addGroup(
+    group: readonly AddedTally[],
+    shared: readonly (string | number)[],
+  ): Promise<readonly NotAdded[]> {
+    const healthKeys = group.map(({ endpointId }) => keys.health(endpointId));
+    const args = [...shared, ...group.flatMap(argumentsOf)];
+    try {
+      const reply = await runStep(this.inOrder, (target) => ADD(target, healthKeys, args));
+      return notAddedIn(group, reply as readonly (string | number)[]);
+    } catch (error) {
+      return group.map((each) => ({ added: each, error }));
+    }
   }
 
   async read(endpointId: EndpointId, now: number): Promise<HealthRecord> {
@@ -154,6 +182,24 @@ export class HealthStore {
 }
 
 throwStorageErrors(HealthStore);
+
+function argumentsOf({ tally, limit = 0 }: AddedTally): readonly (string | number)[] {
+  const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
+  const args: (string | number)[] = [lastSuccessAt, lastFailureAt, limit, hours.length];
+  for (const { hour, successes, failures, durations } of hours) {
+    args.push(hour, successes, failures, encodeDurations(durations));
+  }
+  return args;
+}
+
+function notAddedIn(group: readonly AddedTally[], failed: readonly (string | number)[]): readonly NotAdded[] {
+  const notAdded: NotAdded[] = [];
+  for (let i = 0; i + 1 < failed.length; i += 2) {
+    const added = group[Number(failed[i]) - 1];
+    if (added) notAdded.push({ added, error: new ReplyError(String(failed[i + 1])) });
+  }
+  return notAdded;
+}
 
 function decode(stored: Readonly<Record<string, string>>): AttemptTally {
   const numbers = Object.keys(stored).filter((field) => /^s\d+$/.test(field));
