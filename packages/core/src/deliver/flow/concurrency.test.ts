@@ -353,13 +353,13 @@ describe('concurrency', () => {
       expect(arranged.concurrency.limits()).toEqual([{ limit: 6, underWay: 6 }]);
     });
 
-    it('an endpoint takes nothing while others need the slots, and never the last eighth of them', async () => {
+    it('an endpoint takes nothing while others need the slots, and never the last sixteenth of them', async () => {
       const arranged = await arrangeFull();
-      const others = Array.from({ length: 24 }, () => arranged.slots.take('quick'));
+      const others = Array.from({ length: 26 }, () => arranged.slots.take('quick'));
       expect(await replace(arranged, PATIENTLY)).toBe(1);
       for (const slot of others) arranged.slots.leave(slot);
       for (let i = 0; i < 100; i += 1) await replace(arranged, PATIENTLY);
-      expect(arranged.slots.inUse.quick).toBe(28);
+      expect(arranged.slots.inUse.quick).toBe(30);
     });
 
     it('an endpoint gets nothing by answers that were slow while the process was late', async () => {

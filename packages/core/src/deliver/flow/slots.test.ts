@@ -141,9 +141,9 @@ describe('a process that is late', () => {
     expect(slots.capacity).toBe(8);
   });
 
-  it('leaves an eighth of the slots idle for who comes next', () => {
-    const { slots } = arrange({ quick: 16, slow: 4 });
-    for (let i = 0; i < 13; i += 1) slots.take('quick');
+  it('leaves a sixteenth of the slots idle for who comes next', () => {
+    const { slots } = arrange({ quick: 32, slow: 4 });
+    for (let i = 0; i < 29; i += 1) slots.take('quick');
     expect(slots.isIdle).toBe(true);
     slots.take('quick');
     expect(slots.isIdle).toBe(false);

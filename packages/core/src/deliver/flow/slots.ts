@@ -40,6 +40,9 @@ const SPED_UP_BY = 1 / 16;
 const LEAST_PACE = 1 / 16;
 const LEAST_SLOTS = 8;
 
+// Of the quick slots, for who comes next. Few are enough: the others become free all the time.
+const KEPT_IDLE = 1 / 16;
+
 /**
  * Keeps slots free for endpoints that respond quickly. An attempt that has been running for a while counts as
  * slow, and the worker may take one more job in its place, as long as there is room among the slow ones. The
@@ -80,11 +83,12 @@ export class Slots {
   }
 
   /**
-   * Whether enough slots are idle for an endpoint to get more than its share: an eighth of the quick slots
+   * Whether enough slots are idle for an endpoint to get more than its share: a sixteenth of the quick slots
    * stays free for new deliveries, and half of the slow ones for endpoints that begin to hang.
    */
   get isIdle(): boolean {
-    return this.#quick.size < ((this.capacity - this.#slow) * 7) / 8 && this.#slow <= this.options.slow / 2;
+    const quick = this.capacity - this.#slow;
+    return this.#quick.size < quick * (1 - KEPT_IDLE) && this.#slow <= this.options.slow / 2;
   }
 
   get hasRoomForSlow(): boolean {
