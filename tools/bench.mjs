@@ -70,6 +70,7 @@ async function run() {
   for (const node of nodes) {
     process.exitCode = await runInForeground([node, join(projectFolder, 'bench/dist/main.js'), ...args], {
       env,
+      stop: signal,
     });
     if (process.exitCode !== 0) return;
   }

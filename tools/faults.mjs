@@ -29,7 +29,7 @@ try {
   }
   process.exitCode = await runInForeground(
     [process.execPath, join(projectFolder, 'e2e/faults/dist/faults/main.js'), ...process.argv.slice(2)],
-    { env: { ...process.env, ...server } },
+    { env: { ...process.env, ...server }, stop: signal },
   );
 } catch (error) {
   say('faults', describeError(error));

@@ -8,7 +8,8 @@ import { projectFolder } from '../project-folders.mjs';
  * @typedef {object} RunOptions
  * @property {string} [cwd] default: the root of the project
  * @property {NodeJS.ProcessEnv} [env] default: our own environment
- * @property {AbortSignal} [signal] ends the command early
+ * @property {AbortSignal} [signal] ends the command early: then its result is an error
+ * @property {AbortSignal} [stop] asks the command to end, whose exit code is still waited for
  * @property {{ uid?: number, gid?: number }} [account] who runs it, unless it is who we are
  */
 
@@ -39,9 +40,10 @@ export async function runQuietly(command, options = {}) {
  * @param {'inherit' | 'pipe'} stdio
  * @returns {Promise<{ code: number, output: string, errors: string }>}
  */
-function run([program, ...args], { cwd = projectFolder, env = process.env, signal, account }, stdio) {
+function run([program, ...args], { cwd = projectFolder, env = process.env, signal, stop, account }, stdio) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio, ...account, ...(signal && { signal }) });
+    stop?.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
     let output = '';
     let errors = '';
     child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
