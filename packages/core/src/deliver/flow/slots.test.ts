@@ -149,6 +149,14 @@ describe('a process that is late', () => {
     expect(slots.isIdle).toBe(false);
   });
 
+  it('leaves one of eight idle, too', () => {
+    const { slots } = arrange({ quick: 8, slow: 4 });
+    for (let i = 0; i < 6; i += 1) slots.take('quick');
+    expect(slots.isIdle).toBe(true);
+    slots.take('quick');
+    expect(slots.isIdle).toBe(false);
+  });
+
   it('counts as idle only while half of the slow slots are free', () => {
     const { slots } = arrange({ quick: 16, slow: 4 });
     for (let i = 0; i < 2; i += 1) slots.take('slow');

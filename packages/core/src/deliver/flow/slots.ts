@@ -40,7 +40,8 @@ const SPED_UP_BY = 1 / 16;
 const LEAST_PACE = 1 / 16;
 const LEAST_SLOTS = 8;
 
-// Of the quick slots, for who comes next. Few are enough: the others become free all the time.
+// Of the quick slots, for who comes next. Few are enough: the others become free all the time. It is one at least, unless
+// there are so few slots that an endpoint would lack it.
 const KEPT_IDLE = 1 / 16;
 
 /**
@@ -88,7 +89,8 @@ export class Slots {
    */
   get isIdle(): boolean {
     const quick = this.capacity - this.#slow;
-    return this.#quick.size < quick * (1 - KEPT_IDLE) && this.#slow <= this.options.slow / 2;
+    const keptIdle = quick < LEAST_SLOTS ? 0 : Math.max(quick * KEPT_IDLE, 1);
+    return this.#quick.size < quick - keptIdle && this.#slow <= this.options.slow / 2;
   }
 
   get hasRoomForSlow(): boolean {
