@@ -272,7 +272,8 @@ const ADD = defineScript(
     jobs[#jobs + 1] = queue.base .. job
     local flows = flows_of[account] or {}
     flows_of[account] = flows
-    flows[#flows + 1] = endpoint
+    -- Often all are an endpoint's.
+    if flows[#flows] ~= endpoint then flows[#flows + 1] = endpoint end
   end
   for account, flows in pairs(flows_of) do look_up(account, flows) end
   -- Mostly none of them is there.

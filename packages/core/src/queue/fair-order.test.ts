@@ -331,6 +331,27 @@ describe('what comes back', () => {
   });
 });
 
+it('asks once where an endpoint is that gets many deliveries together', async () => {
+  const { client, addTo } = await arrange();
+  const monitor = await client.monitor();
+  willClose({ close: () => monitor.disconnect() });
+  const flow = newFlow();
+  const asked: string[][] = [];
+  const isOver = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time, [command, ...args]: string[]) => {
+      if (command?.toUpperCase() === 'ZMSCORE') asked.push(args);
+      if (args[0] === flow.endpointId) resolve();
+    });
+  });
+  await addTo(flow, 50);
+  await client.echo(flow.endpointId);
+  await isOver;
+  // The server has other tests as well.
+  expect(asked.filter((args) => args.includes(flow.endpointId))).toEqual([
+    [`${queueKeys.fairOrder(DELIVERIES_QUEUE)}:${flow.accountId}`, flow.endpointId],
+  ]);
+});
+
 it('adds of several processes at once lose nothing, and keep the turns', async () => {
   const { url, take } = await arrange();
   const processes = repeat(2, () => {
