@@ -373,6 +373,19 @@ describe('concurrency', () => {
       expect(arranged.slots.inUse.quick).toBe(30);
     });
 
+    it('an endpoint takes no more of them when its deliveries wait for a place', async () => {
+      const arranged = await arrangeFull({ patienceMs: 1_000 });
+      let most = 0;
+      for (let i = 0; i < 100; i += 1) {
+        for (let waiting = 0; waiting < 4; waiting += 1) void arranged.enter();
+        await jest.advanceTimersByTimeAsync(1);
+        arranged.leave(PATIENTLY);
+        await jest.advanceTimersByTimeAsync(1);
+        most = Math.max(most, arranged.slots.inUse.quick);
+      }
+      expect(most).toBe(30);
+    });
+
     it('an endpoint gets nothing by answers that were slow while the process was late', async () => {
       const { concurrency, enter, enterTimes, leave, beLate } = arrange({
         share: 8,

@@ -234,7 +234,8 @@ export class Concurrency {
     if (!isPatient(limit)) {
       return Math.min(size, bound, Math.max(Math.floor(sharePerEndpoint * slots.pace), 1));
     }
-    const idle = slots.isIdle ? underWay + STEP_BEYOND_SHARE : 0;
+    const { spare } = slots;
+    const idle = spare > 0 ? underWay + Math.min(spare, STEP_BEYOND_SHARE) : 0;
     return Math.min(size, bound, Math.max(sharePerEndpoint, idle));
   }
 

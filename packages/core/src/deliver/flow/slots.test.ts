@@ -144,25 +144,25 @@ describe('a process that is late', () => {
   it('leaves a sixteenth of the slots idle for who comes next', () => {
     const { slots } = arrange({ quick: 32, slow: 4 });
     for (let i = 0; i < 29; i += 1) slots.take('quick');
-    expect(slots.isIdle).toBe(true);
+    expect(slots.spare).toBe(1);
     slots.take('quick');
-    expect(slots.isIdle).toBe(false);
+    expect(slots.spare).toBe(0);
   });
 
   it('leaves one of eight idle, too', () => {
     const { slots } = arrange({ quick: 8, slow: 4 });
     for (let i = 0; i < 6; i += 1) slots.take('quick');
-    expect(slots.isIdle).toBe(true);
+    expect(slots.spare).toBe(1);
     slots.take('quick');
-    expect(slots.isIdle).toBe(false);
+    expect(slots.spare).toBe(0);
   });
 
-  it('counts as idle only while half of the slow slots are free', () => {
+  it('has some to spare only while half of the slow slots are free', () => {
     const { slots } = arrange({ quick: 16, slow: 4 });
     for (let i = 0; i < 2; i += 1) slots.take('slow');
-    expect(slots.isIdle).toBe(true);
+    expect(slots.spare).toBe(15);
     slots.take('slow');
-    expect(slots.isIdle).toBe(false);
+    expect(slots.spare).toBe(0);
   });
 
   it('is not taken for late because nothing was under way for a while', () => {

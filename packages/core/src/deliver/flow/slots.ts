@@ -84,13 +84,14 @@ export class Slots {
   }
 
   /**
-   * Whether enough slots are idle for an endpoint to get more than its share: a sixteenth of the quick slots
-   * stays free for new deliveries, and half of the slow ones for endpoints that begin to hang.
+   * How many of the idle slots an endpoint may have beyond its share: a sixteenth of the quick slots stays free for new
+   * deliveries, and half of the slow ones for endpoints that begin to hang.
    */
-  get isIdle(): boolean {
+  get spare(): number {
+    if (this.#slow > this.options.slow / 2) return 0;
     const quick = this.capacity - this.#slow;
     const keptIdle = quick < LEAST_SLOTS ? 0 : Math.max(quick * KEPT_IDLE, 1);
-    return this.#quick.size < quick - keptIdle && this.#slow <= this.options.slow / 2;
+    return Math.max(Math.ceil(quick - keptIdle) - this.#quick.size, 0);
   }
 
   get hasRoomForSlow(): boolean {
