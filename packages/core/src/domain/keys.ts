@@ -75,7 +75,7 @@ import type { EventId } from './event';
  * | `ready:{endpoint}` | sorted set | ids of the events that are first in their lines and held, by time of acceptance | until they begin |
  * | `coalescing:{endpoint}` | hash | line → until when its events wait for newer ones, and the last one that was sent | until the line is empty |
  * | `lines-look:{endpoint}` | hash | where to look next for lines in which nobody goes any more, and when that was done last | a minute |
- * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer, and up to an hour more |
  * | `transformations:{endpoint}` | hash | version → the code of a transformation, who saved it and when; beside them the last version | until the endpoint is deleted, the newest 20 |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
