@@ -2,13 +2,8 @@ import { Tooltip } from '@base-ui/react/tooltip';
 import styles from './time.module.css';
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const short = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
+const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 export interface TimeProps {
   /** RFC 3339 */
@@ -20,7 +15,7 @@ export interface TimeProps {
 /** In the viewer's zone; in UTC, as logs have it, when it is pointed at or has the focus. */
 export function Time({ at, form = 'long' }: TimeProps) {
   const isLong = form === 'long';
-  const time = <time dateTime={at}>{(isLong ? long : short).format(new Date(at))}</time>;
+  const time = <time dateTime={at}>{isLong ? long.format(new Date(at)) : <Short at={new Date(at)} />}</time>;
   return (
     <Tooltip.Root>
       {isLong ? (
@@ -34,6 +29,16 @@ export function Time({ at, form = 'long' }: TimeProps) {
         </Tooltip.Positioner>
       </Tooltip.Portal>
     </Tooltip.Root>
+  );
+}
+
+/** In two parts: narrow lists show one below the other. */
+function Short({ at }: { readonly at: Date }) {
+  return (
+    <>
+      <span>{`${day.format(at)}, `}</span>
+      <span>{clock.format(at)}</span>
+    </>
   );
 }
 

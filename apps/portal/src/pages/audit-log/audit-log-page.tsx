@@ -16,10 +16,8 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     id: 'at',
     header: 'When',
-    width: '10rem',
+    width: 'clamp(88px, 24vw, 10rem)',
     cell: ({ at }) => <Time at={at} form="short" />,
-    // A phone has room for what was done; its details say when.
-    from: 'medium',
   },
   { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },
   { id: 'action', header: 'What', cell: ({ action }) => actionText(action) },

@@ -123,9 +123,8 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
     {
       id: 'at',
       header: 'When',
-      width: '10rem',
+      width: 'clamp(88px, 24vw, 10rem)',
       cell: ({ created_at: at }) => <Time at={at} form="short" />,
-      from: 'medium',
     },
     { id: 'topic', header: 'About', cell: ({ topic }) => TOPICS[topic] },
     { id: 'subjects', header: 'Which', cell: subjectsText, from: 'wide' },

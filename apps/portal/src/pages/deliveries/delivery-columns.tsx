@@ -30,7 +30,12 @@ export function deliveryColumns(
 }
 
 const COLUMNS = [
-  { id: 'status', header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    width: 'clamp(104px, 28vw, 120px)',
+    cell: ({ status }) => <StatusBadge status={status} />,
+  },
   {
     id: 'answer',
     header: 'Last answer',
@@ -49,8 +54,7 @@ const COLUMNS = [
   {
     id: 'created',
     header: 'Accepted',
-    width: '144px',
-    from: 'medium',
+    width: 'clamp(88px, 24vw, 144px)',
     cell: (row) => <Time at={row.created_at} form="short" />,
   },
 ] as const satisfies readonly Column<Delivery>[];

@@ -17,8 +17,7 @@ const columns: readonly Column<ListedEvent>[] = [
   {
     id: 'due',
     header: 'Due',
-    width: '11rem',
-    from: 'medium',
+    width: 'clamp(88px, 24vw, 11rem)',
     cell: ({ deliver_at: at }) => at && <Time at={at} form="short" />,
   },
   {
