@@ -134,7 +134,12 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
       cell: ({ contact_id: id, kind }) => targets.get(id) ?? `${KINDS[kind]}, removed`,
       from: 'medium',
     },
-    { id: 'state', header: 'State', width: '11rem', cell: (message) => <MessageState message={message} /> },
+    {
+      id: 'state',
+      header: 'State',
+      width: 'clamp(96px, 30vw, 11rem)',
+      cell: (message) => <MessageState message={message} />,
+    },
     { id: 'error', header: 'Error', width: '10rem', cell: ({ error }) => error ?? '–', from: 'wide' },
   ];
 }
