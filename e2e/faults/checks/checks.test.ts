@@ -91,6 +91,15 @@ describe('two jobs for one delivery', () => {
     ]);
   });
 
+  it('do not show in the number of a request with several events, which is that of its first one', () => {
+    const alone = buildRequest({ status: 500 });
+    const together = { requestId: 'together', arrivedAt: 9_000 };
+    const requests = [alone, buildRequest({ marker: 'm2', ...together }), buildRequest(together)];
+    expect(findTwoJobs({ requests, validationErrors: [] })).toEqual([]);
+    const first = [alone, buildRequest(together), buildRequest({ marker: 'm2', ...together })];
+    expect(findTwoJobs({ requests: first, validationErrors: [] })).toHaveLength(1);
+  });
+
   it('do not show in attempts that follow each other', () => {
     const requests = [buildRequest({ status: 500 }), buildRequest({ attempt: 2, arrivedAt: 2_000 })];
     expect(findTwoJobs({ requests, validationErrors: [] })).toEqual([]);

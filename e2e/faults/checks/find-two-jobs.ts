@@ -16,21 +16,28 @@ export function findTwoJobs({
   resends = [],
 }: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly TwoJobs[] {
   const found: TwoJobs[] = [];
+  // The number in a request with several events is that of its first one.
+  const numbered = new Set(new Map(requests.toReversed().map((each) => [each.requestId, each])).values());
   for (const [pair, group] of groupByPair(requests)) {
     if (group.length === 1) continue;
     for (const part of partByResends(group, resends)) {
-      const sign = signOf(part, validationErrors);
+      const sign = signOf(part, numbered, validationErrors);
       if (sign !== undefined) found.push({ pair, sign, requests: part });
     }
   }
   return found;
 }
 
-function signOf(group: readonly ReceivedRequest[], validationErrors: readonly InjectedFault[]) {
+function signOf(
+  group: readonly ReceivedRequest[],
+  numbered: ReadonlySet<ReceivedRequest>,
+  validationErrors: readonly InjectedFault[],
+) {
   if (group.length === 1) return undefined;
   if (hasUnexplainedOverlap(group, validationErrors)) return 'overlapping requests';
   if (hasAttemptsAfterAcceptance(group, validationErrors)) return 'attempts after acceptance';
-  if (hasTooManyOfOneAttempt(group, validationErrors)) return 'an attempt repeated too often';
+  const own = group.filter((request) => numbered.has(request));
+  if (hasTooManyOfOneAttempt(own, validationErrors)) return 'an attempt repeated too often';
   return undefined;
 }
 
