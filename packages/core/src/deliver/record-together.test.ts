@@ -39,6 +39,7 @@ async function arrange(count: number, order: typeof asOne) {
   const counted: [boolean, number][] = [];
   const ended: string[] = [];
   const inOrder: InOrder = order(client);
+  const time = { now: NOW, tickMs: 0 };
   const context = {
     attemptStore,
     deliveryStore,
@@ -49,7 +50,10 @@ async function arrange(count: number, order: typeof asOne) {
     healthRecorder: {
       record: (_: unknown, { delivered }: EndedAttempt, times = 1) => void counted.push([delivered, times]),
     },
-    clock: () => NOW,
+    clock: () => {
+      time.now += time.tickMs;
+      return time.now;
+    },
   };
   const attempt = buildAcceptedAttempt({ number: 1 });
   const inputs: RecordInput[] = Array.from({ length: count }, () => {
@@ -94,6 +98,7 @@ async function arrange(count: number, order: typeof asOne) {
     inputs,
     /** Of jobs, in a Cluster: there the steps come one by one. */
     ended,
+    time,
     logOf: (event: EventId | undefined) => keys.delivery(endpointId, event as EventId),
     client,
     attemptStore,
@@ -155,6 +160,19 @@ describe.each([
       expect(counted).toEqual([[true, 3]]);
     },
   );
+
+  it('that are tried again are recorded once, although another worker has continued one of them', async () => {
+    const { inputs, record, events, client, logOf, time } = await arrange(3, order);
+    time.tickMs = 1;
+    await client.set(logOf(events[2]), LATE_LINE);
+    const attempt = buildAttempt({ number: 1 });
+    const recorded = await record(inputs.map((input) => ({ ...input, attempt, decision: RETRY })));
+    const logs = await client.mget(events.map(logOf));
+    expect(logs.map((log) => log?.trimEnd().split('\n').length)).toEqual([1, 1, 2]);
+    const [first, second] = events.map((event) => recorded.get(event)?.nextAttemptAt);
+    expect(second).toBe(first);
+    for (const log of logs.slice(0, 2)) expect(log).toContain(`"r":${first}}`);
+  });
 
   it('leave the same when all of it is repeated', async () => {
     const { events, record, client, logOf } = await arrange(3, order);

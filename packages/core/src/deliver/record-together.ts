@@ -48,7 +48,9 @@ export async function recordTogether(
   input: RecordTogetherInput,
 ): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
   const recorded = new Map<EventId, RecordedAttempt>();
-  await recordAll(context, input, recorded);
+  // Made once: what is recorded again has the same line, by which its record is known.
+  const facts = new Map(input.inputs.map((each) => [each.attempt, factOf(context, each)]));
+  await recordAll(context, input, facts, recorded);
   const attempts = new Map(input.inputs.map((each) => [each.attempt, each]));
   for (const [attempt, each] of attempts) {
     const same = input.inputs.filter((other) => other.attempt === attempt);
@@ -57,16 +59,19 @@ export async function recordTogether(
   return recorded;
 }
 
+type Facts = ReadonlyMap<Attempt, AttemptedFact>;
+
 async function recordAll(
   context: RecordAttemptContext,
   input: RecordTogetherInput,
+  facts: Facts,
   recorded: Map<EventId, RecordedAttempt>,
 ): Promise<void> {
   const { inputs } = input;
   const [first, ...others] = inputs;
   if (first === undefined) return;
-  const groups = groupsOf(context, inputs);
-  const tried = await tryAll(context, input, first, groups);
+  const groups = groupsOf(inputs, facts);
+  const tried = await tryAll(context, input, first, groups, facts);
   const { effect, changed } = tried;
   // If it is sent again with others, it has the same effect as the first time.
   const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
@@ -78,11 +83,11 @@ async function recordAll(
     const { ready } = each;
     if (!unrecorded.has(ready.run.eventId)) continue;
     const own = { ...each, isAlong: each !== first };
-    const late = await recordOrAddLate(context, own, factOf(context, own), ready.logLength);
+    const late = await recordOrAddLate(context, own, factIn(facts, own), ready.logLength);
     recorded.set(ready.run.eventId, late);
   }
   const rest = effect ? inputs.filter(({ ready }) => !unrecorded.has(ready.run.eventId)) : others;
-  await recordAll(context, { ...input, inputs: rest }, recorded);
+  await recordAll(context, { ...input, inputs: rest }, facts, recorded);
 }
 
 interface Tried {
@@ -99,10 +104,9 @@ async function tryAll(
   { inputs, stepsToEnd, steps }: RecordTogetherInput,
   first: RecordInput,
   groups: readonly Group[],
+  facts: Facts,
 ): Promise<Tried> {
-  // The first one is in the first group.
-  const fact = groups[0]?.fact ?? factOf(context, first);
-  const record = recordOf(context, first, fact, first.ready.logLength);
+  const record = recordOf(context, first, factIn(facts, first), first.ready.logLength);
   const along = alongOf(context, groups, first, record);
   const ended = inputs.filter(({ decision }) => decision.kind !== 'retry').map(({ ready }) => ready.run);
   let effect = undefined as AttemptEffect | undefined;
@@ -132,7 +136,7 @@ async function tryAll(
   return { effect, changed: changed ?? [], letsOthersGo };
 }
 
-function groupsOf(context: RecordAttemptContext, inputs: readonly RecordInput[]): readonly Group[] {
+function groupsOf(inputs: readonly RecordInput[], facts: Facts): readonly Group[] {
   const groups = new Map<Attempt, Group[]>();
   for (const input of inputs) {
     const { attempt, decision, ready } = input;
@@ -141,11 +145,15 @@ function groupsOf(context: RecordAttemptContext, inputs: readonly RecordInput[])
     const group = same.find(({ logLength }) => logLength === ready.logLength);
     if (group) group.inputs.push(input);
     else {
-      const fact = same[0]?.fact ?? factOf(context, input);
+      const fact = factIn(facts, input);
       same.push({ fact, logLength: ready.logLength, end: endAfter(decision, attempt), inputs: [input] });
     }
   }
   return [...groups.values()].flat();
+}
+
+function factIn(facts: Facts, { attempt }: RecordInput): AttemptedFact {
+  return facts.get(attempt) as AttemptedFact;
 }
 
 function alongOf(
