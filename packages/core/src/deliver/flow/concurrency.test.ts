@@ -277,17 +277,6 @@ describe('concurrency', () => {
       expect(await enter(THERE, true)).toMatchObject({ slot: { isSlow: false } });
     });
 
-    it('that never answers within a moment begins among the slow ones, while half of these are free', async () => {
-      const { slots, learn, enterTimes } = arrange();
-      const SLOWLY = { outcome: 'delivered', durationMs: 1_000 } as const;
-      for (let i = 0; i < 20; i += 1) await learn(SLOWLY);
-      await enterTimes(1);
-      expect(slots.inUse).toEqual({ quick: 1, slow: 0 });
-      for (let i = 0; i < 40; i += 1) await learn(SLOWLY);
-      await enterTimes(10);
-      expect(slots.inUse).toEqual({ quick: 3, slow: 8 });
-    });
-
     it('that finds no slot leaves its permit to another one', async () => {
       const { concurrency, enter, leave } = arrange({ slow: 0, maxUnknown: 1 });
       await enter(THERE);

@@ -1,7 +1,7 @@
 import type { Attempt, AttemptOutcome } from '../../domain/attempt';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import { createLru } from '../../platform/caches';
-import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
+import type { Slot, Slots } from './slots';
 import { WaitingLine } from './waiting-line';
 
 /** The members of an attempt that its endpoint's limit learns from. */
@@ -121,7 +121,7 @@ const REMEMBERED_ENDPOINTS = 50_000;
  * for longer than a moment are held.
  *
  * Endpoints whose last attempt here was slow begin among the slow attempts, and so do unknown ones beyond
- * their share, and those that never answer within a moment.
+ * their share.
  */
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
@@ -209,10 +209,8 @@ export class Concurrency {
     const isUnknown = lastMs === undefined;
     const isOfUnknown = isUnknown && this.#hasRoomForUnknown;
     if (isOfUnknown) this.#unknownEndpoints += 1;
+    const isSlow = isUnknown ? !isOfUnknown : lastMs > SLOW_MS;
     const limit = this.#limitOf(endpointId);
-    // It would be among the slow ones in a moment, and take the place of a quick one until then.
-    const isAlwaysSlow = bestMsOf(limit) > SLOW_AFTER_MS && this.options.slots.hasRoomForPatient;
-    const isSlow = isUnknown ? !isOfUnknown : lastMs > SLOW_MS || isAlwaysSlow;
     const pace = isSlow ? 'slow' : isPatient(limit) ? 'patient' : 'quick';
     const isBeyondShare = limit.underWay > this.options.sharePerEndpoint;
     return { endpointId, slot: this.options.slots.take(pace), isUnknown, isOfUnknown, isBeyondShare };
@@ -319,12 +317,8 @@ export class Concurrency {
   }
 }
 
-function isPatient(limit: Limit): boolean {
-  return bestMsOf(limit) >= PATIENT_MS;
-}
-
-function bestMsOf({ known }: Limit): number {
-  return known?.bestMs ?? 0;
+function isPatient({ known }: Limit): boolean {
+  return (known?.bestMs ?? 0) >= PATIENT_MS;
 }
 
 function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHING): number {

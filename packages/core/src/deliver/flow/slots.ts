@@ -98,11 +98,6 @@ export class Slots {
     return this.#slow < this.options.slow;
   }
 
-  /** The same for receivers that always take their time: half of the slow slots is for those that begin to hang. */
-  get hasRoomForPatient(): boolean {
-    return this.#slow < this.options.slow / 2;
-  }
-
   take(pace: AttemptPace): Slot {
     const slot = { takenAt: this.options.clock(), isWaiting: false, isSlow: false };
     const before = this.capacity;
