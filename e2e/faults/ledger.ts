@@ -79,9 +79,10 @@ export function pairOf({ marker, endpoint }: { readonly marker: string; readonly
   return `${marker} at ${endpoint}`;
 }
 
-/** One of each request, whatever came in it. */
+/** The first one of each request, whatever else came in it. */
 export function eachRequest(requests: readonly ReceivedRequest[]): readonly ReceivedRequest[] {
-  return [...new Map(requests.map((request) => [request.requestId, request])).values()];
+  const seen = new Set<string>();
+  return requests.filter(({ requestId }) => !seen.has(requestId) && seen.add(requestId));
 }
 
 export function isAccepted({ status }: { readonly status: number | null }): boolean {

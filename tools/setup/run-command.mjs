@@ -43,7 +43,9 @@ export async function runQuietly(command, options = {}) {
 function run([program, ...args], { cwd = projectFolder, env = process.env, signal, stop, account }, stdio) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio, ...account, ...(signal && { signal }) });
-    stop?.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
+    const end = () => child.kill('SIGTERM');
+    if (stop?.aborted) end();
+    else stop?.addEventListener('abort', end, { once: true });
     let output = '';
     let errors = '';
     child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));

@@ -1,4 +1,11 @@
-import { groupByPair, type InjectedFault, isAccepted, type Ledger, type ReceivedRequest } from '../ledger';
+import {
+  eachRequest,
+  groupByPair,
+  type InjectedFault,
+  isAccepted,
+  type Ledger,
+  type ReceivedRequest,
+} from '../ledger';
 import { countHits } from './fault-hits';
 import { partByResends } from './resends';
 
@@ -17,7 +24,7 @@ export function findTwoJobs({
 }: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly TwoJobs[] {
   const found: TwoJobs[] = [];
   // The number in a request with several events is that of its first one.
-  const numbered = new Set(new Map(requests.toReversed().map((each) => [each.requestId, each])).values());
+  const numbered = new Set(eachRequest(requests));
   for (const [pair, group] of groupByPair(requests)) {
     if (group.length === 1) continue;
     for (const part of partByResends(group, resends)) {

@@ -27,6 +27,9 @@ export interface Column<Row> {
   readonly from?: 'medium' | 'wide';
 }
 
+/** Of a column of times: on a phone the day stands above the hour. @param most of larger screens. */
+export const timeWidth = (most: string) => `clamp(88px, 24vw, ${most})`;
+
 export interface DataTableProps<Row> {
   /** The name of the list, for screen readers. */
   readonly label: string;

@@ -10,7 +10,7 @@ import type { Route } from '../egress/routes';
 import { createTlsFaults } from '../endpoints/tls/certificate';
 import { checkReceiver } from '../endpoints/tls/receiver-certificate';
 import type { Validity } from '../endpoints/tls/redis-receiver-certificates';
-import { createLru } from '../platform/caches';
+import { ParsedCache } from '../platform/caches';
 import { Exchange, type ExchangeLimits } from './got-exchange';
 
 export interface GotTransportOptions extends ExchangeLimits {
@@ -50,7 +50,7 @@ export class GotTransport {
   readonly #freshAgents: Agents;
   readonly #client;
   readonly #faultOfTls = createTlsFaults();
-  readonly #targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
+  readonly #targets = new ParsedCache((href) => targetOf(new URL(href)), { entries: REMEMBERED_URLS });
 
   constructor(options: GotTransportOptions) {
     const idleSockets = new IdleSockets(IDLE_SOCKETS);
@@ -121,11 +121,7 @@ export class GotTransport {
    */
   #nativeOptionsOf({ url, agent, method, headers, https }: Options): NativeOptions {
     const { href, protocol } = url as URL;
-    let target = this.#targets.peek(href);
-    if (target === undefined) {
-      target = targetOf(url as URL);
-      this.#targets.set(href, target);
-    }
+    const target = this.#targets.get(href);
     if (protocol === 'http:') return { method, headers, agent: agent.http, ...target } as NativeOptions;
     const { certificateAuthority: ca, certificate: cert, key } = https;
     return {

@@ -48,10 +48,10 @@ export async function recordTogether(
   input: RecordTogetherInput,
 ): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
   const recorded = new Map<EventId, RecordedAttempt>();
-  // Made once: what is recorded again has the same line, by which its record is known.
-  const facts = new Map(input.inputs.map((each) => [each.attempt, factOf(context, each)]));
-  await recordAll(context, input, facts, recorded);
   const attempts = new Map(input.inputs.map((each) => [each.attempt, each]));
+  // Made once: what is recorded again has the same line, by which its record is known.
+  const facts = new Map([...attempts].map(([attempt, each]) => [attempt, factOf(context, each)]));
+  await recordAll(context, input, facts, recorded);
   for (const [attempt, each] of attempts) {
     const same = input.inputs.filter((other) => other.attempt === attempt);
     countAttempt(context, each, same.length);

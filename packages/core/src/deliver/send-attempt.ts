@@ -13,7 +13,7 @@ import type {
   Transport,
 } from '../domain/transport';
 import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
-import { createLru } from '../platform/caches';
+import { ParsedCache } from '../platform/caches';
 import type { Clock } from '../platform/clock';
 import { type AuthorizeContext, authorize } from './authorize';
 import { type CloudEventsStyle, contentOf, keptHeadersOf } from './cloudevents';
@@ -451,7 +451,7 @@ const SECRET_PREFIX = 'whsec_';
  * @throws TypeError when the secret is empty.
  */
 export function signBody(secret: string, body: string, prefix = 'sha256='): string {
-  return prefix + createHmac('sha256', keysOf(secret).whole).update(body).digest('hex');
+  return prefix + createHmac('sha256', signingKeys.get(secret).whole).update(body).digest('hex');
 }
 
 /**
@@ -466,7 +466,7 @@ export function signMessage(secrets: readonly string[], message: StandardMessage
 }
 
 function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessage): string {
-  const { decoded } = keysOf(secret);
+  const { decoded } = signingKeys.get(secret);
   if (decoded === undefined) {
     throw new TypeError('The secret has no key in base64: pass it as it was issued.');
   }
@@ -484,18 +484,14 @@ interface SigningKeys {
 // As many as URLs: see the transport.
 const REMEMBERED_KEYS = 20_000;
 // Node 24 needs as long to make a key from a text as for seven signatures.
-const signingKeys = createLru<string, SigningKeys>(REMEMBERED_KEYS);
+const signingKeys = new ParsedCache(makeKeys, { entries: REMEMBERED_KEYS });
 
-function keysOf(secret: string): SigningKeys {
-  const known = signingKeys.peek(secret);
-  if (known) return known;
+function makeKeys(secret: string): SigningKeys {
   const bytes = Buffer.from(encodedPartOf(secret), 'base64');
-  const made = {
+  return {
     whole: createSecretKey(secret, 'utf8'),
     decoded: bytes.length === 0 ? undefined : createSecretKey(bytes),
   };
-  signingKeys.set(secret, made);
-  return made;
 }
 
 // With an empty key, anybody can make the HMAC.

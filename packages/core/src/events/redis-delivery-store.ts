@@ -1,4 +1,3 @@
-import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
@@ -19,7 +18,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { addToEach, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
 
@@ -185,13 +184,10 @@ export class DeliveryStore {
 
   /** Put events into the lists of their endpoints. Idempotent. */
   async enlistAll(lists: readonly NewDeliveries[], target: ScriptTarget = this.redis): Promise<void> {
-    // In a Cluster, no command spans two endpoints.
-    const groups = this.redis instanceof Cluster ? lists.map((list) => [list]) : [lists];
-    await Promise.all(groups.map((group) => this.#enlistGroup(group, target)));
+    await Promise.all(groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group, target)));
   }
 
   async #enlistGroup(lists: readonly NewDeliveries[], target: ScriptTarget): Promise<void> {
-    if (lists.length === 0) return;
     const additions = lists.map(({ endpointId, marks }) => ({
       index: keys.deliveries(endpointId),
       entries: marks,

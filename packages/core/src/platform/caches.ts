@@ -51,7 +51,8 @@ export class ParsedCache<T> {
         : new LRUCache<string, Remembered<T>>({ maxSize: bound.bytes, sizeCalculation: sizeOf });
   }
 
-  get(key: string, raw: string): T {
+  /** @param raw absent: the key is the text itself. */
+  get(key: string, raw = key): T {
     // The oldest goes first, used or not: with thousands of entries, noting each use costs as much as parsing a short one.
     const known = this.#entries.peek(key);
     if (known?.raw === raw) return known.parsed;

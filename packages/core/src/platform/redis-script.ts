@@ -52,6 +52,18 @@ export function inLua(key: string): string {
   return `'${key.replaceAll(/<(\w+)>/g, `' .. $1 .. '`)}'`;
 }
 
+/**
+ * What a script may do for many at once whose keys have hash tags of their own: all of it. In a Cluster, no command spans
+ * two of them.
+ */
+export function groupsByCommand<Item>(
+  redis: RedisClient,
+  items: readonly Item[],
+): readonly (readonly Item[])[] {
+  if (redis instanceof Cluster) return items.map((each) => [each]);
+  return items.length === 0 ? [] : [items];
+}
+
 /** Run a script by its digest, with its keys before its arguments. */
 export async function runText(
   redis: RedisClient,

@@ -260,7 +260,7 @@ export class RunningJobs {
     if (jobId === null || fields === undefined) return { areMoreWaiting: false, nextDueAt };
     const texts = stored ? textsOf(stored, target, readAt) : undefined;
     const json = jobOf(jobId, now, fields, ofOld ?? []);
-    const job = { jobId, token, json, holds: ofOld?.[OLD_JOB_FIELDS.length - 1] ?? undefined, texts };
+    const job = { jobId, token, json, holds: ofOld?.at(-1) ?? undefined, texts };
     return { job, areMoreWaiting: more > 0, nextDueAt };
   }
 

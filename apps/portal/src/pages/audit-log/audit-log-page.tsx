@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { type AuditEntry, useAuditLog } from '../../api/audit-queries';
-import type { Column } from '../../components/data-table';
+import { type Column, timeWidth } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
@@ -16,7 +16,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     id: 'at',
     header: 'When',
-    width: 'clamp(88px, 24vw, 10rem)',
+    width: timeWidth('10rem'),
     cell: ({ at }) => <Time at={at} form="short" />,
   },
   { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },

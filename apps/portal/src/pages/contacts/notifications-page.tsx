@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter';
 import { type Notification, useContacts, useNotifications } from '../../api/contact-queries';
 import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
-import type { Column } from '../../components/data-table';
+import { type Column, timeWidth } from '../../components/data-table';
 import { DetailsDialog } from '../../components/details-dialog';
 import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
@@ -123,7 +123,7 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
     {
       id: 'at',
       header: 'When',
-      width: 'clamp(88px, 24vw, 10rem)',
+      width: timeWidth('10rem'),
       cell: ({ created_at: at }) => <Time at={at} form="short" />,
     },
     { id: 'topic', header: 'About', cell: ({ topic }) => TOPICS[topic] },

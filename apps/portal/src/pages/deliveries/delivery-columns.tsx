@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryFilters } from '../../api/delivery-queries';
-import type { Column } from '../../components/data-table';
+import { type Column, timeWidth } from '../../components/data-table';
 import { Time } from '../../components/time';
 import { answerOf } from './answer-of';
 import styles from './delivery-table.module.css';
@@ -54,7 +54,7 @@ const COLUMNS = [
   {
     id: 'created',
     header: 'Accepted',
-    width: 'clamp(88px, 24vw, 144px)',
+    width: timeWidth('144px'),
     cell: (row) => <Time at={row.created_at} form="short" />,
   },
 ] as const satisfies readonly Column<Delivery>[];

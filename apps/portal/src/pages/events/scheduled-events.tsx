@@ -1,6 +1,6 @@
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
-import type { Column } from '../../components/data-table';
+import { type Column, timeWidth } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
@@ -17,7 +17,7 @@ const columns: readonly Column<ListedEvent>[] = [
   {
     id: 'due',
     header: 'Due',
-    width: 'clamp(88px, 24vw, 11rem)',
+    width: timeWidth('11rem'),
     cell: ({ deliver_at: at }) => at && <Time at={at} form="short" />,
   },
   {

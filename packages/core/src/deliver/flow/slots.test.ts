@@ -141,17 +141,12 @@ describe('a process that is late', () => {
     expect(slots.capacity).toBe(8);
   });
 
-  it('leaves a sixteenth of the slots idle for who comes next', () => {
-    const { slots } = arrange({ quick: 32, slow: 4 });
-    for (let i = 0; i < 29; i += 1) slots.take('quick');
-    expect(slots.spare).toBe(1);
-    slots.take('quick');
-    expect(slots.spare).toBe(0);
-  });
-
-  it('leaves one of eight idle, too', () => {
-    const { slots } = arrange({ quick: 8, slow: 4 });
-    for (let i = 0; i < 6; i += 1) slots.take('quick');
+  it.each([
+    ['a sixteenth of the slots', 32, 29],
+    ['one of eight', 8, 6],
+  ])('leaves %s idle for who comes next', (_what, quick, taken) => {
+    const { slots } = arrange({ quick, slow: 4 });
+    for (let i = 0; i < taken; i += 1) slots.take('quick');
     expect(slots.spare).toBe(1);
     slots.take('quick');
     expect(slots.spare).toBe(0);

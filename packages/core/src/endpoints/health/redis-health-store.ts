@@ -1,8 +1,14 @@
-import { Cluster, ReplyError } from 'ioredis';
+import { ReplyError } from 'ioredis';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder, runStep } from '../../platform/redis-script';
+import {
+  createInOrder,
+  defineScript,
+  groupsByCommand,
+  type InOrder,
+  runStep,
+} from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
@@ -122,21 +128,16 @@ const ADD = defineScript(
  * failure.
  */
 export class HealthStore {
-  /** In a Cluster, no command spans two endpoints. */
-  readonly #areApart: boolean;
-
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
     private readonly inOrder: InOrder = createInOrder(redis),
-  ) {
-    this.#areApart = redis instanceof Cluster;
-  }
+  ) {}
 
   /** Add to the records of some endpoints. Gives those that nothing was added to. */
   async addAll(added: readonly AddedTally[], now: number, workerId = ''): Promise<readonly NotAdded[]> {
     const shared = [firstHourKept(now), this.retentionMs + HOUR_MS, workerId, now, now - LIMIT_GOOD_FOR_MS];
-    const groups = this.#areApart ? added.map((each) => [each]) : [added];
+    const groups = groupsByCommand(this.redis, added);
     return (await Promise.all(groups.map((group) => this.#addGroup(group, shared)))).flat();
   }
 
