@@ -209,6 +209,7 @@ export const keys = {
   pinnedEvent: (account: AccountId, event: EventId) => `pinned:{${account}/${event}}`,
   pinned: (endpoint: EndpointId, event: EventId) => `pinned:{${endpoint}}:${event}`,
   movedIds: (account: AccountId, part: number) => `moved-ids:{${account}}:${part}`,
+  youngMoved: (account: AccountId) => `young-moved:{${account}}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** The prefix of the keys of an endpoint's deliveries. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

@@ -1,10 +1,13 @@
 import type { AccountId } from '../domain/account';
-import type { EventId } from '../domain/event';
+import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { rowsAsOne } from '../platform/redis-rows';
+import { asOne, defineScript, type Step } from '../platform/redis-script';
+import { buildEvent } from '../testing/build-event';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { digestOf, isOfDigest, type MovedId, MovedIds } from './redis-moved-ids';
+import { digestOf, isOfDigest, type KeptId, type MovedId, MovedIds, staysKnown } from './redis-moved-ids';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -66,6 +69,55 @@ it('forgets an id after the retention', async () => {
   await keep(accountId, id, buildMoved());
   expect((await movedIds.look(accountId, id, NOW + DAY)).moved).toBeDefined();
   expect((await movedIds.look(accountId, id, NOW + DAY + 1)).moved).toBeUndefined();
+});
+
+const NOTHING = defineScript('return 1');
+const youngOf = (accountId: AccountId) => redis.client.zrange(keys.youngMoved(accountId), '0', '-1');
+
+describe('an event whose id the API made', () => {
+  const leave = async (event: AcceptedEvent, now: number) => {
+    const { accountId, id: eventId, acceptedAt } = event;
+    const kept: KeptId = { accountId, eventId, acceptedAt, movedId: undefined };
+    await rowsAsOne(redis.client)([kept], [(rows, target) => movedIds.keep(rows, now, target)]);
+    return staysKnown(kept, now);
+  };
+  const stores = async (...events: AcceptedEvent[]) => {
+    const after: Step = async (target) => void (await NOTHING(target, [], []));
+    return await asOne(redis.client)([...movedIds.guardsUnsettled(events, NOW), after]);
+  };
+
+  it('is stored once: not again while it is listed, nor soon after it has moved', async () => {
+    const accountId = uniqueAccountId();
+    const [listed, left, other] = [1, 2, 3].map(() => buildEvent({ accountId, acceptedAt: NOW })) as [
+      AcceptedEvent,
+      AcceptedEvent,
+      AcceptedEvent,
+    ];
+    await redis.client.zadd(keys.events(accountId), NOW, listed.id);
+    expect(await leave(left, NOW + 59_999)).toBe(true);
+    expect([await stores(other), await stores(other, listed), await stores(left, other)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const settled = [listed, left, other].map((event) => movedIds.isSettled(event, NOW));
+    expect(await Promise.all(settled)).toEqual([true, true, false]);
+    expect(await partsOf(accountId)).toEqual([]);
+  });
+
+  it('is not kept when it is older than any request that is repeated, and is forgotten with others', async () => {
+    const accountId = uniqueAccountId();
+    const events = [0, 60_000, 90_000].map((ms) => buildEvent({ accountId, acceptedAt: NOW + ms }));
+    const [first, second, third] = events as [AcceptedEvent, AcceptedEvent, AcceptedEvent];
+    await leave(first, NOW + 1);
+    expect(await leave(second, NOW + 120_000)).toBe(false);
+    expect(await youngOf(accountId)).toEqual([first.id]);
+    await leave(third, NOW + 120_000);
+    expect(await youngOf(accountId)).toEqual([third.id]);
+    expect(await redis.client.pttl(keys.youngMoved(accountId))).toBeGreaterThan(0);
+    await movedIds.removeAll(accountId);
+    expect(await youngOf(accountId)).toEqual([]);
+  });
 });
 
 const partsOf = (accountId: string) => redis.client.keys(`moved-ids:{${accountId}}:*`);

@@ -23,7 +23,10 @@ export interface MovedId {
 export interface KeptId {
   readonly accountId: AccountId;
   readonly eventId: EventId;
-  readonly movedId: MovedId;
+  /** Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** Absent: no client publishes with its id again. */
+  readonly movedId: MovedId | undefined;
 }
 
 /** What became of an event that may have been fanned out before. */
@@ -40,6 +43,8 @@ const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
 /** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
 const LOOKED_AT = 8;
+/** A connection that breaks repeats what it has sent: later than any does that. */
+const REPEATED_WITHIN_MS = 60_000;
 
 // KEYS: the account's events, bucket. ARGV: event, field.
 const LOOK = defineScript(`
@@ -51,14 +56,31 @@ const GUARD_UNSETTLED = defineGuard(`
   local accepted_at = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^%a(%d+)')
   return accepted_at and tonumber(accepted_at) >= tonumber(ARGV[3]) and 0 or 1`);
 
-// KEYS: bucket. ARGV: field, value, how long to keep it, those accepted before this have lapsed.
+// KEYS: the account's events, young ones that have moved. ARGV: events.
+const GUARD_UNREPEATED = defineGuard(`
+  for _, key in ipairs(KEYS) do
+    for _, score in ipairs(redis.call('ZMSCORE', key, unpack(ARGV))) do
+      if score then return 0 end
+    end
+  end
+  return 1`);
+
+// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, those accepted before this
+// have lapsed, event, when it was accepted or '' if it is not young, those accepted until then are not young.
 const KEEP = defineScript(`
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
-  for i = 1, #some, 2 do
-    local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
-    if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
+  if ARGV[2] ~= '' then
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
+    local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
+    for i = 1, #some, 2 do
+      local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
+      if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
+    end
+  end
+  if ARGV[6] ~= '' then
+    redis.call('ZADD', KEYS[2], ARGV[6], ARGV[5])
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[7])
+    redis.call('PEXPIRE', KEYS[2], ${REPEATED_WITHIN_MS})
   end`);
 
 // KEYS: bucket. ARGV: field.
@@ -68,7 +90,8 @@ const ERASE_DIGEST = defineScript(`
 
 /**
  * The ids of events that have moved to the history, for as long as an id that is published again is known:
- * RETENTION. Those that the API made itself are not among them, as nobody publishes them again.
+ * RETENTION. Nobody publishes again with those that the API made itself. They are known for as long as the API's own
+ * request may be repeated.
  */
 export class MovedIds {
   constructor(
@@ -91,22 +114,47 @@ export class MovedIds {
   }
 
   /**
-   * Guards: whether `look` would find nothing of any of these events that may have been accepted before. For the step before
-   * they are stored: another process may have sent or cancelled one, and it may have moved, since it was looked at. Those
-   * whose ids the API made have none.
+   * Guards for the step before events of an account are stored: whether none of them has been sent. Another process may
+   * have sent or cancelled one that was published with its id, and it may have moved, since it was looked at. And Redis
+   * may have run this very request before, over a connection that broke.
    */
   guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Step[] {
-    const repeatable = events.filter(mayBeKnown);
-    if (repeatable.length === 0) return [];
+    const known = events.filter(mayBeKnown);
+    const others = events.filter((event) => !mayBeKnown(event));
     return [
-      (target) =>
-        Promise.all(repeatable.map(({ accountId, id }) => this.#guardUnsettled(accountId, id, now, target))),
+      ...(known.length === 0
+        ? []
+        : [
+            (target: ScriptTarget) =>
+              Promise.all(known.map((event) => this.#guardUnsettled(event, now, target))),
+          ]),
+      ...(others.length === 0 ? [] : [(target: ScriptTarget) => this.#guardUnrepeated(others, target)]),
     ];
   }
 
-  async #guardUnsettled(accountId: AccountId, id: EventId, now: number, target: ScriptTarget): Promise<void> {
+  /** Whether one of these guards would have stopped at this event. */
+  async isSettled(event: AcceptedEvent, now: number): Promise<boolean> {
+    if (!mayBeKnown(event)) return !(await this.#guardUnrepeated([event], this.redis));
+    const { isListed, moved } = await this.look(event.accountId, event.id, now);
+    return isListed || moved !== undefined;
+  }
+
+  async #guardUnsettled({ accountId, id }: AcceptedEvent, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
     await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
+  }
+
+  async #guardUnrepeated(events: readonly AcceptedEvent[], target: ScriptTarget): Promise<boolean> {
+    const [first] = events;
+    if (first === undefined) return true;
+    const lists = [keys.events(first.accountId), keys.youngMoved(first.accountId)];
+    return (
+      (await GUARD_UNREPEATED(
+        target,
+        lists,
+        events.map(({ id }) => id),
+      )) === 1
+    );
   }
 
   async keep(rows: readonly KeptId[], now: number, target: ScriptRows): Promise<void> {
@@ -114,12 +162,15 @@ export class MovedIds {
     await target.call(
       KEEP,
       rows,
-      ({ accountId, eventId }) => [placeOf(accountId, eventId).bucket],
-      ({ accountId, eventId, movedId }) => [
+      ({ accountId, eventId }) => [placeOf(accountId, eventId).bucket, keys.youngMoved(accountId)],
+      ({ accountId, eventId, acceptedAt, movedId }) => [
         placeOf(accountId, eventId).field,
-        encode(movedId),
+        movedId === undefined ? '' : encode(movedId),
         retentionMs,
         now - retentionMs,
+        eventId,
+        isYoung(acceptedAt, now) ? acceptedAt : '',
+        now - REPEATED_WITHIN_MS,
       ],
     );
   }
@@ -132,11 +183,20 @@ export class MovedIds {
 
   async removeAll(accountId: AccountId): Promise<void> {
     const buckets = Array.from({ length: BUCKETS }, (_, i) => keys.movedIds(accountId, i));
-    await this.redis.unlink(...buckets);
+    await this.redis.unlink(...buckets, keys.youngMoved(accountId));
   }
 }
 
 throwStorageErrors(MovedIds);
+
+/** Whether anything of an event stays known when it moves. @param now milliseconds since the Unix epoch */
+export function staysKnown({ acceptedAt, movedId }: KeptId, now: number): boolean {
+  return movedId !== undefined || isYoung(acceptedAt, now);
+}
+
+function isYoung(acceptedAt: number, now: number): boolean {
+  return acceptedAt > now - REPEATED_WITHIN_MS;
+}
 
 /** Whether an event may have been accepted before. One whose id the API made was not. */
 export function mayBeKnown({ isClaimed, isQueued }: Pick<AcceptedEvent, 'isClaimed' | 'isQueued'>): boolean {

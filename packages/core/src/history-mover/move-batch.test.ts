@@ -5,8 +5,10 @@ import { keys } from '../domain/keys';
 import { EVENT_BYTES } from '../domain/usage';
 import { digestOf, isOfDigest } from '../events/redis-moved-ids';
 import type { Begun } from '../events/redis-scheduled-events';
-import { buildScheduledEvent } from '../testing/build-event';
+import { fanOutEvents } from '../publish/fan-out-event';
+import { buildEvent, buildScheduledEvent } from '../testing/build-event';
 import { DELIVERED, EXHAUSTED, FAILED, KEEP_DAYS, MOVE_AFTER_MS, MovingScene } from '../testing/moving-scene';
+import { openPublishContext } from '../testing/open-publish-context';
 import { openScheduleParts } from '../testing/open-schedule-parts';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
@@ -219,7 +221,22 @@ describe('an id', () => {
     const { event } = await scene.arrange();
     await scene.moveAfter();
     expect((await scene.movedIds.look(event.accountId, event.id, scene.now)).moved).toBeUndefined();
-    expect(await scene.redis.client.keys('moved-ids:*')).toEqual([]);
+    expect(await scene.redis.client.keys('*moved*')).toEqual([]);
+  });
+
+  it('stays known for a minute if the API made it: its connection may break, and repeat what stored it', async () => {
+    const { client } = scene.redis;
+    const { overList, movedIds } = scene;
+    const context = { ...openPublishContext(client), overList, movedIds, clock: () => scene.now };
+    const event = buildEvent({ acceptedAt: scene.now });
+    const publish = async () => await fanOutEvents(context, [{ event, receivers: [] }]);
+    await publish();
+    await scene.moveAfter(1_000, { moveAfterMs: 0 });
+    expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
+    await publish();
+    expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
+    expect(await client.zcard(keys.events(event.accountId))).toBe(0);
+    await context.close();
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type MovedStore,
   type RemovedDelivery,
 } from '../events/redis-moved';
-import { digestOf, type KeptId, type MovedId, type MovedIds } from '../events/redis-moved-ids';
+import { digestOf, type KeptId, type MovedId, type MovedIds, staysKnown } from '../events/redis-moved-ids';
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
 import type { InOrderForEach, RowStep } from '../platform/redis-rows';
@@ -122,11 +122,9 @@ function removalsOf(event: MovingEvent): readonly Removal[] {
   });
 }
 
-interface Leaving extends DroppedEvent {
+interface Leaving extends DroppedEvent, KeptId {
   readonly event: MovingEvent;
   readonly first: ClaimedEntry;
-  /** Absent: no client will publish with its id again. */
-  readonly movedId: MovedId | undefined;
 }
 
 /** An event's id is kept before it goes, and its place in the account's list goes last. */
@@ -137,7 +135,8 @@ async function removeEvents(
 ): Promise<void> {
   const { movedStore, movedIds, forEach, clock } = context;
   const outcomes = new Map<Leaving, Dropped | Error>();
-  const keep: RowStep<Leaving & KeptId> = (rows, target) => movedIds.keep(rows, clock(), target);
+  const now = clock();
+  const keep: RowStep<Leaving> = (rows, target) => movedIds.keep(rows, now, target);
   const drop: RowStep<Leaving> = async (rows, target) => {
     const dropped = await movedStore.drop(rows, target);
     for (const [i, row] of rows.entries()) {
@@ -148,10 +147,7 @@ async function removeEvents(
   };
   const guardGone: RowStep<Leaving> = (rows, target) => movedStore.guardGone(rows, target);
   const leave: RowStep<Leaving> = (rows, target) => movedStore.leave(rows, target);
-  async function run<Row extends Leaving>(
-    rows: readonly Row[],
-    steps: readonly RowStep<Row>[],
-  ): Promise<void> {
+  async function run(rows: readonly Leaving[], steps: readonly RowStep<Leaving>[]): Promise<void> {
     const ends = await forEach(rows, steps);
     for (const [i, row] of rows.entries()) {
       const end = ends[i];
@@ -161,9 +157,12 @@ async function removeEvents(
   const leaving = events.flatMap(leavingOf);
   const here = leaving.filter(({ event }) => event.text !== undefined);
   await Promise.all([
-    run(here.filter(isKept), [keep, drop, leave]),
     run(
-      here.filter((row) => !isKept(row)),
+      here.filter((row) => staysKnown(row, now)),
+      [keep, drop, leave],
+    ),
+    run(
+      here.filter((row) => !staysKnown(row, now)),
       [drop, leave],
     ),
     run(leaving.filter(isGone), [guardGone, leave]),
@@ -180,11 +179,8 @@ function leavingOf(event: MovingEvent): readonly Leaving[] {
   const [first] = entries;
   if (!first) return [];
   const isErased = head?.erasedAt !== undefined;
-  return [{ accountId, eventId, isErased, event, first: first.entry, movedId: movedIdOf(event) }];
-}
-
-function isKept(row: Leaving): row is Leaving & KeptId {
-  return row.movedId !== undefined;
+  const [acceptedAt, movedId] = [timeOf(event), movedIdOf(event)];
+  return [{ accountId, eventId, isErased, event, first: first.entry, acceptedAt, movedId }];
 }
 
 // With a log it has expired, and stays known as complete.

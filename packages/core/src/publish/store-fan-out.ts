@@ -36,7 +36,7 @@ export interface StoreFanOutContext {
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   /** The same. */
-  readonly movedIds?: Pick<MovedIds, 'look' | 'guardsUnsettled'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'look' | 'isSettled' | 'guardsUnsettled'> | undefined;
   /** On the Redis of all of these. */
   readonly inOrder: InOrder;
   readonly fanOuts: FanOuts;
@@ -109,27 +109,27 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
 async function takeOthers(context: StoreFanOutContext, parts: readonly Part[]): Promise<void> {
   const left: Part[] = [];
   for (const part of parts) {
-    const mayGo = await Promise.all(part.portions.map(({ event }) => isToBeSent(context, event)));
-    part.refused.push(...part.portions.flatMap(({ event }, i) => (mayGo[i] ? [] : [event])));
-    const portions = part.portions.filter((_portion, i) => mayGo[i]);
+    const next = await Promise.all(part.portions.map(({ event }) => nextOf(context, event)));
+    part.refused.push(
+      ...part.portions.filter((_portion, i) => next[i] === 'refuse').map(({ event }) => event),
+    );
+    const portions = part.portions.filter((_portion, i) => next[i] === 'store');
     if (portions.length > 0) left.push({ ...part, portions });
   }
   if (left.length > 0) await take(context, left);
 }
 
-async function isToBeSent(
+/** `done`: Redis has run this very request before, over a connection that broke. */
+async function nextOf(
   { eventStore, movedIds, clock }: StoreFanOutContext,
   event: AcceptedEvent,
-): Promise<boolean> {
+): Promise<'store' | 'refuse' | 'done'> {
   const { accountId, id, isStored } = event;
-  if (movedIds && mayBeKnown(event)) {
-    const { isListed, moved } = await movedIds.look(accountId, id, clock());
-    if (isListed || moved) return false;
-  }
+  if (await movedIds?.isSettled(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
   const head = await eventStore.findHead(accountId, id);
   // One that was stored before and is gone was sent, and has moved.
-  if (head === undefined) return !isStored;
-  return head.schedule === undefined || head.schedule.state === 'due';
+  if (head === undefined) return isStored ? 'refuse' : 'store';
+  return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
 }
 
 async function store(
