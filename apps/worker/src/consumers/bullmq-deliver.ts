@@ -29,12 +29,7 @@ import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-pla
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import { asGoodAsNew, DeliveryWorker, type HeldRun } from './bullmq-delivery-worker';
-import {
-  announceFailures,
-  checkOnlyActive,
-  type OpenWorkerContext,
-  workerOptionsOf,
-} from './bullmq-open-worker';
+import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 import type { SharedCapacity } from './bullmq-worker';
 
@@ -86,7 +81,6 @@ export class DeliveryConsumer {
         ...workerOptionsOf(context, options),
         runningJobs: new RunningJobs(redis, shard, lockDurationMs),
         mateJobs,
-        inOrder,
       },
     );
     const worker = this.#worker;
@@ -102,7 +96,6 @@ export class DeliveryConsumer {
       endOf: (end) => this.#endOf(end),
     };
     announceFailures(worker, emit);
-    checkOnlyActive(this.#worker, options, context);
   }
 
   get steps(): number {

@@ -73,7 +73,6 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       drainDelay: 3_600,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       mateJobs: new MateJobs(redis, shard, lockDurationMs),
-      inOrder,
     },
   );
   worker.on('error', () => {});

@@ -3,7 +3,7 @@ import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import { type InOrder, runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
+import { runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
 import type { MateJobs, TakenMate } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -13,7 +13,6 @@ import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly mateJobs: MateJobs;
-  readonly inOrder: InOrder;
 }
 
 /** A running job of this worker. */
@@ -55,7 +54,6 @@ export interface TakenAlong {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #mateJobs: MateJobs;
-  readonly #inOrder: InOrder;
   readonly #texts = new WeakMap<HeldRun, DeliveryTexts>();
   readonly #holds = new WeakMap<HeldRun, string>();
   readonly #runs = new WeakMap<HeldRun, Run>();
@@ -66,12 +64,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, mateJobs, inOrder, ...options }: DeliveryWorkerOptions,
+    { runningJobs, mateJobs, ...options }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
     this.#runningJobs = runningJobs;
     this.#mateJobs = mateJobs;
-    this.#inOrder = inOrder;
   }
 
   /** The records that were read together with a job, if that was recent. */
@@ -116,7 +113,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (first === undefined) return { tied: [], busy: [], jobs: [] };
     const token = this.#newToken();
     const take = (target: ScriptTarget) => this.#mateJobs.take(target, address, first, token, wanted);
-    const { tied, busy, jobs } = await runStep(this.#inOrder, take);
+    const { tied, busy, jobs } = await runStep(this.inOrder, take);
     for (const mate of jobs) {
       this.own(mate.id, token);
       this.#runs.set(
@@ -149,7 +146,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {
-    return this.#begin(await runStep(this.#inOrder, (target) => this.#runningJobs.take(target, token)));
+    return this.#begin(await runStep(this.inOrder, (target) => this.#runningJobs.take(target, token)));
   }
 
   protected override async handleCompleted(
@@ -157,7 +154,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const steps = this.stepsToEnd([job], end);
-    if (steps.length > 0) await this.#inOrder(steps);
+    if (steps.length > 0) await this.inOrder(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }

@@ -1,8 +1,7 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { defineScript, type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
-import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
+import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Processor } from 'bullmq';
 import { BullmqWorker, type BullmqWorkerOptions, type SharedCapacity } from './bullmq-worker';
 
@@ -26,10 +25,8 @@ export interface OpenWorkerOptions {
 
 // A dead worker's jobs are taken over at most a quarter of the lock's time after its end.
 const STALLED_CHECKS_PER_LOCK = 4;
-// A look whether there is anything to check goes to Redis along with other scripts, within this time of the
-// interval and at most so long.
-const LOOK_SHARE = 0.4;
-const MOST_LOOK_MS = 1_000;
+// For so long after one worker's check, others skip theirs. Each may come up to a second and a half early.
+const INTERVAL_SHARE = 0.4;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
 // Ends a job that kills each worker that takes it. More starts than retries can add up to, and than a broken
@@ -51,22 +48,23 @@ export function openWorker<Data>(
 ): BullmqWorker<Data> {
   const worker = new BullmqWorker<Data>(options.queue, process, workerOptionsOf(context, options));
   announceFailures(worker, context.emit);
-  checkOnlyActive(worker, options, context);
   return worker;
 }
 
 export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerOptions): BullmqWorkerOptions {
-  const { redis, lockDurationMs } = context;
+  const { redis, inOrder, lockDurationMs } = context;
   const { shard, capacity, stopDeadlineMs } = options;
-  const { everyMs, lookMs } = stalledChecksOf(context, options);
+  const stalledCheckMs = options.stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
   return {
     redis,
+    inOrder,
     prefix: shard.prefix,
     capacity,
     stopDeadlineMs,
     autorun: false,
     lockDuration: lockDurationMs,
-    stalledInterval: everyMs - lookMs,
+    stalledCheckMs,
+    stalledInterval: Math.ceil(stalledCheckMs * INTERVAL_SHARE),
     drainDelay: ASK_AFTER_S,
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
@@ -74,41 +72,6 @@ export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerO
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
     settings: { backoffStrategy: () => UNFORESEEN_DELAY_MS },
-  };
-}
-
-function stalledChecksOf(
-  { lockDurationMs }: OpenWorkerContext,
-  { stalledCheckMs }: OpenWorkerOptions,
-): { readonly everyMs: number; readonly lookMs: number } {
-  const everyMs = stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
-  return { everyMs, lookMs: Math.floor(Math.min(everyMs * LOOK_SHARE, MOST_LOOK_MS)) };
-}
-
-const IS_ACTIVE = defineScript(`return redis.call('EXISTS', KEYS[1])`);
-
-/** A private member of BullMQ 6.7's worker. */
-interface StalledChecker {
-  moveStalledJobsToWait(): Promise<void>;
-}
-
-/**
- * Spare Redis the checks for jobs with an expired lock while nobody runs a job of the queue: an idle worker
- * would send two commands each second for nothing.
- */
-export function checkOnlyActive<Data, Result>(
-  worker: BullmqWorker<Data, Result>,
-  options: OpenWorkerOptions,
-  context: OpenWorkerContext,
-): void {
-  const checker = worker as unknown as StalledChecker;
-  const check = checker.moveStalledJobsToWait.bind(worker);
-  const { lookMs } = stalledChecksOf(context, options);
-  const { active } = createJobKeys(options.shard.prefix, options.queue);
-  checker.moveStalledJobsToWait = async () => {
-    const along = (steps: readonly Step[]) => context.inOrder(steps, lookMs);
-    const isActive = await runStep(along, (target) => IS_ACTIVE(target, [active], []));
-    if (isActive !== 0 && !worker.closing) await check();
   };
 }
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { asOne } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -53,9 +54,11 @@ describe('bullmq keeping worker', () => {
     };
     const worker = new OpenWorker(DELIVERIES_QUEUE, process, {
       redis,
+      inOrder: asOne(redis),
       prefix: 'bull',
       autorun: false,
       lockDuration: LOCK_MS,
+      stalledCheckMs: LOCK_MS,
       runRetryDelay: 50,
       capacity,
       ...change,
@@ -286,8 +289,10 @@ describe('bullmq keeping worker', () => {
       for (const { concurrency, drainDelay } of [UNTIL_WOKEN, UNTIL_WOKEN]) {
         const worker = new OpenWorker(DELIVERIES_QUEUE, async () => immediate(), {
           redis,
+          inOrder: asOne(redis),
           prefix: 'bull',
           autorun: false,
+          stalledCheckMs: LOCK_MS,
           drainDelay,
           capacity: new SharedCapacity(concurrency),
         });
@@ -318,8 +323,9 @@ describe('bullmq keeping worker', () => {
       const { worker } = openWorker(redis, { drainDelay: 0.02, concurrency: 1 });
       void worker.run();
       while (worker.fetches < 5) await immediate();
-      // BullMQ's own scripts are not among them: this is what the first fetch asks beside itself.
-      expect(scripts).toHaveBeenCalledTimes(1);
+      // BullMQ's own scripts are not among them: these are what the first fetch asks beside itself, and the look for jobs
+      // of dead workers.
+      expect(scripts).toHaveBeenCalledTimes(2);
     });
 
     it('ends when a delayed job is due', async () => {

@@ -1,15 +1,27 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { defineScript } from '@hookferry/core/platform/redis-script';
-import { answerWithin } from '@hookferry/core/platform/timers';
+import { defineScript, type InOrder, runStep } from '@hookferry/core/platform/redis-script';
+import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
-import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
+import {
+  DelayedError,
+  Job,
+  type JobJson,
+  LockManager,
+  type Processor,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq';
 import { z } from 'zod';
 
 export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
+  /** On this Redis. */
+  readonly inOrder: InOrder;
   readonly prefix: string;
+  /** How often it looks for jobs with an expired lock, at the least. Longer than `stalledInterval`. Milliseconds. */
+  readonly stalledCheckMs: number;
   /** How many jobs may run, including those of other workers with the same capacity. */
   readonly capacity: SharedCapacity;
   /** How long `stop` waits for running jobs before it cancels them. Milliseconds; absent: for ever. */
@@ -41,6 +53,8 @@ const REST_WHEN_DRAINED = defineScript(`
   if not next_delayed[2] then return 0 end
   return math.floor(tonumber(next_delayed[2]) / ${DELAYED_SCORE})`);
 
+const IS_ACTIVE = defineScript(`return redis.call('EXISTS', KEYS[1])`);
+
 const lostSchema = z.array(z.string());
 
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
@@ -53,8 +67,10 @@ const WOKEN_WITHIN_MS = 15_000;
 // Far longer than a fetched job takes from Redis' reply to the processor.
 const ARRIVAL_MS = 500;
 
-/** Private members of BullMQ 6.7's main loop. */
-interface MainLoop {
+/** Private members of BullMQ 6.7's worker, most of its main loop. */
+interface Private {
+  /** Puts jobs with an expired lock back, at most once in `stalledInterval` over all workers. */
+  moveStalledJobsToWait(): Promise<void>;
   /** The loop checks how many jobs it may take when one ends, or when a promise is added here. */
   readonly mainLoopQueue?: { add(nothing: Promise<void>): void } | null;
   /** Set while it waits for a wake-up. */
@@ -67,6 +83,32 @@ interface MainLoop {
   waitForJob(blockUntil: number): Promise<number>;
 }
 
+/** Extends locks together with what other parts of the process do about then: its own timer would wake an idle one. */
+class LocksInTime extends LockManager {
+  readonly #timer = new WakeUpTimer(() => this.#extend());
+
+  override start(): void {
+    this.#timer.wakeUpWithin(this.opts.lockRenewTime / 2);
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    void this.#timer.stop();
+  }
+
+  async #extend(): Promise<void> {
+    const now = systemClock();
+    const due: string[] = [];
+    for (const [jobId, { token, ts, abortController }] of this.trackedJobs) {
+      if (ts && ts + this.opts.lockRenewTime / 2 >= now) continue;
+      if (ts) due.push(jobId);
+      this.trackedJobs.set(jobId, { token, ts: now, ...(abortController ? { abortController } : {}) });
+    }
+    if (due.length > 0) await this.extendLocks(due);
+    this.start();
+  }
+}
+
 /**
  * A worker that never loses its jobs. A job belongs to it as long as the process lives and reaches Redis.
  * Jobs that were fetched over a connection that broke are given back at once. A job that fails for good is
@@ -74,7 +116,9 @@ interface MainLoop {
  */
 export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> implements Sharer {
   readonly #redis: RedisClient;
+  protected readonly inOrder: InOrder;
   readonly #keys: JobKeys;
+  readonly #stalledChecks: WakeUpTimer;
   readonly #underWay = new Set<string>();
   readonly #capacity: SharedCapacity;
   readonly #stopDeadlineMs: number | undefined;
@@ -90,10 +134,15 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   constructor(
     queue: string,
     process: Processor<Data, Result>,
-    { redis, prefix, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
+    { redis, inOrder, prefix, stalledCheckMs, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
   ) {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
+    this.inOrder = inOrder;
+    this.#stalledChecks = new WakeUpTimer(async () => {
+      await this.checkConnectionError(() => this.#checkStalled());
+      if (!this.closing) this.#stalledChecks.wakeUpWithin(stalledCheckMs);
+    });
     this.#keys = createJobKeys(prefix, queue);
     this.#capacity = capacity;
     this.#stopDeadlineMs = stopDeadlineMs;
@@ -125,7 +174,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   }
 
   get wantsMore(): boolean {
-    return !this.#mainLoop.drained;
+    return !this.#private.drained;
   }
 
   /** Counts up whenever a job begins or ends. */
@@ -136,7 +185,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   takeMore(): void {
     const before = this.concurrency;
     this.#fetchOneAhead();
-    if (this.concurrency > before) this.#mainLoop.mainLoopQueue?.add(Promise.resolve());
+    if (this.concurrency > before) this.#private.mainLoopQueue?.add(Promise.resolve());
   }
 
   /**
@@ -145,7 +194,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
    */
   override async processJob(job: Job<Data, Result>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
-      mayFetchNext() && this.#running <= this.#capacity.limitOf(this) && this.#mainLoop.waiting === null;
+      mayFetchNext() && this.#running <= this.#capacity.limitOf(this) && this.#private.waiting === null;
     this.#running += 1;
     this.#fetchOneAhead();
     try {
@@ -189,14 +238,14 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   /** Nothing waits: wait for a wake-up, or until the first delayed job is due. */
   protected rest(nextDueAt: number): void {
-    this.#mainLoop.drained = true;
-    this.#mainLoop.blockUntil = nextDueAt;
+    this.#private.drained = true;
+    this.#private.blockUntil = nextDueAt;
   }
 
   /** Expect more jobs to wait. */
   protected stayAwake(): void {
-    this.#mainLoop.drained = false;
-    this.#mainLoop.blockUntil = 0;
+    this.#private.drained = false;
+    this.#private.blockUntil = 0;
   }
 
   /** Keep a job that came to this worker without its loop. */
@@ -216,8 +265,21 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     return lostSchema.parse(await EXTEND_LOCKS(this.#redis, [this.#keys.stalled], args));
   }
 
+  protected override createLockManager(): void {
+    // BullMQ has set both by now.
+    const times = this.opts as Required<Pick<WorkerOptions, 'lockRenewTime' | 'lockDuration'>>;
+    const holder = this as unknown as ConstructorParameters<typeof LockManager>[0];
+    this.lockManager = new LocksInTime(holder, { ...times, workerId: this.id });
+  }
+
+  // BullMQ's own timer would wake an idle process for each queue.
+  override async startStalledCheckTimer(): Promise<void> {
+    void this.#stalledChecks.runNow();
+  }
+
   override async close(force?: boolean): Promise<void> {
     this.#redis.off('ready', this.#onConnected);
+    void this.#stalledChecks.stop();
     await super.close(force);
     this.#capacity.leave(this);
   }
@@ -274,7 +336,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
    * just before it is closed may never report its end. The next fetch waits for Redis as long as it takes.
    */
   #neverWaitInVain(): void {
-    const loop = this.#mainLoop;
+    const loop = this.#private;
     const waitForJob = loop.waitForJob.bind(this);
     const drainDelayMs = (this.opts.drainDelay ?? Number.POSITIVE_INFINITY) * 1_000;
     loop.waitForJob = async (blockUntil) => {
@@ -285,8 +347,14 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     };
   }
 
-  get #mainLoop(): MainLoop {
-    return this as unknown as MainLoop;
+  get #private(): Private {
+    return this as unknown as Private;
+  }
+
+  /** While nobody runs a job of the queue there is none to find. */
+  async #checkStalled(): Promise<void> {
+    const isActive = await runStep(this.inOrder, (target) => IS_ACTIVE(target, [this.#keys.active], []));
+    if (isActive !== 0 && !this.closing) await this.#private.moveStalledJobsToWait();
   }
 
   /** When the next delayed job is due, or 0; `undefined` if a job can be fetched, or that is not known. */

@@ -94,6 +94,12 @@ export class WakeUpTimer {
     this.#timer = setTimeout(() => void this.runNow(), delayMs);
   }
 
+  /** Run the work after a delay in milliseconds, or up to a second and a half sooner, together with other parts. */
+  wakeUpWithin(delayMs: number): void {
+    if (delayMs < BEAT_MS) this.wakeUpIn(delayMs);
+    else this.wakeUpInAbout(Math.floor(delayMs / BEAT_MS));
+  }
+
   /** Run the work in about so many seconds, together with other parts, or sooner if an earlier wake-up is set already. */
   wakeUpInAbout(seconds: number): void {
     const dueAt = steadyClock() + seconds * BEAT_MS;
