@@ -226,6 +226,14 @@ describe('WakeUpTimer', () => {
     expect(second.runs).toEqual([2_000]);
   });
 
+  it('runs within a time that has no whole second in it by a timer of its own, otherwise together with others', async () => {
+    const [first, second] = [arrange(), arrange()];
+    first.timer.wakeUpWithin(999);
+    second.timer.wakeUpWithin(2_999);
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect([first.runs, second.runs]).toEqual([[999], [2_000]]);
+  });
+
   it('runs sooner than in about a second when asked to, and then not again', async () => {
     const { timer, runs, end } = arrange();
     timer.wakeUpInAbout(1);
