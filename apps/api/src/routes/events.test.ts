@@ -118,7 +118,7 @@ describe('publishing', () => {
       expect(body.errors).toEqual([
         { pointer: '/data/keyword', detail: 'must have at least 1 character' },
         { pointer: '/data/position', detail: 'must be a whole number' },
-        { pointer: '/data/volume', detail: 'is required' },
+        { pointer: '/data/volume', detail: 'is required, and must be a number of at least 0' },
       ]);
     });
 

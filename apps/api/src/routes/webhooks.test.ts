@@ -198,7 +198,7 @@ describe('POST /v1/webhooks', () => {
     });
     expect(body.errors).toEqual([
       { pointer: '/url', detail: 'must be a string' },
-      { pointer: '/events', detail: 'is required' },
+      { pointer: '/events', detail: 'is required, and must be a list' },
       { pointer: '/rate_limit', detail: 'must be at least 1' },
       {
         pointer: '/headers/webhook-id',

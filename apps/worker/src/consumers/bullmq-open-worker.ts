@@ -25,7 +25,7 @@ export interface OpenWorkerOptions {
 
 // A dead worker's jobs are taken over at most a quarter of the lock's time after its end.
 const STALLED_CHECKS_PER_LOCK = 4;
-// For so long after one worker's check, others skip theirs. Each may come up to a second and a half early.
+// For so long after one worker's check, others skip theirs. Each may come up to two seconds early.
 const INTERVAL_SHARE = 0.4;
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
@@ -61,7 +61,6 @@ export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerO
     prefix: shard.prefix,
     capacity,
     stopDeadlineMs,
-    autorun: false,
     lockDuration: lockDurationMs,
     stalledCheckMs,
     stalledInterval: Math.ceil(stalledCheckMs * INTERVAL_SHARE),

@@ -15,7 +15,8 @@ import {
 } from 'bullmq';
 import { z } from 'zod';
 
-export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
+export interface BullmqWorkerOptions
+  extends Omit<WorkerOptions, 'autorun' | 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
   /** On this Redis. */
   readonly inOrder: InOrder;
@@ -136,7 +137,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     process: Processor<Data, Result>,
     { redis, inOrder, prefix, stalledCheckMs, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
   ) {
-    super(queue, process, { ...options, connection: redis, prefix });
+    super(queue, process, { ...options, autorun: false, connection: redis, prefix });
     this.#redis = redis;
     this.inOrder = inOrder;
     this.#stalledChecks = new WakeUpTimer(async () => {

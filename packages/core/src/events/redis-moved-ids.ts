@@ -43,7 +43,7 @@ const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
 /** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
 const LOOKED_AT = 8;
-/** A connection that breaks repeats what it has sent: later than any does that. */
+/** A connection that breaks, or is silent for seconds, repeats what it has sent: within this time, with a wide margin. */
 const REPEATED_WITHIN_MS = 60_000;
 
 // KEYS: the account's events, bucket. ARGV: event, field.
@@ -126,25 +126,27 @@ export class MovedIds {
         ? []
         : [
             (target: ScriptTarget) =>
-              Promise.all(known.map((event) => this.#guardUnsettled(event, now, target))),
+              Promise.all(known.map((event) => this.guardUnsettled(event, now, target))),
           ]),
-      ...(others.length === 0 ? [] : [(target: ScriptTarget) => this.#guardUnrepeated(others, target)]),
+      ...(others.length === 0 ? [] : [(target: ScriptTarget) => this.guardUnrepeated(others, target)]),
     ];
   }
 
   /** Whether one of these guards would have stopped at this event. */
   async isSettled(event: AcceptedEvent, now: number): Promise<boolean> {
-    if (!mayBeKnown(event)) return !(await this.#guardUnrepeated([event], this.redis));
+    if (!mayBeKnown(event)) return !(await this.guardUnrepeated([event], this.redis));
     const { isListed, moved } = await this.look(event.accountId, event.id, now);
     return isListed || moved !== undefined;
   }
 
-  async #guardUnsettled({ accountId, id }: AcceptedEvent, now: number, target: ScriptTarget): Promise<void> {
+  /** A guard: whether one that may have been published before is not there, and has not moved. */
+  async guardUnsettled({ accountId, id }: AcceptedEvent, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
     await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
   }
 
-  async #guardUnrepeated(events: readonly AcceptedEvent[], target: ScriptTarget): Promise<boolean> {
+  /** A guard: whether Redis has stored none of an account's events, whose ids the API made. */
+  async guardUnrepeated(events: readonly AcceptedEvent[], target: ScriptTarget): Promise<boolean> {
     const [first] = events;
     if (first === undefined) return true;
     const lists = [keys.events(first.accountId), keys.youngMoved(first.accountId)];

@@ -1,4 +1,4 @@
-import { ReplyError } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
@@ -65,6 +65,14 @@ describe('redis connect', () => {
       await held;
       expect(await reply).toBeNull();
     });
+  });
+
+  // Redis may run a command once more after a reconnect: long after its caller was told that it failed, if that waited.
+  it('takes a connection whose callers wait for dead within seconds, and never one whose commands wait', async () => {
+    const { url } = willClose(await openTestRedis());
+    const open = (role: ConnectionRole) => connect({ url, role, name: 'test', emit: () => {} }) as Redis;
+    expect(open('answering').options.socketTimeout).toBe(5_000);
+    expect(open('working').options.socketTimeout).toBeUndefined();
   });
 
   describe('queuePrefix', () => {

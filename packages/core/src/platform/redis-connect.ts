@@ -51,13 +51,15 @@ export interface ConnectOptions {
   /** Where `/healthz` reads its state. */
   readonly health?: ConnectionHealth;
   /**
-   * After this long without a reply to a command, the connection counts as dead and is replaced. For commands
-   * that wait on purpose: nothing else would ever notice.
+   * After this long without a reply to a command, the connection counts as dead and is replaced: nothing else would
+   * notice. Default: five seconds for the role `answering`, never for `working`, whose commands may wait on purpose.
    */
   readonly silenceMs?: number;
 }
 
 const COMMAND_TIMEOUT_MS = 1_500;
+// Redis was asked for what a client was told that it failed. It is asked again after a reconnect: soon, or not at all.
+const ANSWERING_SILENCE_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 // More than one, because one may be on the wrong side of a network partition. Few, because each adds a connection to each of
 // the process' own.
@@ -175,7 +177,7 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     connectionName: name,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    socketTimeout: silenceMs,
+    socketTimeout: silenceMs ?? (role === 'answering' ? ANSWERING_SILENCE_MS : undefined),
     retryStrategy: reconnectDelay,
     // After a fail-over the old master replies READONLY: reconnect, to the new one, and repeat.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { createKeepFor, repeatUntilDone, stopInOrder, WakeUpTimer } from './timers';
 
 describe('repeat until done', () => {
@@ -252,4 +253,14 @@ describe('WakeUpTimer', () => {
     expect(runs).toEqual([]);
     expect(jest.getTimerCount()).toBe(0);
   });
+});
+
+it('runs with the first beat after the process stood still, whatever part of the time is left', async () => {
+  const order: string[] = [];
+  const timer = new WakeUpTimer(async () => void order.push('the work'));
+  timer.wakeUpInAbout(4);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_200);
+  await wait(1_500);
+  expect(order).toEqual(['the work']);
+  await timer.stop();
 });

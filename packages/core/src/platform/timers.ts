@@ -28,19 +28,22 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
 }
 
 const BEAT_MS = 1_000;
+// A beat comes some milliseconds late. A call that it lets by comes with the next one, as late.
+const LATE_MS = 100;
 
 /**
  * Calls that are made about every so many seconds, all parts of a process together. A wake-up costs a process that has
- * nothing else to do more than most of that work, and scripts of the same moment go to Redis as one.
+ * nothing else to do more than most of that work, and scripts of the same moment go to Redis as one. A process that
+ * stood still makes up for it with the first beat.
  */
 class Beats {
+  /** When each is due, by the steady clock. */
   readonly #calls = new Map<() => void, number>();
-  #count = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** Call once, `seconds` from now or up to one sooner, in place of what was asked for before. */
   callIn(seconds: number, call: () => void): void {
-    this.#calls.set(call, this.#count + seconds);
+    this.#calls.set(call, steadyClock() + seconds * BEAT_MS);
     this.#timer ??= setTimeout(() => this.#beat(), BEAT_MS);
   }
 
@@ -52,10 +55,10 @@ class Beats {
   }
 
   #beat(): void {
-    this.#count += 1;
+    const now = steadyClock();
     this.#timer = setTimeout(() => this.#beat(), BEAT_MS);
-    for (const [call, at] of this.#calls) {
-      if (at > this.#count) continue;
+    for (const [call, dueAt] of this.#calls) {
+      if (dueAt - now > BEAT_MS - LATE_MS) continue;
       this.cancel(call);
       call();
     }
@@ -94,7 +97,7 @@ export class WakeUpTimer {
     this.#timer = setTimeout(() => void this.runNow(), delayMs);
   }
 
-  /** Run the work after a delay in milliseconds, or up to a second and a half sooner, together with other parts. */
+  /** Run the work after a delay in milliseconds, or up to two seconds sooner, together with other parts. */
   wakeUpWithin(delayMs: number): void {
     if (delayMs < BEAT_MS) this.wakeUpIn(delayMs);
     else this.wakeUpInAbout(Math.floor(delayMs / BEAT_MS));

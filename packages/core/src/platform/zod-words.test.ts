@@ -50,7 +50,9 @@ describe('zod words', () => {
 
   describe('inWords', () => {
     it.each([
-      ['a member that is missing', { name: undefined }, 'is required'],
+      ['a member that is missing', { name: undefined }, 'is required, and must be a string'],
+      ['a number that is missing', { share: undefined }, 'is required, and must be a number from 0 to 1'],
+      ['a word that is missing', { mode: undefined }, 'is required, and must be one of fast, slow'],
       ['a member of any type that is missing', { data: undefined }, 'is required'],
       ['a union that is missing', { either: undefined }, 'is required'],
       ['another type', { name: 1 }, 'must be a string'],

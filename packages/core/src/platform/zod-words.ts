@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 type Issue = z.core.$ZodRawIssue;
 
+const MUST_BE = 'must be ';
+
 /**
  * For `schema.safeParse(value, inWords)`: validation errors in this product's words, wherever a schema gives
  * none. zod's ("expected nonoptional, received undefined") are for authors of schemas, not for clients.
@@ -9,16 +11,16 @@ type Issue = z.core.$ZodRawIssue;
 export const inWords = { error: describe };
 
 function describe(issue: Issue): string {
-  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return describeMissing(issue);
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${nameOf(issue)}`;
+      return MUST_BE + (nameOf(issue) ?? `of the type ${issue.expected}`);
     case 'too_small':
       return `must ${verbFor(issue.origin)}at least ${issue.minimum}${unitFor(issue.origin, issue.minimum)}`;
     case 'too_big':
       return `must ${verbFor(issue.origin)}at most ${issue.maximum}${unitFor(issue.origin, issue.maximum)}`;
     case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+      return MUST_BE + oneOf(issue.values);
     case 'invalid_format':
       return describeFormat(issue);
     case 'invalid_key':
@@ -37,6 +39,20 @@ function describe(issue: Issue): string {
     case 'invalid_element':
       return 'is not valid';
   }
+}
+
+function describeMissing(issue: Issue): string {
+  const form =
+    issue.code === 'invalid_type'
+      ? nameOf(issue)
+      : issue.code === 'invalid_value'
+        ? oneOf(issue.values)
+        : undefined;
+  return form === undefined ? 'is required' : `is required, and ${MUST_BE}${form}`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `${values.length > 1 ? 'one of ' : ''}${values.map(String).join(', ')}`;
 }
 
 // A body may contain only such names, and each is compared with all known ones.
@@ -72,8 +88,6 @@ function describeFormat({ format, pattern }: Issue & { readonly code: 'invalid_f
   return pattern === undefined ? `must have the format ${format}` : `must match ${pattern}`;
 }
 
-const MUST_BE = 'must be ';
-
 /** Names each of the alternatives. */
 function describeUnion({ errors }: Issue & { readonly code: 'invalid_union' }): string {
   const messages = errors.flatMap(([first]) => (first?.path.length === 0 ? [first.message] : []));
@@ -82,9 +96,8 @@ function describeUnion({ errors }: Issue & { readonly code: 'invalid_union' }): 
   return MUST_BE + [...new Set(asked)].map((message) => message.slice(MUST_BE.length)).join(', or ');
 }
 
-function nameOf({ expected, inst }: Issue & { readonly code: 'invalid_type' }): string {
-  if (expected === 'number') return numberWithin(inst);
-  return NAMES[expected] ?? `of the type ${expected}`;
+function nameOf({ expected, inst }: Issue & { readonly code: 'invalid_type' }): string | undefined {
+  return expected === 'number' ? numberWithin(inst) : NAMES[expected];
 }
 
 /** A number, with the bounds that its schema has. */

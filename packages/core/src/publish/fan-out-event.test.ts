@@ -8,6 +8,7 @@ import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
+import { MovedIds } from '../events/redis-moved-ids';
 import { OverList } from '../events/redis-over-list';
 import { Turns } from '../platform/batches';
 import { asOne, oneByOne } from '../platform/redis-script';
@@ -15,6 +16,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openPublishContext, type PublishContext } from '../testing/open-publish-context';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -527,6 +529,20 @@ describe('dispatch events', () => {
       await dispatch([event]);
       expect((await deliveryJobs()).toSorted()).toEqual(jobIdsOf(event).toSorted());
       expect(await isListed()).toEqual([true, true, true]);
+    });
+
+    it.each([
+      ['no history', false],
+      ['a history', true],
+    ])('says that Redis takes no writes, with %s', async (_name, hasHistory) => {
+      const server = willClose(await startRedisServer());
+      const { client } = willClose(await openTestRedis(server.url));
+      const movedIds = hasHistory ? new MovedIds(client, 60_000) : undefined;
+      const context = { ...willClose(openPublishContext(client)), movedIds, inOrder: asOne(client) };
+      await server.fillUp();
+      const dispatched = dispatchEvents(context, [buildEvent()]);
+      await expect(dispatched).rejects.toMatchObject({ code: 'storage_unavailable' });
+      await server.makeRoom();
     });
 
     it('announces no event that is not complete', async () => {
