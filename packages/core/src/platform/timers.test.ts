@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as passed } from 'node:timers/promises';
 import { createKeepFor, repeatUntilDone, stopInOrder, WakeUpTimer } from './timers';
 
 describe('repeat until done', () => {
@@ -260,7 +260,7 @@ it('runs with the first beat after the process stood still, whatever part of the
   const timer = new WakeUpTimer(async () => void order.push('the work'));
   timer.wakeUpInAbout(4);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_200);
-  await wait(1_500);
+  await passed(1_500);
   expect(order).toEqual(['the work']);
   await timer.stop();
 });

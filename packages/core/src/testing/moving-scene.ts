@@ -167,6 +167,8 @@ export class MovingScene {
   /** All keys but those that stay: how far the history reaches, and ids that are known. */
   async keysLeft(): Promise<readonly string[]> {
     const all = await this.redis.client.keys('*');
-    return all.filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes):/.test(key)).toSorted();
+    return all
+      .filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes):/.test(key))
+      .toSorted();
   }
 }
