@@ -58,7 +58,7 @@ export interface ConnectOptions {
 }
 
 const COMMAND_TIMEOUT_MS = 1_500;
-// Redis was asked for what a client was told that it failed. It is asked again after a reconnect: soon, or not at all.
+// A client has its 503 by then. After the reconnect ioredis sends what it asked for once more: that must come soon.
 const ANSWERING_SILENCE_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 // More than one, because one may be on the wrong side of a network partition. Few, because each adds a connection to each of
