@@ -4,7 +4,7 @@ import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
-import type { Column } from '../../components/data-table';
+import { type Column, timeWidth } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
@@ -21,11 +21,10 @@ const columns: readonly Column<DeadLetter>[] = [
   {
     id: 'failed',
     header: 'Failed',
-    width: '152px',
+    width: timeWidth('152px'),
     cell: ({ failed_at: at }) => <Time at={at} form="short" />,
-    from: 'medium',
   },
-  { id: 'queue', header: 'Queue', width: '96px', cell: ({ queue }) => queue },
+  { id: 'queue', header: 'Queue', width: '96px', cell: ({ queue }) => queue, from: 'medium' },
   { id: 'name', header: 'Job', cell: (letter) => <Link href={pathOf(letter)}>{letter.name}</Link> },
   { id: 'account', header: 'Account', cell: ({ account_id: id }) => id ?? '–', from: 'wide' },
   { id: 'reason', header: 'Reason', width: '40%', cell: ({ reason }) => reason },
