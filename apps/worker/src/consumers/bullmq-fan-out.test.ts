@@ -159,8 +159,8 @@ describe('with a history', () => {
     [
       'has moved',
       async ({ accountId, id: eventId, acceptedAt, body }, { client, movedIds }) => {
-        const movedId = { kind: 'queued', acceptedAt, digest: digestOf(body) } as const;
-        await keepMovedId(client, movedIds, { accountId, eventId, movedId }, acceptedAt);
+        const movedId = { kind: 'queued', digest: digestOf(body) } as const;
+        await keepMovedId(client, movedIds, { accountId, eventId, acceptedAt, movedId }, acceptedAt);
       },
     ],
   ])('makes no delivery of an event again that %s', async (_where, arrange) => {

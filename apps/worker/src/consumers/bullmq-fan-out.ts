@@ -159,9 +159,7 @@ async function isSettled(
   { movedIds, clock }: EventWorkerContext,
   { accountId, id }: Pick<AcceptedEvent, 'accountId' | 'id'>,
 ): Promise<boolean> {
-  if (!movedIds) return false;
-  const { isListed, moved } = await movedIds.look(accountId, id, clock());
-  return isListed || moved !== undefined;
+  return (await movedIds?.isSettled({ accountId, id, isQueued: true }, clock())) ?? false;
 }
 
 async function reject(

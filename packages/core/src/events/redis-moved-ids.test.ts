@@ -1,7 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { rowsAsOne } from '../platform/redis-rows';
 import { asOne, defineScript, type Step } from '../platform/redis-script';
 import { buildEvent } from '../testing/build-event';
 import { keepMovedId } from '../testing/keep-moved-id';
@@ -28,8 +27,8 @@ const buildMoved = (change: Partial<MovedId> = {}): MovedId => ({
   ...change,
 });
 
-const keep = (accountId: AccountId, eventId: EventId, movedId: MovedId) =>
-  keepMovedId(redis.client, movedIds, { accountId, eventId, movedId }, NOW);
+const keep = (accountId: AccountId, eventId: EventId, { acceptedAt, ...movedId }: MovedId) =>
+  keepMovedId(redis.client, movedIds, { accountId, eventId, acceptedAt, movedId }, NOW);
 
 it('knows nothing of any other event', async () => {
   const accountId = uniqueAccountId();
@@ -78,7 +77,7 @@ describe('an event whose id the API made', () => {
   const leave = async (event: AcceptedEvent, now: number) => {
     const { accountId, id: eventId, acceptedAt } = event;
     const kept: KeptId = { accountId, eventId, acceptedAt, movedId: undefined };
-    await rowsAsOne(redis.client)([kept], [(rows, target) => movedIds.keep(rows, now, target)]);
+    await keepMovedId(redis.client, movedIds, kept, now);
     return staysKnown(kept, now);
   };
   const stores = async (...events: AcceptedEvent[]) => {

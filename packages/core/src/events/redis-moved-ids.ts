@@ -26,8 +26,11 @@ export interface KeptId {
   /** Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
   /** Absent: no client publishes with its id again. */
-  readonly movedId: MovedId | undefined;
+  readonly movedId: Omit<MovedId, 'acceptedAt'> | undefined;
 }
+
+/** The members of an event that tell whether it was sent. */
+type Known = Pick<AcceptedEvent, 'accountId' | 'id' | 'isClaimed' | 'isQueued'>;
 
 /** What became of an event that may have been fanned out before. */
 export interface Settled {
@@ -121,42 +124,34 @@ export class MovedIds {
   guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Step[] {
     const known = events.filter(mayBeKnown);
     const others = events.filter((event) => !mayBeKnown(event));
-    return [
-      ...(known.length === 0
-        ? []
-        : [
-            (target: ScriptTarget) =>
-              Promise.all(known.map((event) => this.guardUnsettled(event, now, target))),
-          ]),
-      ...(others.length === 0 ? [] : [(target: ScriptTarget) => this.guardUnrepeated(others, target)]),
-    ];
+    const guards: Step[] = [];
+    if (known.length > 0) {
+      guards.push((target) => Promise.all(known.map((event) => this.guardUnsettled(event, now, target))));
+    }
+    if (others.length > 0) guards.push((target) => this.guardUnrepeated(others, target));
+    return guards;
   }
 
   /** Whether one of these guards would have stopped at this event. */
-  async isSettled(event: AcceptedEvent, now: number): Promise<boolean> {
+  async isSettled(event: Known, now: number): Promise<boolean> {
     if (!mayBeKnown(event)) return !(await this.guardUnrepeated([event], this.redis));
     const { isListed, moved } = await this.look(event.accountId, event.id, now);
     return isListed || moved !== undefined;
   }
 
   /** A guard: whether one that may have been published before is not there, and has not moved. */
-  async guardUnsettled({ accountId, id }: AcceptedEvent, now: number, target: ScriptTarget): Promise<void> {
+  async guardUnsettled({ accountId, id }: Known, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
     await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
   }
 
   /** A guard: whether Redis has stored none of an account's events, whose ids the API made. */
-  async guardUnrepeated(events: readonly AcceptedEvent[], target: ScriptTarget): Promise<boolean> {
+  async guardUnrepeated(events: readonly Known[], target: ScriptTarget): Promise<boolean> {
     const [first] = events;
     if (first === undefined) return true;
     const lists = [keys.events(first.accountId), keys.youngMoved(first.accountId)];
-    return (
-      (await GUARD_UNREPEATED(
-        target,
-        lists,
-        events.map(({ id }) => id),
-      )) === 1
-    );
+    const ids = events.map(({ id }) => id);
+    return (await GUARD_UNREPEATED(target, lists, ids)) === 1;
   }
 
   async keep(rows: readonly KeptId[], now: number, target: ScriptRows): Promise<void> {
@@ -167,7 +162,7 @@ export class MovedIds {
       ({ accountId, eventId }) => [placeOf(accountId, eventId).bucket, keys.youngMoved(accountId)],
       ({ accountId, eventId, acceptedAt, movedId }) => [
         placeOf(accountId, eventId).field,
-        movedId === undefined ? '' : encode(movedId),
+        movedId === undefined ? '' : encode({ ...movedId, acceptedAt }),
         retentionMs,
         now - retentionMs,
         eventId,

@@ -11,7 +11,7 @@ import {
   type MovedStore,
   type RemovedDelivery,
 } from '../events/redis-moved';
-import { digestOf, type KeptId, type MovedId, type MovedIds, staysKnown } from '../events/redis-moved-ids';
+import { digestOf, type KeptId, type MovedIds, staysKnown } from '../events/redis-moved-ids';
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
 import type { InOrderForEach, RowStep } from '../platform/redis-rows';
@@ -179,8 +179,8 @@ function leavingOf(event: MovingEvent): readonly Leaving[] {
   const [first] = entries;
   if (!first) return [];
   const isErased = head?.erasedAt !== undefined;
-  const [acceptedAt, movedId] = [timeOf(event), movedIdOf(event)];
-  return [{ accountId, eventId, isErased, event, first: first.entry, acceptedAt, movedId }];
+  const known = { acceptedAt: timeOf(event), movedId: movedIdOf(event) };
+  return [{ accountId, eventId, isErased, event, first: first.entry, ...known }];
 }
 
 // With a log it has expired, and stays known as complete.
@@ -205,14 +205,12 @@ async function settleEvent(
 }
 
 // Clients do not publish again with an id that the API generated.
-function movedIdOf(event: MovingEvent): MovedId | undefined {
-  const { head, text, digest } = event;
+function movedIdOf({ head, text, digest }: MovingEvent): KeptId['movedId'] {
   if (head === undefined || text === undefined) return undefined;
-  const acceptedAt = timeOf(event);
-  if (digest !== undefined) return { kind: 'claimed', acceptedAt, digest };
-  if (head.erasedAt !== undefined) return { kind: 'claimed', acceptedAt, digest: undefined };
+  if (digest !== undefined) return { kind: 'claimed', digest };
+  if (head.erasedAt !== undefined) return { kind: 'claimed', digest: undefined };
   if (!isNotedAsQueued(text)) return undefined;
-  return { kind: 'queued', acceptedAt, digest: digestOf(text.slice(text.indexOf('\n') + 1)) };
+  return { kind: 'queued', digest: digestOf(text.slice(text.indexOf('\n') + 1)) };
 }
 
 function noteRemoved(

@@ -62,8 +62,8 @@ describePostgres('an erasure of what has moved to the history', () => {
         const event = buildMovedEvent({ deliveries: [buildMovedDelivery()], ...change });
         await writer.write([event], Number.POSITIVE_INFINITY);
         const { accountId, id, createdAt: acceptedAt } = event;
-        const movedId = { kind: 'claimed', acceptedAt, digest: 'digest' } as const;
-        await keepMovedId(client, movedIds, { accountId, eventId: id, movedId }, NOW);
+        const movedId = { kind: 'claimed', digest: 'digest' } as const;
+        await keepMovedId(client, movedIds, { accountId, eventId: id, acceptedAt, movedId }, NOW);
         return event;
       },
       erase: (accountId: AccountId, id: EventId) =>

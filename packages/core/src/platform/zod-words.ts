@@ -42,13 +42,13 @@ function describe(issue: Issue): string {
 }
 
 function describeMissing(issue: Issue): string {
-  const form =
-    issue.code === 'invalid_type'
-      ? nameOf(issue)
-      : issue.code === 'invalid_value'
-        ? oneOf(issue.values)
-        : undefined;
+  const form = formOf(issue);
   return form === undefined ? 'is required' : `is required, and ${MUST_BE}${form}`;
+}
+
+function formOf(issue: Issue): string | undefined {
+  if (issue.code === 'invalid_type') return nameOf(issue);
+  return issue.code === 'invalid_value' ? oneOf(issue.values) : undefined;
 }
 
 function oneOf(values: readonly unknown[]): string {

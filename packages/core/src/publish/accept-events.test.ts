@@ -279,14 +279,15 @@ describe('accept events, with a history', () => {
       endpointId,
       movedIds,
       event,
-      keep: (change: Partial<MovedId> = {}) =>
+      keep: ({ acceptedAt = NOW - 500, ...change }: Partial<MovedId> = {}) =>
         keepMovedId(
           client,
           movedIds,
           {
             accountId,
             eventId: event.id,
-            movedId: { kind: 'claimed', acceptedAt: NOW - 500, digest: digestOf(body), ...change },
+            acceptedAt,
+            movedId: { kind: 'claimed', digest: digestOf(body), ...change },
           },
           NOW,
         ),

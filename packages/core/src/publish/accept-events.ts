@@ -22,7 +22,7 @@ import { MAX_DEPTH } from '../event-types/custom-event-type';
 import { listNames } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { EventStore } from '../events/redis-event-store';
-import { digestOf, isOfDigest, type Settled } from '../events/redis-moved-ids';
+import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
 import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
@@ -38,6 +38,8 @@ export interface AcceptEventsContext
     ScheduleEventsContext,
     ValidateEventContext {
   readonly eventStore: Pick<EventStore, 'find'> & DispatchEventsContext['eventStore'];
+  /** Absent: there is no history that an event moves to. */
+  readonly movedIds?: Pick<MovedIds, 'look' | 'isSettled' | 'guardsUnsettled'> | undefined;
   /** How far ahead `deliverAt` may be. */
   readonly scheduleMaxMs: number;
   readonly eventClaims: EventClaimStore;

@@ -74,7 +74,7 @@ function requireWithin(deliverAt: number, now: number, maxMs: number): void {
 
 export interface ScheduleEventsContext extends ScheduleContext {
   /** Absent: there is no history that an event moves to. */
-  readonly movedIds?: Pick<MovedIds, 'look' | 'isSettled' | 'guardsUnsettled'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'guardsUnsettled'> | undefined;
   readonly idempotencyStore?: Pick<IdempotencyStore, 'keepUntil'> | undefined;
 }
 

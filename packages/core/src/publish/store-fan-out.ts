@@ -36,7 +36,7 @@ export interface StoreFanOutContext {
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   /** The same. */
-  readonly movedIds?: Pick<MovedIds, 'look' | 'isSettled' | 'guardsUnsettled'> | undefined;
+  readonly movedIds?: Pick<MovedIds, 'isSettled' | 'guardsUnsettled'> | undefined;
   /** On the Redis of all of these. */
   readonly inOrder: InOrder;
   readonly fanOuts: FanOuts;

@@ -1,4 +1,4 @@
-import type { KeptId, MovedId, MovedIds } from '../events/redis-moved-ids';
+import type { KeptId, MovedIds } from '../events/redis-moved-ids';
 import type { RedisClient } from '../platform/redis-connect';
 import { rowsAsOne } from '../platform/redis-rows';
 
@@ -6,9 +6,8 @@ import { rowsAsOne } from '../platform/redis-rows';
 export async function keepMovedId(
   client: RedisClient,
   movedIds: MovedIds,
-  { accountId, eventId, movedId }: Pick<KeptId, 'accountId' | 'eventId'> & { readonly movedId: MovedId },
+  kept: KeptId,
   now: number,
 ): Promise<void> {
-  const kept: KeptId = { accountId, eventId, movedId, acceptedAt: movedId.acceptedAt };
   await rowsAsOne(client)([kept], [(rows, target) => movedIds.keep(rows, now, target)]);
 }
