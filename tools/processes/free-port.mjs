@@ -1,14 +1,12 @@
 // @ts-check
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { Problem } from '../problem.mjs';
 
-/**
- * @param {number} port
- * @param {string} host
- * @returns {Promise<boolean>} whether a server could listen there now
- */
-export async function isPortFree(port, host) {
-  return (await tryToListen(port, host)) !== undefined;
-}
+// Below the systems' own ranges, from which any outgoing connection may take a port before our server listens there.
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+const ATTEMPTS = 100;
 
 /**
  * @param {string} host
@@ -16,23 +14,22 @@ export async function isPortFree(port, host) {
  * @returns {Promise<number>}
  */
 export async function findFreePort(host, except = []) {
-  const port = await tryToListen(0, host);
-  if (port === undefined) throw new Error(`Every port of ${host} is in use.`);
-  return except.includes(port) ? await findFreePort(host, except) : port;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (!except.includes(port) && (await isPortFree(port, host))) return port;
+  }
+  throw new Problem(`No free port of ${host} was found between ${FIRST_PORT} and ${FIRST_PORT + PORTS - 1}.`);
 }
 
 /**
- * @param {number} port 0 = any
+ * @param {number} port
  * @param {string} host
- * @returns {Promise<number | undefined>}
+ * @returns {Promise<boolean>} whether a server could listen there now
  */
-function tryToListen(port, host) {
+export function isPortFree(port, host) {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve(undefined));
-    server.listen({ port, host, exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : undefined));
-    });
+    server.once('error', () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }
