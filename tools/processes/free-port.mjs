@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { Problem } from '../problem.mjs';
 
 // Below the systems' own ranges, from which any outgoing connection may take a port before our server listens there.
-const FIRST_PORT = 20_000;
-const PORTS = 12_000;
+const FIRST_PORT = 10_000;
+const PORTS = 10_000;
 const ATTEMPTS = 100;
 
 /**
