@@ -183,13 +183,10 @@ function findImportFaults({ path, root, specifiers }) {
 
 /** @param {ReturnType<typeof readWalks>[number]} walk */
 function findWalkFaults({ name, files }) {
-  /** @type {Set<string>} what imports lead to from the files so far */
-  const reached = new Set();
   return files.flatMap((file, index) => {
     if (!graph.has(file)) return [`walk ${name}: ${file} does not exist`];
-    const leads = index === 0 || reached.has(file);
-    reached.add(file);
-    for (const path of reached) for (const other of graph.get(path)?.imports ?? []) reached.add(other);
-    return leads ? [] : [`walk ${name}: no import leads from the files above to ${file}`];
+    const before = files.slice(0, index);
+    const leads = index === 0 || before.some((path) => graph.get(path)?.imports.includes(file));
+    return leads ? [] : [`walk ${name}: none of the files above imports ${file}`];
   });
 }

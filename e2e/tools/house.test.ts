@@ -123,7 +123,7 @@ describe('npm run house', () => {
     expect(faults).toContain('circular imports: packages/core/src/high/b.ts, packages/core/src/high/c.ts');
   });
 
-  it('finds a step of a walk that is not there, and one to which no import leads', () => {
+  it('finds a step of a walk that is not there, and one that no file before it imports', () => {
     change(
       'docs/architecture.md',
       `3. \`${CORE}/low/a.ts\``,
@@ -131,7 +131,7 @@ describe('npm run house', () => {
     );
     expect(house('--check').faults).toEqual([
       'walk api: packages/core/src/low/gone.ts does not exist',
-      'walk api: no import leads from the files above to apps/worker/src/main.ts',
+      'walk api: none of the files above imports apps/worker/src/main.ts',
     ]);
   });
 
