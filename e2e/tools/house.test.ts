@@ -31,7 +31,8 @@ const PRODUCT: Readonly<Record<string, string>> = {
 
 1. \`apps/api/src/main.ts\`: begins
 2. [\`${CORE}/high/c.ts\`](../${CORE}/high/c.ts)
-3. \`${CORE}/low/a.ts\`
+3. \`${CORE}/high/b.ts\`
+4. \`${CORE}/low/a.ts\`
 
 <!-- /walk -->
 `,
@@ -69,7 +70,7 @@ describe('npm run house', () => {
     expect(said).toMatch(/single importers +2, 0 short/);
     expect(said).toMatch(/arrows +1 of 1 that 2 folders/);
     expect(said).toMatch(/circles +0\n/);
-    expect(said).toMatch(/walk: api +3 files/);
+    expect(said).toMatch(/walk: api +4 files/);
   });
 
   it('finds nothing wrong with a product that keeps to the rules', () => {
@@ -126,13 +127,22 @@ describe('npm run house', () => {
   it('finds a step of a walk that is not there, and one that no file before it imports', () => {
     change(
       'docs/architecture.md',
-      `3. \`${CORE}/low/a.ts\``,
-      `3. \`${CORE}/low/gone.ts\`\n4. \`apps/worker/src/main.ts\``,
+      `4. \`${CORE}/low/a.ts\``,
+      `4. \`${CORE}/low/gone.ts\`\n5. \`apps/worker/src/main.ts\``,
     );
     expect(house('--check').faults).toEqual([
       'walk api: packages/core/src/low/gone.ts does not exist',
       'walk api: none of the files above imports apps/worker/src/main.ts',
     ]);
+  });
+
+  it('finds that a file comes before the one that leads to it, though an earlier one leads to both in the end', () => {
+    change(
+      'docs/architecture.md',
+      `3. \`${CORE}/high/b.ts\`\n4. \`${CORE}/low/a.ts\``,
+      `3. \`${CORE}/low/a.ts\`\n4. \`${CORE}/high/b.ts\``,
+    );
+    expect(house('--check').faults).toEqual([`walk api: none of the files above imports ${CORE}/low/a.ts`]);
   });
 
   it('finds that the page shows other imports, and brings it up to date', () => {
