@@ -4,7 +4,8 @@ import { EVENT_TYPE_NAME_FORM, eventGroupSchema, eventIdSchema } from '@hookferr
 import { cloudEventsSourceSchema } from '@hookferry/core/domain/setting-schemas';
 import { AppError, type ValidationError, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { inWords, textSchema } from '@hookferry/core/platform/zod-words';
-import { invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
+import type { PublishedEvent } from '@hookferry/core/publish/accept-events';
+import { invalidEvent } from '@hookferry/core/publish/validate-event';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
 import type { BodyForm, RouteRequest } from '../http/route';

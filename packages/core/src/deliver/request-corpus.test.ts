@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { eventIdSchema } from '../domain/event';
 import type { DeliveryRequest } from '../domain/transport';
-import { validateEvent } from '../publish/accept-events';
+import { validateEvent } from '../publish/validate-event';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildReadContext } from '../testing/build-read-context';

@@ -7,8 +7,8 @@ import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
 import { acceptedEventSchema, type EventJob, publishedEventSchema } from '../queue/bullmq-event-queue';
-import { tooDeep, type ValidateEventContext, validateEvent } from './accept-events';
 import { scheduleOf } from './schedule-events';
+import { tooDeep, type ValidateEventContext, validateEvent } from './validate-event';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;

@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import { bodyOf, eventTypeNameSchema } from '../domain/event';
+import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
+import type { CheckData } from '../event-types/compile-data-schema';
+import { MAX_DEPTH } from '../event-types/custom-event-type';
+import { listNames } from '../event-types/event-types';
+import type { EventTypeStore } from '../event-types/redis-event-type-store';
+import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
+import { depthOf } from '../platform/json';
+import { inWords } from '../platform/zod-words';
+
+/** A producer's event, not yet checked against the catalogue. */
+export interface UncheckedEvent {
+  readonly type: string;
+  readonly data: unknown;
+  /** The JSON text that `data` was parsed from, unchanged: with its numbers and white space as written. */
+  readonly dataText: string;
+}
+
+export interface ValidateEventContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
+  /** The most bytes of a body in UTF-8. */
+  readonly maxEventBytes: number;
+}
+
+const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
+
+/**
+ * Check `data` against the schema of its type and give the body that will be delivered. It is built here,
+ * once, around the unchanged text of `data`. The same text is stored, signed and sent, on every attempt and
+ * to every endpoint. Only a type that is not built in is read from the store, each time, so that it is in
+ * force at once.
+ *
+ * @throws AppError `invalid_request` for a type that can't be published or invalid data, `payload_too_large`
+ *   for a body over the limit.
+ */
+export async function validateEvent(context: ValidateEventContext, event: UncheckedEvent): Promise<string> {
+  const { eventTypeStore, maxEventBytes } = context;
+  const check = builtIn.get(event.type) ?? (await findCustom(eventTypeStore, event.type));
+  if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type)]);
+  if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
+  if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
+  const validationErrors = check(event.data);
+  if (validationErrors.length > 0) throw invalidEvent(validationErrors);
+  return serialise(event, maxEventBytes);
+}
+
+async function findCustom(
+  eventTypeStore: Pick<EventTypeStore, 'find'>,
+  type: string,
+): Promise<CheckData | undefined> {
+  if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
+  return (await eventTypeStore.find(type))?.check;
+}
+
+async function wrongType(
+  eventTypeStore: Pick<EventTypeStore, 'names'>,
+  type: string,
+): Promise<ValidationError> {
+  const custom = (await eventTypeStore.names()).toSorted();
+  const problem = isOperational(type)
+    ? 'is an operational event type, which Hookferry alone publishes; you can publish'
+    : 'is not a known event type; you can publish';
+  return {
+    pointer: '/type',
+    detail: `"${shorten(type)}" ${problem} ${listNames([...publishableTypeNames, ...custom])}`,
+  };
+}
+
+/** @param cause the error, if the depth was noticed only by the parser. */
+export function tooDeep(cause?: unknown): AppError {
+  return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
+}
+
+function checkBy(schema: z.ZodType): CheckData {
+  return (data) => {
+    const parsed = schema.safeParse(data, inWords);
+    return parsed.success ? [] : validationErrorsOf(parsed.error, '/data');
+  };
+}
+
+function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string {
+  const body = bodyOf(type, dataText);
+  const bytes = Buffer.byteLength(body);
+  if (bytes <= maxBytes) return body;
+  throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are accepted.`);
+}
+
+/** The error of an invalid event, from the API or the queue. */
+export function invalidEvent(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
+  return new AppError('invalid_request', 'The event is not valid: see "errors".', {
+    validationErrors,
+    cause,
+  });
+}
