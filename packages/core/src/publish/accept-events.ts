@@ -71,8 +71,8 @@ interface Candidate {
   readonly event: AcceptedEvent;
   /** Whether the client chose its id. */
   readonly hasOwnId: boolean;
-  /** Of its own id. */
-  readonly claim?: EventClaim['state'];
+  /** What became of the claim of that id. */
+  readonly claimState?: EventClaim['state'];
 }
 
 /**
@@ -158,13 +158,13 @@ async function claimIds(
   prepared: readonly (Candidate | AppError)[],
   { assumption }: AcceptEventsInput,
 ): Promise<readonly (Candidate | AppError)[]> {
-  if (!prepared.some(hasOwnId)) return prepared;
+  if (!prepared.some(isClaimable)) return prepared;
   const claims = new Map<Candidate, EventClaim>();
-  const needless: AcceptedEvent[] = [];
+  const alreadyMoved: AcceptedEvent[] = [];
   const steps: readonly Step[] = [
     (target) =>
       Promise.all(
-        prepared.filter(hasOwnId).map(async (candidate) => {
+        prepared.filter(isClaimable).map(async (candidate) => {
           const { accountId, id, acceptedAt: deliverAt, body, endpointIds, schedule } = candidate.event;
           const acceptedAt = schedule?.publishedAt ?? deliverAt;
           const digest = digestOf(body, endpointIds);
@@ -173,33 +173,36 @@ async function claimIds(
             context.eventClaims.claim(accountId, id, digest, acceptedAt, target, deliverAt),
             context.movedIds?.look(accountId, id, acceptedAt, target),
           ]);
-          if (settled?.moved && claim.state === 'open') needless.push(candidate.event);
-          claims.set(candidate, settled ? claimOf(candidate.event, settled, claim, digest) : claim);
+          if (settled?.moved && claim.state === 'open') alreadyMoved.push(candidate.event);
+          claims.set(
+            candidate,
+            settled ? claimAgainstHistory(candidate.event, settled, claim, digest) : claim,
+          );
         }),
       ),
   ];
   await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
-  await takeBack(context, needless);
+  await takeBack(context, alreadyMoved);
   return await eachGood(prepared, async (candidate) => {
     const claim = claims.get(candidate);
-    return claim ? await claimed(context, candidate, claim) : candidate;
+    return claim ? await applyClaim(context, candidate, claim) : candidate;
   });
 }
 
 // The history has these events. Redis keeps their ids for as long as ids are known.
 async function takeBack(
   { eventClaims }: AcceptEventsContext,
-  needless: readonly AcceptedEvent[],
+  alreadyMoved: readonly AcceptedEvent[],
 ): Promise<void> {
   await Promise.all(
-    needless.map(({ accountId, id, body, endpointIds, acceptedAt, schedule }) =>
+    alreadyMoved.map(({ accountId, id, body, endpointIds, acceptedAt, schedule }) =>
       eventClaims.takeBack(accountId, id, digestOf(body, endpointIds), schedule?.publishedAt ?? acceptedAt),
     ),
   );
 }
 
 // An event that is complete is not dispatched again: deliveries of it may have moved to the history.
-function claimOf(
+function claimAgainstHistory(
   { body }: AcceptedEvent,
   { isListed, moved }: Settled,
   claim: EventClaim,
@@ -210,11 +213,11 @@ function claimOf(
   return isOfDigest(moved, own) ? { state: 'queued', acceptedAt: moved.acceptedAt } : { state: 'taken' };
 }
 
-function hasOwnId(candidate: Candidate | AppError): candidate is Candidate {
+function isClaimable(candidate: Candidate | AppError): candidate is Candidate {
   return !(candidate instanceof AppError) && candidate.hasOwnId;
 }
 
-async function claimed(
+async function applyClaim(
   context: AcceptEventsContext,
   candidate: Candidate,
   claim: EventClaim,
@@ -223,16 +226,16 @@ async function claimed(
   switch (claim.state) {
     case 'open':
     case 'queued':
-      return { ...candidate, event: await asClaimed(context, event, claim), claim: claim.state };
+      return { ...candidate, event: await withFirstTime(context, event, claim), claimState: claim.state };
     case 'stored':
-      return { ...candidate, event: await sameAsStored(context, event), claim: 'stored' };
+      return { ...candidate, event: await sameAsStored(context, event), claimState: 'stored' };
     case 'taken':
       throw idConflict(event.id);
   }
 }
 
 // An event that was published before with this id keeps its time, even if this request names another.
-async function asClaimed(
+async function withFirstTime(
   { eventStore }: AcceptEventsContext,
   event: AcceptedEvent,
   { state, acceptedAt }: Extract<EventClaim, { acceptedAt: number }>,
@@ -262,9 +265,9 @@ async function markQueued(
   { eventClaims, inOrder }: AcceptEventsContext,
   candidates: readonly (Candidate | AppError)[],
 ): Promise<ReadonlySet<Candidate>> {
-  if (!candidates.some(hasOwnId)) return NONE;
+  if (!candidates.some(isClaimable)) return NONE;
   const first = new Set<Candidate>();
-  const open = candidates.filter(hasOwnId).filter(({ claim }) => claim === 'open');
+  const open = candidates.filter(isClaimable).filter(({ claimState }) => claimState === 'open');
   if (open.length === 0) return first;
   await inOrder([
     (target) =>
@@ -284,9 +287,9 @@ function conclude(
   { requestId, trace }: AcceptEventsInput,
   isFirst: ReadonlySet<Candidate>,
 ): Acceptance {
-  const { event, hasOwnId: isChosen } = candidate;
+  const { event, hasOwnId } = candidate;
   const { id, accountId, type, body } = event;
-  const isNew = !isChosen || isFirst.has(candidate);
+  const isNew = !hasOwnId || isFirst.has(candidate);
   if (isNew) {
     emit({
       name: 'event.accepted',
@@ -332,8 +335,8 @@ function refusalOf(error: unknown): AppError {
 
 function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
   if (candidate instanceof AppError) return [];
-  const { event, claim } = candidate;
-  return claim === undefined || claim === 'open' ? [event] : [];
+  const { event, claimState } = candidate;
+  return claimState === undefined || claimState === 'open' ? [event] : [];
 }
 
 function idConflict(id: EventId): AppError {
