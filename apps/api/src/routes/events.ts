@@ -7,6 +7,7 @@ import {
   eventGroupSchema,
   eventIdSchema,
   eventStatuses,
+  publishedAtOf,
   statusOfEvent,
 } from '@hookferry/core/domain/event';
 import { catalogue } from '@hookferry/core/event-types/built-in';
@@ -339,7 +340,7 @@ function presentHead(event: EventHead): z.infer<typeof eventHeadSchema> {
   return {
     id,
     type,
-    created_at: formatTime(schedule?.publishedAt ?? createdAt),
+    created_at: formatTime(publishedAtOf({ acceptedAt: createdAt, schedule })),
     status: statusOfEvent(event),
     deliver_at: formatTimeOrNull(schedule?.deliverAt),
     payload_erased_at: formatTimeOrNull(erasedAt),

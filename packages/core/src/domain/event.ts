@@ -48,6 +48,17 @@ export interface Schedule {
   readonly deliverAt: number;
 }
 
+/** When a client published an event, also if it was to be sent later. */
+export function publishedAtOf({
+  acceptedAt,
+  schedule,
+}: {
+  readonly acceptedAt: number;
+  readonly schedule?: Schedule | undefined;
+}): number {
+  return schedule?.publishedAt ?? acceptedAt;
+}
+
 /** What can be seen of an event: it waits for its time, it is or was sent, or it was cancelled before. */
 export const eventStatuses = ['scheduled', 'accepted', 'cancelled'] as const;
 export type EventStatus = (typeof eventStatuses)[number];

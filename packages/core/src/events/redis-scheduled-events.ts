@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import { type EndpointId, endpointIdSchema } from '../domain/endpoint';
-import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
+import { type AcceptedEvent, type EventId, publishedAtOf, type StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
@@ -136,8 +136,8 @@ export class ScheduledEvents {
    * @returns whether there was none.
    */
   async save(event: AcceptedEvent, answer = '', target: ScriptTarget = this.redis): Promise<boolean> {
-    const { accountId, id, acceptedAt, schedule, endpointIds = [] } = event;
-    const waitMs = Math.max(acceptedAt - (schedule?.publishedAt ?? acceptedAt), 0);
+    const { accountId, id, acceptedAt, endpointIds = [] } = event;
+    const waitMs = Math.max(acceptedAt - publishedAtOf(event), 0);
     const eventKeys = [keys.event(accountId, id), keys.scheduledFor(accountId, id)];
     const args = [waitMs + this.retention.ageMs, encode(event), answer, endpointIds.join(' ')];
     return (await SAVE(target, eventKeys, args)) === 1;

@@ -68,7 +68,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));
   for (const { id, ...event } of events) {
-    await new EventClaimStore(client, DAY).claim(accountId, id, 'digest', NOW);
+    await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest');
     await eventStore.save({ id, ...event });
     await eventStore.enlist({ id, ...event });
     await eventStore.addReceivers(accountId, id, ids);
@@ -86,7 +86,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     await eventStore.save(event);
   }
   // What no list leads to at all.
-  await new EventClaimStore(client, DAY).claim(accountId, unlisted[2].id, 'digest', NOW);
+  await new EventClaimStore(client, DAY).claim({ ...unlisted[2], acceptedAt: NOW }, 'digest');
   await eventStore.addReceivers(accountId, unlisted[2].id, ids);
   await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {

@@ -1,7 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
-import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId, type Schedule } from '../domain/event';
+import {
+  type AcceptedEvent,
+  EVENT_ID_PREFIX,
+  type EventId,
+  publishedAtOf,
+  type Schedule,
+} from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import {
   type LookUpEndpointsContext,
@@ -165,19 +171,15 @@ async function claimIds(
     (target) =>
       Promise.all(
         prepared.filter(isClaimable).map(async (candidate) => {
-          const { accountId, id, acceptedAt: deliverAt, body, endpointIds, schedule } = candidate.event;
-          const acceptedAt = schedule?.publishedAt ?? deliverAt;
-          const digest = digestOf(body, endpointIds);
+          const { event } = candidate;
+          const digest = digestOf(event.body, event.endpointIds);
           // Both fail when Redis is down. An unhandled rejection would end the process.
           const [claim, settled] = await Promise.all([
-            context.eventClaims.claim(accountId, id, digest, acceptedAt, target, deliverAt),
-            context.movedIds?.look(accountId, id, acceptedAt, target),
+            context.eventClaims.claim(event, digest, target),
+            context.movedIds?.look(event.accountId, event.id, publishedAtOf(event), target),
           ]);
-          if (settled?.moved && claim.state === 'open') alreadyMoved.push(candidate.event);
-          claims.set(
-            candidate,
-            settled ? claimAgainstHistory(candidate.event, settled, claim, digest) : claim,
-          );
+          if (settled?.moved && claim.state === 'open') alreadyMoved.push(event);
+          claims.set(candidate, settled ? claimAgainstHistory(event, settled, claim, digest) : claim);
         }),
       ),
   ];
@@ -195,9 +197,7 @@ async function takeBack(
   alreadyMoved: readonly AcceptedEvent[],
 ): Promise<void> {
   await Promise.all(
-    alreadyMoved.map(({ accountId, id, body, endpointIds, acceptedAt, schedule }) =>
-      eventClaims.takeBack(accountId, id, digestOf(body, endpointIds), schedule?.publishedAt ?? acceptedAt),
-    ),
+    alreadyMoved.map((event) => eventClaims.takeBack(event, digestOf(event.body, event.endpointIds))),
   );
 }
 

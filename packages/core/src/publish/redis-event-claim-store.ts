@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import type { EventId } from '../domain/event';
+import { type AcceptedEvent, type EventId, publishedAtOf } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
@@ -15,6 +15,9 @@ import { defineScript, type ScriptTarget } from '../platform/redis-script';
 export type EventClaim =
   | { readonly state: 'open' | 'queued'; readonly acceptedAt: number }
   | { readonly state: 'taken' | 'stored' };
+
+/** What a claim is made for: the id, and how long it is kept. */
+type ClaimedEvent = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt' | 'schedule'>;
 
 // KEYS: event-claim, event. ARGV: digest, accepted_at, retention.
 const CLAIM = defineScript(`
@@ -45,22 +48,13 @@ export class EventClaimStore {
     private readonly retentionMs: number,
   ) {}
 
-  /**
-   * Claim the id for the content with this digest, unless it is taken already.
-   *
-   * @param deliverAt when the event is due that is published under it.
-   */
-  async claim(
-    accountId: AccountId,
-    id: EventId,
-    digest: string,
-    now: number,
-    target: ScriptTarget = this.redis,
-    deliverAt = now,
-  ): Promise<EventClaim> {
+  /** Claim the id for the content with this digest, unless it is taken: for the retention, from when its event is due. */
+  async claim(event: ClaimedEvent, digest: string, target: ScriptTarget = this.redis): Promise<EventClaim> {
+    const { accountId, id, acceptedAt } = event;
     const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
-    const keptMs = this.retentionMs + Math.max(deliverAt - now, 0);
-    const reply = (await CLAIM(target, claimKeys, [digest, now, keptMs])) as
+    const publishedAt = publishedAtOf(event);
+    const keptMs = this.retentionMs + Math.max(acceptedAt - publishedAt, 0);
+    const reply = (await CLAIM(target, claimKeys, [digest, publishedAt, keptMs])) as
       | ['open' | 'queued', string]
       | ['taken' | 'stored'];
     const [state] = reply;
@@ -69,8 +63,8 @@ export class EventClaimStore {
   }
 
   /** Remove a claim of an id that belongs to an event of the history. */
-  async takeBack(accountId: AccountId, id: EventId, digest: string, claimedAt: number): Promise<void> {
-    await TAKE_BACK(this.redis, [keys.eventClaim(accountId, id)], [digest, claimedAt]);
+  async takeBack(event: ClaimedEvent, digest: string): Promise<void> {
+    await TAKE_BACK(this.redis, [keys.eventClaim(event.accountId, event.id)], [digest, publishedAtOf(event)]);
   }
 
   /** Give whether this call is the first to mark it. */
