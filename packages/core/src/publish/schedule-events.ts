@@ -78,15 +78,11 @@ export interface ScheduleEventsContext extends ScheduleContext {
   readonly idempotencyStore?: Pick<IdempotencyStore, 'keepUntil'> | undefined;
 }
 
-/** What an id that is published to be sent later stands for already. */
-export type KnownSchedule = Map<AcceptedEvent, SeenScheduled>;
-
 /**
  * Store events that are to be sent later. An event is stored, with its body, before its queue knows of it: a run
  * that breaks off leaves a record that lapses, and nothing that is sent. Repeating it is harmless.
  *
  * @param answer the name of the idempotent response that tells of them, which is kept for as long as they wait.
- * @returns those of which there was an event of this id.
  * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function scheduleEvents(
@@ -96,9 +92,8 @@ export async function scheduleEvents(
     answer,
     assumption,
   }: { readonly answer?: string | undefined; readonly assumption?: Assumption | undefined } = {},
-): Promise<KnownSchedule> {
-  const known: KnownSchedule = new Map();
-  if (events.length === 0) return known;
+): Promise<void> {
+  if (events.length === 0) return;
   const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
   const saved = new Set<AcceptedEvent>();
   const save = async (event: AcceptedEvent, target: ScriptTarget) => {
@@ -115,9 +110,8 @@ export async function scheduleEvents(
     const own = stepsOf(context, [event], answer);
     const isNew = isWhole || (await inOrder([...(saved.has(event) ? [] : saveAll([event])), ...own]));
     if (isNew) announce(context, event);
-    else known.set(event, await completeKnown(context, event));
+    else await completeKnown(context, event);
   }
-  return known;
 }
 
 /** What follows once they are stored, and only then. */
@@ -146,13 +140,12 @@ function stepsOf(
 }
 
 // The run that stored it may have broken off before its queue knew of it.
-async function completeKnown(context: ScheduleContext, event: AcceptedEvent): Promise<SeenScheduled> {
+async function completeKnown(context: ScheduleContext, event: AcceptedEvent): Promise<void> {
   const { accountId, id: eventId } = event;
   const seen = await context.scheduledEvents.see(accountId, eventId);
   if (seen.state === 'waiting') {
     await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }]);
   }
-  return seen;
 }
 
 function announce({ emit }: ScheduleContext, event: AcceptedEvent): void {
