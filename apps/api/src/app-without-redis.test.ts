@@ -1,6 +1,6 @@
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
+import { oneShard } from '@hookferry/core/domain/queues';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -141,7 +141,7 @@ describe('when Redis falls silent after a key was found', () => {
     const process: ProcessContext = {
       config,
       redis,
-      shards: shardsOf(createQueueLayout(1, 'bull')),
+      shards: oneShard('bull'),
       inOrder: createInOrder(redis),
       probes: {
         registry: new Registry(),

@@ -1,4 +1,4 @@
-import { createQueueLayout, DELIVERIES_QUEUE, shardsOf } from '@hookferry/core/domain/queues';
+import { createQueueLayout, DELIVERIES_QUEUE, shardsAmong } from '@hookferry/core/domain/queues';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
@@ -37,7 +37,7 @@ async function startWatched(
       await worker.close();
     },
   });
-  const shards = shardsOf(createQueueLayout(2, FIRST.prefix));
+  const shards = shardsAmong(createQueueLayout(2, FIRST.prefix), []);
   const standings = willClose(new QueueStandings(client, shards));
   const signals = recordSignals();
   const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
@@ -94,7 +94,7 @@ it('has nothing to say of an idle worker, nor of one whose queue somebody has pa
 
 it('finds the shard that nothing is taken from, however much is taken from others', async () => {
   let steps = 0;
-  const [, shard = FIRST] = shardsOf(createQueueLayout(2, FIRST.prefix)).all();
+  const [, shard = FIRST] = shardsAmong(createQueueLayout(2, FIRST.prefix), []).all();
   const queues = willClose(await openTestQueues());
   const busy = willClose(new Queue(DELIVERIES_QUEUE, { connection: queues.client, prefix: shard.prefix }));
   await busy.add('d', {});

@@ -1,7 +1,7 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
-import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
+import { createQueueLayout, shardsAmong } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
@@ -46,7 +46,7 @@ export async function fill(filling: Filling): Promise<void> {
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   const firstPrefix = queuePrefix(redisUrl);
   await new LayoutStore(redis, firstPrefix).look(count, []);
-  const shards = shardsOf(createQueueLayout(count, firstPrefix));
+  const shards = shardsAmong(createQueueLayout(count, firstPrefix), []);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const endpointStore = new EndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);

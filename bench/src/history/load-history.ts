@@ -13,6 +13,7 @@ import { asOne } from '@hookferry/core/platform/redis-script';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 
 export interface LoadOptions {
@@ -86,8 +87,8 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     // As one command for all that are put together.
     await inOrder([
       (target) => events.save(event, [endpointId], target),
-      (target) => log.enlist(id, [endpointId], acceptedAt, undefined, target),
-      (target) => events.enlist(event, 1, target),
+      (target) => log.enlistAll(buildNewDeliveries(id, [endpointId], acceptedAt), target),
+      (target) => events.enlistAll([{ event, deliveries: 1 }], target),
     ]);
     if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
@@ -148,13 +149,13 @@ export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutO
   const attempt = buildAcceptedAttempt({ startedAt: event.acceptedAt });
   const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;
   await events.save(event);
-  await events.enlist(event, count);
+  await events.enlistAll([{ event, deliveries: count }]);
   for (let done = 0; done < count; done += TOGETHER) {
     const some = Array.from({ length: Math.min(TOGETHER, count - done) }, () => buildEndpoint({ accountId }));
     const ids = some.map(({ id }) => id);
     await Promise.all(some.map((endpoint) => endpointStore.create(endpoint, count)));
     await events.addReceivers(accountId, event.id, ids);
-    await log.enlist(event.id, ids, event.acceptedAt);
+    await log.enlistAll(buildNewDeliveries(event.id, ids, event.acceptedAt));
     await Promise.all(ids.map((endpointId) => log.append({ endpointId, eventId: event.id }, fact)));
   }
 }

@@ -1,7 +1,7 @@
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
-import { boundsOf, findJsonFault, JsonBodyReader, searchJsonFault } from './json-body';
+import { boundsOf, JsonBodyReader, searchJsonFault, type TextPlace } from './json-body';
 import { JsonWalk } from './json-walk';
 import { beginRequests } from './request-state';
 import type { Route } from './route';
@@ -87,6 +87,14 @@ describe('body bounds', () => {
 });
 
 describe('json fault', () => {
+  function findJsonFault(text: string): TextPlace | undefined {
+    const search = searchJsonFault(text);
+    for (;;) {
+      const step = search.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
   it.each([
     ['{"a":}', 1, 6],
     ['{"a":1,}', 1, 8],

@@ -266,17 +266,8 @@ const LINES_AT_ONCE = 100_000;
 
 /**
  * Find where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of
- * Node.js only.
+ * Node.js only. In pieces, after each of which other work may run.
  */
-export function findJsonFault(text: string): TextPlace | undefined {
-  const search = searchJsonFault(text);
-  for (;;) {
-    const step = search.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-/** The same in pieces, after each of which other work may run. */
 export function* searchJsonFault(text: string): Generator<undefined, TextPlace | undefined> {
   const open: string[] = [];
   let expected: Expected = 'value';

@@ -21,6 +21,7 @@ import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { noSessions } from '@hookferry/core/testing/no-sessions';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -61,7 +62,7 @@ describe('reading', () => {
     const parts = { eventId: event.id, endpointId: endpoint.id };
     const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
     await new EventStore(api.redis.client, testRetention).save(event);
-    await deliveryStore.enlist(event.id, [endpoint.id], acceptedAt);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], acceptedAt));
     for (const fact of log) await deliveryStore.append(parts, fact);
     return { id: deliveryIdOf(parts), eventId: event.id };
   }
@@ -341,9 +342,9 @@ describe('the export', () => {
     const eventStore = new EventStore(api.redis.client, testRetention);
     const parts = { eventId: event.id, endpointId };
     await eventStore.save(event);
-    await eventStore.enlist(event);
+    await eventStore.enlistAll([{ event, deliveries: 0 }]);
     await eventStore.addReceivers(accountId, event.id, [endpointId]);
-    await deliveryStore.enlist(event.id, [endpointId], acceptedAt);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt));
     for (let number = 1; number <= attempts; number += 1) {
       const attempt = buildAttempt({ number, startedAt: acceptedAt + number });
       await deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: acceptedAt + 60_000 });

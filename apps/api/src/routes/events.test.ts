@@ -15,6 +15,7 @@ import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
@@ -279,7 +280,7 @@ describe('reading', () => {
   async function saved(change: Partial<AcceptedEvent> = {}): Promise<AcceptedEvent> {
     const event = buildEvent({ accountId, acceptedAt: ACCEPTED_AT, ...change });
     await stores().events.save(event);
-    await stores().events.enlist(event);
+    await stores().events.enlistAll([{ event, deliveries: 0 }]);
     return event;
   }
 
@@ -296,7 +297,7 @@ describe('reading', () => {
       .toReversed();
     const { events, deliveries } = stores();
     await events.addReceivers(accountId, event.id, endpointIds);
-    await deliveries.enlist(event.id, endpointIds, event.acceptedAt);
+    await deliveries.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt));
     const [first, second, third] = endpointIds.map((endpointId) => ({ endpointId, eventId: event.id }));
     if (!first || !second || !third) throw new Error('arranged otherwise');
     const accepted = {

@@ -35,7 +35,7 @@ async function deliver(startedAt: number, redis = api.redis) {
   const endpointId = uniqueEndpointId();
   const event = buildEvent({ accountId, acceptedAt: startedAt });
   await eventStore.save(event, [endpointId]);
-  await eventStore.enlist(event, 1);
+  await eventStore.enlistAll([{ event, deliveries: 1 }]);
   const attempt = buildAcceptedAttempt({ startedAt, durationMs: 100 });
   await deliveryStore.append(
     { eventId: event.id, endpointId },
@@ -190,7 +190,7 @@ describePostgres('with a history', () => {
     const eventStore = new EventStore(withHistory.redis.client, testRetention);
     const back = buildEvent({ accountId, id, type: head.type, acceptedAt: now - 26 * HOUR_MS });
     await eventStore.save(back, []);
-    await eventStore.enlist(back, 0);
+    await eventStore.enlistAll([{ event: back, deliveries: 0 }]);
     const readEvents = async (query: string) => {
       const answer = await request(withHistory.url)
         .get(`/v1/metrics/events${query}`)

@@ -238,7 +238,7 @@ describe('filters', () => {
     const body = `{"type":"${type}","data":${data}}`;
     const event = buildEvent({ accountId, type, body, acceptedAt: ACCEPTED_AT + at });
     await store().save(event);
-    await store().enlist(event);
+    await store().enlistAll([{ event, deliveries: 0 }]);
     return event;
   }
 

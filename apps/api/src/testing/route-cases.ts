@@ -27,6 +27,7 @@ import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildContact } from '@hookferry/core/testing/build-contact';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '@hookferry/core/testing/build-event';
+import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import type { TestRedis } from '@hookferry/core/testing/test-redis';
@@ -576,10 +577,10 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new EndpointStore(client, testSealer).create(unverified),
     new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
-    eventStore.enlist(event),
+    eventStore.enlistAll([{ event, deliveries: 0 }]),
     new ScheduledEvents(client, testRetention).save(scheduled),
     new EventTypeStore(client).replace(CUSTOM_TYPE),
-    deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
+    deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt)),
     new ReplayStore(client, 60_000).create(replay),
     new AuditLog(client).record({
       act: buildAct(),

@@ -13,7 +13,7 @@ import {
   DELIVERIES_QUEUE,
   oneShard,
   type QueueShards,
-  shardsOf,
+  shardsAmong,
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
@@ -33,6 +33,7 @@ import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { noTokens } from '@hookferry/core/testing/no-tokens';
@@ -146,7 +147,7 @@ async function arrange(url?: string, shards = oneShard('bull')) {
       const event = buildEvent({ accountId, acceptedAt: systemClock() });
       const delivery = { accountId, endpointId, eventId: event.id };
       await eventStore.save(event);
-      await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt));
       await deliveryQueue.addAll([delivery]);
       return delivery;
     },
@@ -322,7 +323,7 @@ it('sends no payload that was erased while its job waited for the one before, on
 });
 
 it('takes the deliveries of several shards, each once', async () => {
-  const shards = shardsOf(createQueueLayout(2, 'bull'));
+  const shards = shardsAmong(createQueueLayout(2, 'bull'), []);
   const { url, addDelivery, endpointStore, untilGone, readRecord } = await arrange(undefined, shards);
   const { start, sentIds } = openProcess(connect(url), {
     shards,

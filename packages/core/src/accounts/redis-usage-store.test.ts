@@ -55,8 +55,8 @@ function build() {
 it('counts an event with its body and its deliveries when it comes into the list of its account, once', async () => {
   const { accountId, eventStore, look, standing } = build();
   const event = buildEvent({ accountId, acceptedAt: NOW, body: 'é'.repeat(500) });
-  await eventStore.enlist(event, 3);
-  await eventStore.enlist(event, 3);
+  await eventStore.enlistAll([{ event, deliveries: 3 }]);
+  await eventStore.enlistAll([{ event, deliveries: 3 }]);
   const bytes = {
     events: EVENT_BYTES + 1_000,
     deliveries: 3 * DELIVERY_BYTES,
@@ -71,8 +71,12 @@ it('counts an event with its body and its deliveries when it comes into the list
 
 it('takes off what has lapsed, soon after Redis has let go of it and never before', async () => {
   const { accountId, eventStore, look, standing } = build();
-  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW, body: 'x' }), 0);
-  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW + DAY / 2, body: 'x' }), 0);
+  await eventStore.enlistAll([
+    { event: buildEvent({ accountId, acceptedAt: NOW, body: 'x' }), deliveries: 0 },
+  ]);
+  await eventStore.enlistAll([
+    { event: buildEvent({ accountId, acceptedAt: NOW + DAY / 2, body: 'x' }), deliveries: 0 },
+  ]);
   expect((await look(NOW + DAY - 1)).usedBytes).toBe(2 * (EVENT_BYTES + 1));
   const lapsedAt = lapseOf(NOW, DAY);
   expect(lapsedAt - (NOW + DAY)).toBeLessThanOrEqual(DAY / 32);
@@ -154,7 +158,7 @@ describe('portal sessions', () => {
 
 it('leaves nothing behind for longer than what it counts is kept', async () => {
   const { accountId, eventStore, look } = build();
-  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW }), 1);
+  await eventStore.enlistAll([{ event: buildEvent({ accountId, acceptedAt: NOW }), deliveries: 1 }]);
   await look();
   for (const key of [keys.usage(accountId), keys.usedBytes(accountId)]) {
     const left = await redis.client.pttl(key);
@@ -177,6 +181,8 @@ it('adds no command to the ones that publishing an event needs anyway', async ()
     },
   });
   await new EndpointStore(noted, testSealer).version(accountId);
-  await new EventStore(noted, { ageMs: DAY, count: 100 }).enlist(buildEvent({ accountId }), 1);
+  await new EventStore(noted, { ageMs: DAY, count: 100 }).enlistAll([
+    { event: buildEvent({ accountId }), deliveries: 1 },
+  ]);
   expect(commands).toEqual(['mget', 'evalsha']);
 });

@@ -24,6 +24,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -61,7 +62,7 @@ async function arrange() {
   await stores.endpointStore.create(endpoint, 1);
   await stores.eventStore.save(event);
   await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id]);
-  await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
   const context = {
     ...stores,
     history: new WholeHistory(new Recent(stores)),

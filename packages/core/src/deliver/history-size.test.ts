@@ -12,6 +12,7 @@ import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -52,7 +53,7 @@ async function fanOut(dataLength: number) {
     const body = JSON.stringify({ type: 'keyword.quick_win', data: 'x'.repeat(dataLength) });
     await events.save(buildEvent({ id, accountId, body, acceptedAt: NOW + i }));
     await events.addReceivers(accountId, id, [endpointId]);
-    await deliveries.enlist(id, [endpointId], NOW + i);
+    await deliveries.enlistAll(buildNewDeliveries(id, [endpointId], NOW + i));
   }
   const [eventId] = ids;
   if (eventId === undefined) throw new Error('arranged otherwise');

@@ -18,6 +18,7 @@ import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arra
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
 import { AttemptStore } from './flow/redis-attempt-store';
@@ -147,10 +148,8 @@ it('rejects when the record can not be written, and counts nothing', async () =>
 describe('with a history', () => {
   async function arrangeListed() {
     const arranged = arrange({ hasHistory: true });
-    await arranged.deliveryStore.enlist(
-      arranged.run.eventId,
-      [arranged.run.endpointId],
-      arranged.event.acceptedAt,
+    await arranged.deliveryStore.enlistAll(
+      buildNewDeliveries(arranged.run.eventId, [arranged.run.endpointId], arranged.event.acceptedAt),
     );
     return arranged;
   }

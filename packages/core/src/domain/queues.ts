@@ -32,11 +32,6 @@ export interface QueueShards {
   homeShardsOf(id: string): readonly QueueShard[];
 }
 
-/** The shards of one layout that all processes have always used. */
-export function shardsOf(layout: QueueLayout): QueueShards {
-  return shardsAmong(layout, []);
-}
-
 /** Queues that are not split. */
 export function oneShard(prefix: string): QueueShards {
   return shardsAmong(createQueueLayout(1, prefix), []);

@@ -44,9 +44,6 @@ export interface DeliveryContent {
   readonly headers: Readonly<DeliveryHeaders>;
 }
 
-/** The headers that a request for permission carries instead, beside `user-agent`. */
-export const PERMISSION_HEADERS = ['webhook-request-origin'] as const;
-
 /** A request that is ready to go. */
 export interface DeliveryRequest {
   readonly url: string;

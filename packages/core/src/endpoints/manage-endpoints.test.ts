@@ -12,6 +12,7 @@ import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import {
   clientCertificate,
@@ -423,7 +424,7 @@ describe('remove', () => {
   it('takes the list of its deliveries along', async () => {
     const { create, remove, read, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
-    await deliveryStore.enlist(uniqueEventId(), [id], NOW);
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW));
     await remove(accountId, id);
     await expect(read(accountId, id)).rejects.toMatchObject(NOT_FOUND);
     expect(await deliveryStore.list(id, 10)).toMatchObject({ deliveries: [] });
@@ -454,7 +455,7 @@ describe('remove', () => {
   it("leaves another account's deliveries alone", async () => {
     const { create, remove, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
-    await deliveryStore.enlist(uniqueEventId(), [id], NOW);
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW));
     await expect(remove(uniqueAccountId(), id)).rejects.toMatchObject(NOT_FOUND);
     expect((await deliveryStore.list(id, 10)).deliveries).toHaveLength(1);
   });

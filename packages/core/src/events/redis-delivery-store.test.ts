@@ -5,6 +5,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { createNewId } from '../platform/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type DeliveryCursor, DeliveryStore } from './redis-delivery-store';
@@ -29,7 +30,9 @@ async function enlistAt(store: Store, times: readonly number[]) {
   const endpointId = uniqueEndpointId();
   const newId = createNewId(() => NOW);
   const entries = times.map((createdAt) => ({ createdAt, eventId: newId('evt') as EventId }));
-  for (const { eventId, createdAt } of entries) await store.enlist(eventId, [endpointId], createdAt);
+  for (const { eventId, createdAt } of entries) {
+    await store.enlistAll(buildNewDeliveries(eventId, [endpointId], createdAt));
+  }
   return { endpointId, entries };
 }
 
@@ -79,7 +82,7 @@ describe('retention by count', () => {
     const ids = entries.map(({ eventId }) => eventId);
     for (const eventId of ids) for (const fact of log) await store.append({ endpointId, eventId }, fact);
     expect(await logsOf(endpointId, ids)).toBe(1);
-    await store.enlist(uniqueEventId(), [endpointId], NOW + 1);
+    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 1));
     expect(await logsOf(endpointId, ids)).toBe(expected);
     expect((await store.list(endpointId, 10)).deliveries).toHaveLength(1);
   });
@@ -90,7 +93,7 @@ describe('enlist', () => {
     const store = openStore();
     const eventId = uniqueEventId();
     const endpointIds = [uniqueEndpointId(), uniqueEndpointId()];
-    await store.enlist(eventId, endpointIds, NOW);
+    await store.enlistAll(buildNewDeliveries(eventId, endpointIds, NOW));
     for (const endpointId of endpointIds) {
       expect(await store.list(endpointId, 10)).toEqual({
         deliveries: [{ eventId, createdAt: NOW, ...readSummary('') }],
@@ -102,7 +105,9 @@ describe('enlist', () => {
   it('changes nothing when it is done again, even at another time', async () => {
     const store = openStore();
     const { endpointId, entries } = await enlistAt(store, [NOW]);
-    for (const { eventId } of entries) await store.enlist(eventId, [endpointId], NOW + 5_000);
+    for (const { eventId } of entries) {
+      await store.enlistAll(buildNewDeliveries(eventId, [endpointId], NOW + 5_000));
+    }
     expect((await store.list(endpointId, 10)).deliveries).toMatchObject(entries);
   });
 
@@ -115,7 +120,7 @@ describe('enlist', () => {
 
   it('keeps the list for the retention after its last delivery', async () => {
     const { endpointId } = await enlistAt(openStore({ ageMs: 1_000 }), [NOW]);
-    await openStore({ ageMs: DAY }).enlist(uniqueEventId(), [endpointId], NOW);
+    await openStore({ ageMs: DAY }).enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW));
     const remainingMs = await redis.client.pttl(keys.deliveries(endpointId));
     expect(remainingMs).toBeGreaterThan(DAY / 2);
     expect(remainingMs).toBeLessThanOrEqual(DAY);
@@ -150,7 +155,7 @@ describe('append and find', () => {
     const [tried, untried] = entries.map(({ eventId }) => eventId);
     const other = uniqueEndpointId();
     if (!tried || !untried) throw new Error('arranged otherwise');
-    await store.enlist(tried, [other], NOW);
+    await store.enlistAll(buildNewDeliveries(tried, [other], NOW));
     await store.append({ endpointId, eventId: tried }, { kind: 'cancelled', reason: 'endpoint_deleted' });
 
     expect(await store.find({ endpointId, eventId: tried })).toMatchObject({ status: 'cancelled' });
@@ -225,7 +230,7 @@ describe('list', () => {
     const store = openStore();
     const { endpointId, entries } = await enlistAt(store, [NOW, NOW + 1, NOW + 2]);
     const { nextCursor } = await store.list(endpointId, 2);
-    await store.enlist(uniqueEventId(), [endpointId], NOW + 3);
+    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 3));
     const { deliveries } = await store.list(endpointId, 2, nextCursor);
     expect(deliveries.map(({ eventId }) => eventId)).toEqual([entries[0]?.eventId]);
   });

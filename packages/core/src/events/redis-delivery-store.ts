@@ -167,21 +167,6 @@ export class DeliveryStore {
     return logs;
   }
 
-  /** Put an event into the lists of its endpoints. Idempotent. */
-  async enlist(
-    eventId: EventId,
-    endpointIds: readonly EndpointId[],
-    createdAt: number,
-    accountId?: AccountId,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    const marks = [{ eventId, createdAt }];
-    await this.enlistAll(
-      endpointIds.map((endpointId) => ({ accountId, endpointId, marks })),
-      target,
-    );
-  }
-
   /** Put events into the lists of their endpoints. Idempotent. */
   async enlistAll(lists: readonly NewDeliveries[], target: ScriptTarget = this.redis): Promise<void> {
     await Promise.all(groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group, target)));
@@ -197,10 +182,6 @@ export class DeliveryStore {
       const some = pruned[i] ?? [];
       if (accountId !== undefined && some.length > 0) this.onPruned(accountId, some, endpointId);
     }
-  }
-
-  async isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
-    return (await this.redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
   }
 
   /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */

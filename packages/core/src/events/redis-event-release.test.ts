@@ -4,6 +4,7 @@ import { keys } from '../domain/keys';
 import type { UsageKind } from '../domain/usage';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -47,8 +48,8 @@ function build() {
       number += 1;
       const event = buildEvent({ accountId, acceptedAt: NOW + number });
       await eventStore.save(event);
-      await deliveryStore.enlist(event.id, endpointIds, event.acceptedAt, accountId);
-      await eventStore.enlist(event, endpointIds.length);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt, accountId));
+      await eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
       await eventStore.addReceivers(accountId, event.id, endpointIds);
       return event;
     },

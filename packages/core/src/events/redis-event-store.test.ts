@@ -105,7 +105,9 @@ describe('the index of an account', () => {
     const store = openStore();
     const accountId = uniqueAccountId();
     const events = [5, 1, 3, 3, 3, 9].map((ms) => buildEvent({ accountId, acceptedAt: 1_000 + ms }));
-    for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) await store.enlist(event);
+    for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) {
+      await store.enlistAll([{ event, deliveries: 0 }]);
+    }
     const sorted = events.toSorted((a, b) => a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1));
 
     const pages: string[][] = [];
@@ -122,15 +124,16 @@ describe('the index of an account', () => {
   it('has each of them once, however often it is told', async () => {
     const store = openStore();
     const event = buildEvent();
-    await store.enlist(event);
-    await store.enlist({ ...event, acceptedAt: event.acceptedAt + 1 });
+    await store.enlistAll([{ event, deliveries: 0 }]);
+    await store.enlistAll([{ event: { ...event, acceptedAt: event.acceptedAt + 1 }, deliveries: 0 }]);
     expect(await store.listFrom(event.accountId, SPAN, 10)).toEqual([{ id: event.id, at: event.acceptedAt }]);
   });
 
   it('forgets a few events whose retention is over, with each new one', async () => {
     const store = openStore();
     const accountId = uniqueAccountId();
-    const enlist = async (acceptedAt: number) => await store.enlist(buildEvent({ accountId, acceptedAt }));
+    const enlist = async (acceptedAt: number) =>
+      await store.enlistAll([{ event: buildEvent({ accountId, acceptedAt }), deliveries: 0 }]);
     for (let i = 0; i < 15; i += 1) await enlist(i);
     const count = async () => (await store.listFrom(accountId, SPAN, 100)).length;
     await enlist(RETENTION_MS + 100);

@@ -149,12 +149,10 @@ export class EventStore {
     await SAVE(target, [keys.receivers(accountId, id), keys.event(accountId, id)], args);
   }
 
-  /** Put an event into its account's list, and count it for the account, with its deliveries. Idempotent. */
-  async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = this.redis): Promise<void> {
-    await this.enlistAll([{ event, deliveries }], target);
-  }
-
-  /** The same for many: one call for those of an account that lapse at the same time, which all do mostly. */
+  /**
+   * Put events into the lists of their accounts, and count them for the accounts, with their deliveries. Idempotent. It takes one
+   * call for those of an account that lapse at the same time, which all do mostly.
+   */
   async enlistAll(
     all: readonly { readonly event: Enlisted; readonly deliveries: number }[],
     target: ScriptTarget = this.redis,
@@ -248,11 +246,6 @@ export class EventStore {
     const members = found.slice(0, limit) as unknown as readonly EndpointId[];
     const nextCursor = found.length > limit ? members.at(-1) : undefined;
     return { head: decodeHead(start), receivers: { members, nextCursor } };
-  }
-
-  /** The number of its receivers. */
-  async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
-    return await this.redis.zcard(keys.receivers(accountId, id));
   }
 
   /** The head, and the number of its receivers with those whose deliveries have moved to the history. */

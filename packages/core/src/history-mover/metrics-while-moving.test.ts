@@ -10,6 +10,7 @@ import { RecentAttempts } from '../history/count-recent';
 import type { DeliveryKey } from '../history/history-source';
 import { type MetricsPoint, type MetricsQuery, readMetrics } from '../history/read-metrics';
 import { GRAIN_MS, type RollupGrain, rollupDimensions, rollupGrains } from '../history/rollups';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { CLAIM_IS_OVER_MS, MOVE_AFTER_MS, MovingScene } from '../testing/moving-scene';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
@@ -161,7 +162,9 @@ describePostgres('metrics of deliveries that move to the history, and come back'
       });
       const endpointIds = ENDPOINTS.slice(0, count);
       await scene.eventStore.addReceivers(this.accountId, event.id, endpointIds);
-      await scene.deliveryStore.enlist(event.id, endpointIds, event.acceptedAt, this.accountId);
+      await scene.deliveryStore.enlistAll(
+        buildNewDeliveries(event.id, endpointIds, event.acceptedAt, this.accountId),
+      );
       for (const [i, endpointId] of endpointIds.entries()) {
         const delivery = { eventId: event.id, createdAt: event.acceptedAt, endpointId, type, facts: [] };
         this.known.push(delivery);

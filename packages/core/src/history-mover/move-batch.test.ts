@@ -125,7 +125,9 @@ describe('what is over', () => {
     const waiting = buildScheduledEvent({ deliverAt: scene.now, endpointIds: [uniqueEndpointId()] });
     const { accountId, id } = waiting;
     await scheduledEvents.save(waiting, 'response');
-    await scene.eventStore.enlist(eventOf(await scheduledEvents.begin(accountId, id, scene.now)));
+    await scene.eventStore.enlistAll([
+      { event: eventOf(await scheduledEvents.begin(accountId, id, scene.now)), deliveries: 0 },
+    ]);
     await scene.overList.add({ accountId, eventId: id }, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(accountId, id)?.head).toMatchObject({
@@ -271,7 +273,7 @@ describe('what is not over', () => {
     const { event } = await scene.arrange();
     await scene.redis.client.zrem(keys.events(event.accountId), event.id);
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
-    await scene.eventStore.enlist(event, 1);
+    await scene.eventStore.enlistAll([{ event, deliveries: 1 }]);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
 
     const broken = await scene.arrange();

@@ -3,6 +3,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -54,8 +55,8 @@ function arrange(mostDeliveries?: number) {
   }): Promise<void> {
     const event = buildEvent({ accountId, acceptedAt, type });
     await eventStore.save(event, [endpointId]);
-    await eventStore.enlist(event, 1);
-    await deliveryStore.enlist(event.id, [endpointId], acceptedAt);
+    await eventStore.enlistAll([{ event, deliveries: 1 }]);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt));
     const parts = { eventId: event.id, endpointId };
     for (const [i, startedAt] of failedAt.entries()) {
       const attempt = buildAttempt({ number: i + 1, startedAt, durationMs, outcome: 'http_5xx' });

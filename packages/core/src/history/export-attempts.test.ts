@@ -10,6 +10,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -47,9 +48,9 @@ async function arrange() {
   ) {
     const event = buildEvent({ accountId, acceptedAt });
     await stores.eventStore.save(event);
-    await stores.eventStore.enlist(event);
+    await stores.eventStore.enlistAll([{ event, deliveries: 0 }]);
     await stores.eventStore.addReceivers(accountId, event.id, endpointIds);
-    await stores.deliveryStore.enlist(event.id, endpointIds, acceptedAt);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, acceptedAt));
     for (const endpointId of endpointIds) {
       for (let number = 1; number <= attempts; number += 1)
         await attempt({ endpointId, eventId: event.id }, number);
@@ -195,7 +196,7 @@ it("shows nothing of another account's, whatever its cursor says", async () => {
   // An id that publishers choose may be another account's event as well.
   const event = buildEvent({ id: eventId, accountId: mine.accountId, acceptedAt: ACCEPTED_AT });
   await mine.eventStore.save(event);
-  await mine.eventStore.enlist(event);
+  await mine.eventStore.enlistAll([{ event, deliveries: 0 }]);
   await mine.eventStore.addReceivers(mine.accountId, eventId, [mine.endpoint.id]);
 
   const cursor = { createdAt: ACCEPTED_AT, eventId, endpointId: theirs.endpoint.id, attempts: 0 };
@@ -220,7 +221,9 @@ it('stops when nobody wants it any more, also where it finds nothing for long', 
   const { accountId, ...stores } = await arrange();
   const { eventStore } = stores;
   for (let i = 0; i < 210; i += 1)
-    await eventStore.enlist(buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }));
+    await eventStore.enlistAll([
+      { event: buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }), deliveries: 0 },
+    ]);
   const end = new AbortController();
   const listFrom = eventStore.listFrom.bind(eventStore);
   const listed = jest.spyOn(eventStore, 'listFrom').mockImplementation((...page) => {

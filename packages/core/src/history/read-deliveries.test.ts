@@ -12,6 +12,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -68,8 +69,8 @@ async function arrange({ endpoints: count = 3 } = {}) {
   ): Promise<readonly string[]> {
     const event = buildEvent({ accountId, acceptedAt: NOW, ...change });
     await stores.eventStore.save(event, receivers);
-    await stores.eventStore.enlist(event, receivers.length);
-    await stores.deliveryStore.enlist(event.id, receivers, event.acceptedAt);
+    await stores.eventStore.enlistAll([{ event, deliveries: receivers.length }]);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, receivers, event.acceptedAt));
     for (const endpointId of receivers) await end(event, endpointId, ending);
     return receivers
       .toSorted()
@@ -286,7 +287,7 @@ async function arrangeArrived() {
   const attempt = buildAcceptedAttempt();
   await stores.endpointStore.create(endpoint);
   await stores.eventStore.save(event);
-  await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
   await stores.deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: undefined });
   const delivery = {
     id: deliveryIdOf(parts),
@@ -325,7 +326,7 @@ describe('the list of an endpoint', () => {
     const { listOfEndpoint, endpoint, deliveryStore, eventStore } = await arrangeArrived();
     const { accountId, id: endpointId } = endpoint;
     const parts = { endpointId, eventId: uniqueEventId() };
-    await deliveryStore.enlist(parts.eventId, [endpointId], 1);
+    await deliveryStore.enlistAll(buildNewDeliveries(parts.eventId, [endpointId], 1));
     const attempt = buildAttempt();
     const failed = { kind: 'attempted', attempt, nextAttemptAt: 2 } as const;
     await deliveryStore.append(parts, { ...failed, eventType: 'brief.created' });
@@ -338,7 +339,7 @@ describe('the list of an endpoint', () => {
 
   it('leaves out what was never tried and whose event is gone', async () => {
     const { listOfEndpoint, endpoint, delivery, deliveryStore } = await arrangeArrived();
-    await deliveryStore.enlist(uniqueEventId(), [endpoint.id], delivery.createdAt + 1);
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [endpoint.id], delivery.createdAt + 1));
     expect((await listOfEndpoint(endpoint.accountId, endpoint.id, {}, 10)).deliveries).toEqual([delivery]);
   });
 
@@ -365,7 +366,7 @@ describe('a delivery that is read alone', () => {
     const event = buildEvent({ accountId });
     const parts = { endpointId, eventId: event.id };
     await eventStore.save(event);
-    await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt + 1));
     const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 } as const;
     await deliveryStore.append(parts, failed);
     expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({
@@ -402,7 +403,7 @@ describe('a delivery that is read alone', () => {
     const refusal = { code: 'not_found', message: 'There is no delivery with this id.' };
     const { accountId, id: endpointId } = endpoint;
     const expired = uniqueEventId();
-    await deliveryStore.enlist(expired, [endpointId], 1);
+    await deliveryStore.enlistAll(buildNewDeliveries(expired, [endpointId], 1));
     for (const [account, id] of [
       [uniqueAccountId(), delivery.id],
       [accountId, deliveryIdOf({ eventId: uniqueEventId(), endpointId })],

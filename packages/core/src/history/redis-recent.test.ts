@@ -10,6 +10,7 @@ import { type RowStep, rowsAsOne } from '../platform/redis-rows';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -35,8 +36,8 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   const movedStore = new MovedStore(redis.client, testRetention);
   const endpointIds = Array.from({ length: delivered + untried }, uniqueEndpointId);
   await stores.eventStore.save(event, endpointIds);
-  await stores.eventStore.enlist(event, endpointIds.length);
-  await stores.deliveryStore.enlist(eventId, endpointIds, acceptedAt);
+  await stores.eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt));
   const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
   const over = endpointIds.slice(0, delivered);
   for (const endpointId of over) await stores.deliveryStore.append({ endpointId, eventId }, fact);

@@ -4,6 +4,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -36,8 +37,8 @@ async function arrange(datas: readonly string[], receivers = 1) {
     const event = buildEvent({ accountId, type: 'order.paid', body, acceptedAt: NOW + i });
     const endpointIds = Array.from({ length: receivers }, uniqueEndpointId);
     await stores.eventStore.save(event, endpointIds);
-    await stores.eventStore.enlist(event, receivers);
-    await stores.deliveryStore.enlist(event.id, endpointIds, event.acceptedAt);
+    await stores.eventStore.enlistAll([{ event, deliveries: receivers }]);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt));
     ids.push(event.id);
   }
   const find = jest.spyOn(stores.eventStore, 'find');

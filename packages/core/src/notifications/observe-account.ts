@@ -33,7 +33,7 @@ export interface Finding {
 
 export interface ObserveContext {
   readonly endpointStore: Pick<EndpointStore, 'list'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
   readonly healthStore: Pick<HealthStore, 'readLastSuccess' | 'readCounts'>;
   readonly accessTokenStore: Pick<AccessTokenStore, 'readFailingSince'>;
   readonly receiverCertificates: Pick<ReceiverCertificates, 'list'>;
@@ -168,7 +168,7 @@ async function observeHealth(
   endpoint: Endpoint,
   { troubledSince, rate }: KnownOfEndpoint,
 ): Promise<readonly Finding[]> {
-  const { failingSince, openUntil } = await context.admissionStore.readFailing(endpoint.id);
+  const { failingSince, openUntil } = await context.admissionStore.readBreaker(endpoint.id);
   const isLasting = failingSince !== undefined && failingSince + context.failingAfterMs <= context.clock();
   const disabling = isLasting ? await observeDisabling(context, endpoint, failingSince) : [];
   // Without an open breaker so few have failed that it may be them.

@@ -4,7 +4,7 @@ import { PortalSessionStore } from '../accounts/redis-portal-session-store';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
-import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
+import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -19,6 +19,7 @@ import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildPortalSession } from '../testing/build-portal-session';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
@@ -70,9 +71,9 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const { id, ...event } of events) {
     await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest');
     await eventStore.save({ id, ...event });
-    await eventStore.enlist({ id, ...event });
+    await eventStore.enlistAll([{ event: { id, ...event }, deliveries: 0 }]);
     await eventStore.addReceivers(accountId, id, ids);
-    await deliveryStore.enlist(id, ids, NOW);
+    await deliveryStore.enlistAll(buildNewDeliveries(id, ids, NOW));
     for (const endpointId of ids) {
       await deliveryStore.append(
         { eventId: id, endpointId },
@@ -90,7 +91,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   await eventStore.addReceivers(accountId, unlisted[2].id, ids);
   await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {
-    await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
+    await deliveryStore.enlistAll(buildNewDeliveries(unlisted[0].id, [endpointId], NOW));
     const heldDeliveries = new HeldDeliveries(client, oneShard('bull'));
     await heldDeliveries.enter(
       { accountId, endpointId },
@@ -107,7 +108,7 @@ function createErasure() {
   let now = NOW;
   const signals = recordSignals();
   const accountStore = new AccountStore(redis.client);
-  const remainsStore = new RemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
+  const remainsStore = new RemainsStore(redis.client, oneShard('bull'));
   const endpointStore = new EndpointStore(redis.client, testSealer);
   const queued: AccountId[] = [];
   const looked: JobsCursor[] = [];

@@ -4,7 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { MovedEvent } from '../domain/moved-event';
-import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
+import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -85,7 +85,7 @@ describePostgres('an erasure of what has moved to the history', () => {
           ...common,
           accountStore: new AccountStore(client),
           endpointStore: new EndpointStore(client, testSealer),
-          remainsStore: new RemainsStore(client, shardsOf(createQueueLayout(1, 'bull'))),
+          remainsStore: new RemainsStore(client, oneShard('bull')),
           deliveryQueue: { removeIdle: async () => [] },
           accountJobs: { removeSome: async () => undefined },
           retention: { ageMs: RETENTION_MS },

@@ -1,7 +1,7 @@
 import { AccountStore } from '../accounts/redis-account-store';
 import { HistoryWriter } from '../database/pg-history-writer';
 import { keys } from '../domain/keys';
-import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
+import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { endRecall, recall } from '../history-mover/recall';
 import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../platform/redis-rows';
@@ -218,7 +218,7 @@ class Interruption {
       const context = {
         accountStore,
         endpointStore: new EndpointStore(scene.redis.client, testSealer),
-        remainsStore: new RemainsStore(scene.redis.client, shardsOf(createQueueLayout(1, 'bull'))),
+        remainsStore: new RemainsStore(scene.redis.client, oneShard('bull')),
         deliveryQueue: { removeIdle: async () => [] },
         accountJobs: { removeSome: async () => undefined },
         movedIds: scene.movedIds,

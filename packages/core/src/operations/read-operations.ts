@@ -108,7 +108,7 @@ export interface ListStoppedContext {
   readonly disabledEndpoints: Pick<DisabledEndpoints, 'list'>;
   readonly openBreakers: Pick<OpenBreakers, 'list'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
   readonly clock: Clock;
 }
 
@@ -158,7 +158,7 @@ async function showBreaker(context: ListStoppedContext, { id }: Mark): Promise<S
   const address = decodeAddress(id);
   const [endpoint, breaker] = await Promise.all([
     findEndpoint(context, address),
-    context.admissionStore.readFailing(address.endpointId),
+    context.admissionStore.readBreaker(address.endpointId),
   ]);
   if (!endpoint || phaseOf(breaker, context.clock()) === 'closed') return undefined;
   const { url } = endpoint;

@@ -11,8 +11,8 @@ import {
   createRedisProbe,
   queuePrefix,
   type RedisClient,
+  throwStorageErrors,
   untilRedisAnswers,
-  withStorageErrors,
 } from './redis-connect';
 
 describe('redis connect', () => {
@@ -141,13 +141,18 @@ describe('redis errors', () => {
   const { willClose, closeAll } = createClosables();
   afterEach(closeAll);
 
-  const storeThatFailsWith = (error: unknown) =>
-    withStorageErrors({ read: (): Promise<string> => Promise.reject(error) });
+  class Store {
+    constructor(private readonly answer: () => unknown) {}
 
-  describe('withStorageErrors', () => {
+    async read(...args: readonly unknown[]): Promise<unknown> {
+      return [await this.answer(), ...args];
+    }
+  }
+  throwStorageErrors(Store);
+
+  describe('throwStorageErrors', () => {
     it('passes arguments and results on', async () => {
-      const store = withStorageErrors({ add: async (one: number, other: number) => one + other });
-      expect(await store.add(1, 2)).toBe(3);
+      expect(await new Store(() => 1).read(2, 3)).toEqual([1, 2, 3]);
     });
 
     it.each([
@@ -161,7 +166,7 @@ describe('redis errors', () => {
       'BUSY Redis is busy running a script.',
     ])('says that the store is unavailable when Redis answers "%s"', async (message) => {
       const cause = new ReplyError(message);
-      await expect(storeThatFailsWith(cause).read()).rejects.toMatchObject({
+      await expect(new Store(() => Promise.reject(cause)).read()).rejects.toMatchObject({
         name: 'AppError',
         code: 'storage_unavailable',
         cause,
@@ -177,9 +182,7 @@ describe('redis errors', () => {
       });
       willClose({ close: () => nowhere.disconnect() });
       const lost = await openTestRedis();
-      const stores = [nowhere, lost.client].map((redis) =>
-        withStorageErrors({ read: () => redis.get('any') }),
-      );
+      const stores = [nowhere, lost.client].map((redis) => new Store(() => redis.get('any')));
       await lost.close();
       for (const store of stores) {
         await expect(store.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
@@ -188,14 +191,12 @@ describe('redis errors', () => {
 
     it('leaves our own faults as they are: a wrong command, a record that can not be read', async () => {
       const redis = willClose(await openTestRedis());
-      const store = withStorageErrors({
-        ask: () => redis.client.call('NOSUCHCOMMAND'),
-        readJson: async (): Promise<unknown> => JSON.parse('{'),
-        readMember: async () => (undefined as unknown as { member: string }).member,
-      });
-      await expect(store.ask()).rejects.toThrow(ReplyError);
-      await expect(store.readJson()).rejects.toThrow(SyntaxError);
-      await expect(store.readMember()).rejects.toThrow(TypeError);
+      const read = async (answer: () => unknown) => await new Store(answer).read();
+      await expect(read(() => redis.client.call('NOSUCHCOMMAND'))).rejects.toThrow(ReplyError);
+      await expect(read(() => JSON.parse('{'))).rejects.toThrow(SyntaxError);
+      await expect(read(() => (undefined as unknown as { member: string }).member)).rejects.toThrow(
+        TypeError,
+      );
     });
   });
 });

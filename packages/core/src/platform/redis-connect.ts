@@ -220,19 +220,6 @@ export function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
 const UNAVAILABLE_REPLIES =
   /^(LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY)\b/;
 
-type AsyncMethods<Store> = { [Name in keyof Store]: (...args: never[]) => Promise<unknown> };
-
-/**
- * Give the same store, whose methods throw `storage_unavailable` when Redis can't be reached or can't serve.
- */
-export function withStorageErrors<Store extends AsyncMethods<Store>>(store: Store): Store {
-  const wrapped = Object.entries<(...args: never[]) => Promise<unknown>>(store).map(([name, method]) => [
-    name,
-    (...args: never[]) => method(...args).catch(rethrow),
-  ]);
-  return Object.fromEntries(wrapped) as Store;
-}
-
 /**
  * Make all methods of a store's class throw `storage_unavailable` when Redis can't be reached or can't serve.
  * Call it once, below the class. All methods must be async.

@@ -1,6 +1,6 @@
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
-import { createQueueLayout, oneShard, shardsOf } from '../domain/queues';
+import { createQueueLayout, oneShard, shardsAmong } from '../domain/queues';
 import { oneByOne } from '../platform/redis-script';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -272,7 +272,7 @@ it('is brought to its home shard when the queues are split again, and keeps its 
   const { context, now } = arrange();
   const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
   const { accountId, id } = event;
-  const shards = shardsOf(createQueueLayout(8, 'bull'));
+  const shards = shardsAmong(createQueueLayout(8, 'bull'), []);
   const split = new ScheduledQueue(redis.client, shards);
   const home = shards.homeShardOf(accountId);
   const [away = home] = shards.all().filter(({ prefix }) => prefix !== home.prefix);

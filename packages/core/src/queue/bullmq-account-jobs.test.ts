@@ -10,7 +10,7 @@ import {
   type QueueShard,
   type QueueShards,
   REPLAYS_QUEUE,
-  shardsOf,
+  shardsAmong,
 } from '../domain/queues';
 import { AppError } from '../platform/app-error';
 import { buildReplayOrder } from '../testing/build-replay';
@@ -29,7 +29,7 @@ describe('sharded account jobs', () => {
   const [first, second] = layout.shards as [QueueShard, QueueShard, QueueShard];
 
   /** @param shards can be others later on. */
-  async function arrange(shards: QueueShards = shardsOf(layout)) {
+  async function arrange(shards: QueueShards = shardsAmong(layout, [])) {
     const { client } = willClose(await openTestRedis());
     const jobs = willClose(new AccountJobs(client, shards));
     const queueIn = ({ prefix }: QueueShard, name = EVENTS_QUEUE) =>
@@ -82,7 +82,7 @@ describe('sharded account jobs', () => {
   });
 
   it('begins again when there are other shards meanwhile, and searches those too', async () => {
-    let shards = shardsOf(createQueueLayout(1, 'bull'));
+    let shards = oneShard('bull');
     const changing: QueueShards = {
       first,
       all: () => shards.all(),
@@ -93,7 +93,7 @@ describe('sharded account jobs', () => {
     await addTo(first, 'acme');
     await removeAll(async () => {
       if (shards.all().length > 1) return;
-      shards = shardsOf(layout);
+      shards = shardsAmong(layout, []);
       for (const shard of layout.shards) await addTo(shard, 'acme');
     });
     for (const shard of layout.shards) expect(await accountsIn(shard)).toEqual([]);

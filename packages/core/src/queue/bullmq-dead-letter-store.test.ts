@@ -10,7 +10,7 @@ import {
   oneShard,
   type QueueShard,
   REPLAYS_QUEUE,
-  shardsOf,
+  shardsAmong,
 } from '../domain/queues';
 import { AppError } from '../platform/app-error';
 import { buildReplayOrder } from '../testing/build-replay';
@@ -29,7 +29,7 @@ describe('sharded dead letter store', () => {
 
   async function arrange() {
     const { client } = willClose(await openTestRedis());
-    const store = willClose(new DeadLetterStore(client, shardsOf(layout), () => NOW));
+    const store = willClose(new DeadLetterStore(client, shardsAmong(layout, []), () => NOW));
     const queueIn = (shard: QueueShard, name: string) =>
       willClose(new Queue(name, { connection: client, prefix: shard.prefix }));
     return {

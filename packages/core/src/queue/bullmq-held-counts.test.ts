@@ -1,7 +1,7 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
-import { createQueueLayout, DELIVERIES_QUEUE, oneShard, shardsOf } from '../domain/queues';
+import { createQueueLayout, DELIVERIES_QUEUE, oneShard, shardsAmong } from '../domain/queues';
 import { RemainsStore } from '../operations/redis-remains-store';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -23,7 +23,7 @@ const NONE = {
 };
 
 const keys = queueKeysOf(QUEUE_PREFIX);
-const shards = shardsOf(createQueueLayout(1, QUEUE_PREFIX));
+const shards = oneShard(QUEUE_PREFIX);
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -108,7 +108,7 @@ it('counts nothing of an endpoint that is erased', async () => {
 
 it('adds up what is held in all shards', async () => {
   const { client } = willClose(await openTestRedis());
-  const split = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
+  const split = shardsAmong(createQueueLayout(3, QUEUE_PREFIX), []);
   for (const [i, { prefix }] of split.all().entries()) {
     const held = new HeldDeliveries(client, oneShard(prefix));
     const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };

@@ -6,7 +6,7 @@ import {
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
   oneShard,
-  shardsOf,
+  shardsAmong,
   workedQueues,
 } from '../domain/queues';
 import { asOne } from '../platform/redis-script';
@@ -25,7 +25,7 @@ describe('sharded standings', () => {
 
   async function arrange(shardCount: number) {
     const { client } = willClose(await openTestRedis());
-    const shards = shardsOf(createQueueLayout(shardCount, QUEUE_PREFIX));
+    const shards = shardsAmong(createQueueLayout(shardCount, QUEUE_PREFIX), []);
     const deliveryQueue = willClose(new DeliveryQueue(client, shards));
     const standings = willClose(new QueueStandings(client, shards));
     async function add(accountId: ReturnType<typeof uniqueAccountId>, count: number): Promise<void> {
@@ -181,7 +181,7 @@ describe('bullmq oldest waiting', () => {
 
   it('is that of the job that has waited for the longest in any shard', async () => {
     const { client, now, flow, deliveriesTo } = await arrange();
-    const shards = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
+    const shards = shardsAmong(createQueueLayout(3, QUEUE_PREFIX), []);
     for (const [i, { prefix }] of shards.all().entries()) {
       const queue = willClose(new DeliveryQueue(client, oneShard(prefix)));
       const [delivery] = deliveriesTo(flow(), 1);

@@ -14,6 +14,7 @@ import { OverList } from '../events/redis-over-list';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -114,7 +115,7 @@ describe('manage dead letters', () => {
       },
       ACCEPTED_AT,
     );
-    await all.deliveryStore.enlist(eventId, [endpointId], ACCEPTED_AT);
+    await all.deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], ACCEPTED_AT));
     return {
       ...all,
       accountId,

@@ -13,6 +13,7 @@ import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
@@ -99,7 +100,10 @@ async function arrange() {
     append: (fact: DeliveryFact) => context.deliveryStore.append(delivery, fact),
     read: async () =>
       (await context.deliveryStore.readWithLength(delivery.endpointId, delivery.eventId)).state,
-    isListed: () => context.deliveryStore.isListed(delivery),
+    async isListed() {
+      const { deliveries } = await context.deliveryStore.list(delivery.endpointId, 10);
+      return deliveries.some(({ eventId }) => eventId === delivery.eventId);
+    },
     receivers: async () => (await context.eventStore.listReceivers(accountId, event.id, 10)).members,
     bringForward: (requestId: string) => redelivery.bringForward(context, { ...input, requestId }),
     resend: (requestId: string) => redelivery.resend(context, { ...input, requestId }),
@@ -125,7 +129,7 @@ describe('redeliver', () => {
     const { endpointStore, eventStore, deliveryStore, deliveryQueue } = all.context;
     await endpointStore.create(all.endpoint);
     if (isEventKept) await eventStore.save(all.event);
-    await deliveryStore.enlist(all.event.id, [all.endpoint.id], all.event.acceptedAt);
+    await deliveryStore.enlistAll(buildNewDeliveries(all.event.id, [all.endpoint.id], all.event.acceptedAt));
     await all.append(last);
     return {
       ...all,
@@ -195,7 +199,9 @@ describe('bring forward', () => {
   async function arrangeLater() {
     const all = await arrange();
     const { context, delivery, event } = all;
-    await context.deliveryStore.enlist(delivery.eventId, [delivery.endpointId], event.acceptedAt);
+    await context.deliveryStore.enlistAll(
+      buildNewDeliveries(delivery.eventId, [delivery.endpointId], event.acceptedAt),
+    );
     await all.append(failed);
     await all.delayJob({});
     return {

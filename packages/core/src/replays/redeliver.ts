@@ -140,7 +140,7 @@ export async function bringForward(
 
 export interface ResendContext {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlistAll'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
   /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage;
@@ -219,7 +219,7 @@ async function enlist(
   { accountId, endpointId, eventId, acceptedAt }: ResendInput,
 ): Promise<'resent'> {
   await Promise.all([
-    deliveryStore.enlist(eventId, [endpointId], acceptedAt, accountId),
+    deliveryStore.enlistAll([{ accountId, endpointId, marks: [{ eventId, createdAt: acceptedAt }] }]),
     eventStore.addReceivers(accountId, eventId, [endpointId]),
   ]);
   return 'resent';

@@ -44,7 +44,9 @@ describe('step replay', () => {
     const events = Array.from({ length: eventCount }, (_, i) =>
       buildEvent({ accountId, acceptedAt: 1_000 + i, body: JSON.stringify({ data: { number: i } }) }),
     );
-    await Promise.all(events.flatMap((event) => [eventStore.save(event), eventStore.enlist(event)]));
+    await Promise.all(
+      events.flatMap((event) => [eventStore.save(event), eventStore.enlistAll([{ event, deliveries: 0 }])]),
+    );
     const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
     await replayStore.create(replay);
 

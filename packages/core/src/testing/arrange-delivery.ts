@@ -30,6 +30,7 @@ import { buildAdmission } from './build-admission';
 import { buildAttempt } from './build-attempt';
 import { buildEndpoint } from './build-endpoint';
 import { buildEvent } from './build-event';
+import { buildNewDeliveries } from './build-new-deliveries';
 import { type Closable, createClosables } from './closables';
 import { recordRaised } from './record-raised';
 import { recordSignals } from './record-signals';
@@ -173,7 +174,7 @@ export class DeliveryScene {
     };
     if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
     if (given.event !== 'expired') await eventStore.save(event);
-    await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
     for (const fact of log) await deliveryStore.append(run, fact);
 
     let now = NOW;

@@ -19,6 +19,7 @@ import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
+import { buildNewDeliveries } from './build-new-deliveries';
 import { MemoryHistory } from './memory-history';
 import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
@@ -133,8 +134,8 @@ export class MovingScene {
     const event = buildEvent({ acceptedAt: this.now, ...change });
     const { accountId, id: eventId, acceptedAt } = event;
     await this.eventStore.save(event, endpointIds);
-    await this.deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId);
-    await this.eventStore.enlist(event, endpointIds.length);
+    await this.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt, accountId));
+    await this.eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
     for (const [i, endpointId] of endpointIds.entries()) {
       for (const fact of facts[i] ?? []) await this.deliveryStore.append({ eventId, endpointId }, fact);
       if (!(await this.isOpen({ eventId, endpointId }))) {

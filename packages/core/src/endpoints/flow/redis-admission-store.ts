@@ -323,12 +323,8 @@ export class AdmissionStore {
     };
   }
 
-  async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
-    return decodeBreaker(await this.redis.get(keys.breaker(endpointId)));
-  }
-
   /** The breaker, and since when it fails, for messages to the account. */
-  async readFailing(
+  async readBreaker(
     endpointId: EndpointId,
   ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
     const stored = await this.redis.get(keys.breaker(endpointId));

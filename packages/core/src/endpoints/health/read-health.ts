@@ -36,7 +36,7 @@ export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessA
 
 export interface ReadHealthContext {
   readonly healthStore: Pick<HealthStore, 'read'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
   readonly disablePolicy: DisablePolicy | 'never';
   readonly heldDeliveries: { count(endpointId: EndpointId): Promise<number> };
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export async function readHealth(
   const now = clock();
   const [record, breaker, held] = await Promise.all([
     healthStore.read(id, now),
-    admissionStore.readFailing(id),
+    admissionStore.readBreaker(id),
     heldDeliveries.count(id),
   ]);
   const { failingSince } = breaker;
