@@ -4,7 +4,6 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import { AppError } from '../platform/app-error';
 import type { AccessTokens } from './access-tokens';
 import { type Admitted, type Coalesced, type HoldContext, hold } from './admit';
 import { type AfterAttemptContext, afterAttempt } from './after-attempt';
@@ -43,11 +42,6 @@ const UNSENT_DELAY_MS = 5_000;
 
 export function delayUntil({ clock }: ConcludeContext, time: number): number {
   return Math.max(time - clock(), 0);
-}
-
-/** Whether waiting for Redis is useless, because it responds and would fail in the same way again. */
-export function isNotStorage(error: unknown): boolean {
-  return !(error instanceof AppError && error.code === 'storage_unavailable');
 }
 
 /** Whether another process has written to the log of a delivery since it was read. */
@@ -142,8 +136,7 @@ export async function conclude(
   };
   // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
   // secrets: that can take days, and would block a worker's slot.
-  const untilItIs = { abortSignal, isFinal: isNotStorage };
-  const aftermath = await persistFor(context, run, () => afterAttempt(context, input), untilItIs);
+  const aftermath = await persistFor(context, run, () => afterAttempt(context, input), abortSignal);
   const isExhausted = decision.kind === 'exhausted';
   const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
   context.operationalEvents.raise(run.accountId, events);
@@ -159,7 +152,7 @@ async function refuseToken(
   const { auth } = endpoint;
   if (refusedToken === undefined || auth?.type !== 'oauth2') return;
   const refuse = () => context.accessTokens.refuse({ ...endpoint, auth }, refusedToken);
-  await persistFor(context, run, refuse, { abortSignal, isFinal: isNotStorage });
+  await persistFor(context, run, refuse, abortSignal);
 }
 
 /**

@@ -21,7 +21,6 @@ import {
   DONE,
   delayUntil,
   hasChanged,
-  isNotStorage,
   letGo,
   putOffUnsent,
   withdraw,
@@ -356,9 +355,8 @@ class Batch {
       steps: hasEnded && left.length > 0 ? this.#stepsToTie(left.map(({ member }) => member.ready)) : [],
       stepsToEnd: (events: readonly EventId[], end: JobEnd) => first.run.mates?.stepsToEnd(events, end) ?? [],
     };
-    const untilItIs = { abortSignal, isFinal: isNotStorage };
     const { run } = speaker.member.ready;
-    const recorded = await persistFor(context, run, () => recordTogether(context, together), untilItIs);
+    const recorded = await persistFor(context, run, () => recordTogether(context, together), abortSignal);
     const endings = ends.map(async (end) => {
       const { ready } = end.member;
       const own = recorded.get(ready.event.id);
@@ -403,8 +401,7 @@ class Batch {
     const { context, abortSignal } = this;
     if (attemptKey !== undefined) this.#keys.delete(attemptKey);
     const input = { ready, attempt, decision, attemptKey, isAlong };
-    const untilItIs = { abortSignal, isFinal: isNotStorage };
-    return await persistFor(context, ready.run, () => recordAttempt(context, input), untilItIs);
+    return await persistFor(context, ready.run, () => recordAttempt(context, input), abortSignal);
   }
 
   async #conclude(

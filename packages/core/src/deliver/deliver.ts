@@ -8,7 +8,6 @@ import {
   DONE,
   delayUntil,
   hasChanged,
-  isNotStorage,
   letGo,
   withdraw,
 } from './conclude-attempt';
@@ -65,8 +64,7 @@ export async function deliver(
   const { attempt } = sent;
   const decision = decideNext(context, ready, sent);
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
-  const untilItIs = { abortSignal, isFinal: isNotStorage };
-  const recorded = await persistFor(context, run, () => recordAttempt(context, input), untilItIs);
+  const recorded = await persistFor(context, run, () => recordAttempt(context, input), abortSignal);
   await conclude(context, ready, sent, decision, recorded, abortSignal);
   const { nextAttemptAt } = recorded;
   if (nextAttemptAt === undefined) return DONE;

@@ -1,9 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Signal } from '../domain/signal';
+import { AppError } from '../platform/app-error';
 import { DeliveryScene, responded } from '../testing/arrange-delivery';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { type PersistOptions, persistFor } from './persist';
+import { persistFor } from './persist';
+
+// As long as between two tries.
+const PAUSE_MS = 250;
 
 let scene: DeliveryScene;
 beforeAll(async () => {
@@ -15,24 +20,22 @@ afterAll(() => scene.close());
 describe('persistFor', () => {
   const delivery = { eventId: 'evt_1' as EventId, endpointId: uniqueEndpointId() };
 
-  function failing(times: number, onFailure: (failures: number) => void = () => {}) {
+  const notReachable = (call: number): Error => new AppError('storage_unavailable', `failure ${call}`);
+
+  function failing(times: number, { onFailure = (_failures: number) => {}, failureOf = notReachable } = {}) {
     const failures: unknown[] = [];
     let calls = 0;
     const action = async () => {
       calls += 1;
-      if (calls <= times) throw new Error(`failure ${calls}`);
+      if (calls <= times) throw failureOf(calls);
     };
     const emit = (signal: Signal) => {
       if (signal.name !== 'delivery.follow_up_failed') return;
       failures.push(signal.error);
       onFailure(failures.length);
     };
-    const persist = (options: Partial<PersistOptions> = {}) =>
-      persistFor({ emit }, delivery, action, {
-        everyMs: 1,
-        abortSignal: new AbortController().signal,
-        ...options,
-      });
+    const persist = (abortSignal = new AbortController().signal) =>
+      persistFor({ emit }, delivery, action, abortSignal);
     return { persist, failures, calls: () => calls };
   }
 
@@ -46,30 +49,32 @@ describe('persistFor', () => {
     const { persist, failures, calls } = failing(3);
     await persist();
     expect(calls()).toBe(4);
-    expect(failures.map(String)).toEqual(['Error: failure 1', 'Error: failure 2', 'Error: failure 3']);
+    expect(failures).toMatchObject([1, 2, 3].map((call) => ({ message: `failure ${call}` })));
   });
 
-  it('gives up at once after a failure that is final', async () => {
-    const { persist, failures } = failing(3);
-    const isFinal = (error: unknown) => String(error).includes('failure 2');
-    await expect(persist({ isFinal })).rejects.toThrow('failure 2');
+  it('gives up at once after a failure that is not of Redis', async () => {
+    const failureOf = (call: number) => (call === 2 ? new Error('failure 2') : notReachable(call));
+    const { persist, failures } = failing(3, { failureOf });
+    await expect(persist()).rejects.toThrow('failure 2');
     expect(failures).toHaveLength(2);
   });
 
   it('gives up when it is told to, with what went wrong last', async () => {
     const stop = new AbortController();
-    const { persist } = failing(Number.POSITIVE_INFINITY, (failures) => {
+    const onFailure = (failures: number) => {
       if (failures === 3) stop.abort();
-    });
-    await expect(persist({ abortSignal: stop.signal })).rejects.toThrow('failure 3');
+    };
+    const { persist } = failing(Number.POSITIVE_INFINITY, { onFailure });
+    await expect(persist(stop.signal)).rejects.toThrow('failure 3');
   });
 
   it('does not wait any longer once it is told to give up', async () => {
     const stop = new AbortController();
     const { persist, calls } = failing(1);
-    const persisted = persist({ everyMs: 3_600_000, abortSignal: stop.signal });
+    const pause = wait(PAUSE_MS, 'paused');
+    const persisted = persist(stop.signal);
     setImmediate(() => stop.abort());
-    await persisted;
+    expect(await Promise.race([persisted, pause])).toBeUndefined();
     expect(calls()).toBe(2);
   });
 });
