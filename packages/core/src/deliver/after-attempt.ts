@@ -1,3 +1,6 @@
+import { announceEnd } from '../domain/announce-end';
+import type { Attempt } from '../domain/attempt';
+import { deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import {
@@ -7,12 +10,19 @@ import {
   wasNotEnabledSince,
 } from '../endpoints/disable';
 import { RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
+import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import type { Clock } from '../platform/clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { AccessTokens } from './access-tokens';
+import type { Decision } from './decide-next';
 import type { Concurrency } from './flow/concurrency';
 import type { AttemptEffect } from './flow/redis-attempt-store';
 import type { Releaser } from './flow/releaser';
+import type { ReadyDelivery } from './load-delivery';
+import { persistFor } from './persist';
+import type { RecordedAttempt } from './record-attempt';
+import type { SentAttempt } from './send-attempt';
 
 export interface AfterAttemptContext extends DisableFailingContext {
   readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
@@ -22,6 +32,11 @@ export interface AfterAttemptContext extends DisableFailingContext {
   readonly clock: Clock;
   readonly emit: Emit;
 }
+
+export type ConcludeContext = AfterAttemptContext & {
+  readonly accessTokens: Pick<AccessTokens, 'refuse'>;
+  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
+};
 
 export interface AfterAttemptInput {
   readonly endpoint: Endpoint;
@@ -51,6 +66,100 @@ export interface Aftermath {
 const SLOW_PAUSE_MS = 5_000;
 // Each success releases enough deliveries to double the number of running attempts, until no permit is left.
 const GROWTH = 2;
+
+/**
+ * What follows from a recorded attempt.
+ *
+ * @param hasEnded whether a delivery has ended, so that another one may follow.
+ */
+export async function conclude(
+  context: ConcludeContext,
+  ready: ReadyDelivery,
+  sent: SentAttempt,
+  decision: Decision,
+  { effect, letsOthersGo }: RecordedAttempt,
+  abortSignal: AbortSignal,
+  hasEnded = decision.kind !== 'retry',
+): Promise<void> {
+  announceAttempt(context, ready, sent, effect && decision);
+  await refuseToken(context, ready, sent, abortSignal);
+  // Another worker has continued it.
+  if (!effect) return;
+  const { run, endpoint, event } = ready;
+  const { attempt, wish } = sent;
+  const input = {
+    endpoint,
+    effect,
+    delivered: attempt.outcome === 'delivered',
+    disabledBy: wish.disabledBy,
+    hasEnded,
+    letsOthersGo,
+    hasWaited: run.hasWaited,
+  };
+  // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
+  // secrets: that can take days, and would block a worker's slot.
+  const aftermath = await persistFor(context, run, () => afterAttempt(context, input), abortSignal);
+  const isExhausted = decision.kind === 'exhausted';
+  const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
+  context.operationalEvents.raise(run.accountId, events);
+}
+
+/**
+ * Announce an attempt, and the end of its delivery if it has ended.
+ *
+ * @param decision `undefined`: another worker has continued the delivery.
+ */
+export function announceAttempt(
+  context: ConcludeContext,
+  ready: ReadyDelivery,
+  { attempt, span }: SentAttempt,
+  decision: Decision | undefined,
+): void {
+  const { run, event, begunAt } = ready;
+  const { accountId, eventId, endpointId } = run;
+  context.emit({
+    name: 'delivery.attempted',
+    deliveryId: deliveryIdOf({ eventId, endpointId }),
+    accountId,
+    eventId,
+    endpointId,
+    type: event.type,
+    attempt: attempt.number,
+    outcome: attempt.outcome,
+    durationMs: attempt.durationMs,
+    ...firstLagOf(ready, attempt),
+    ...attempt.timings,
+    ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
+    ...(decision?.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
+    ...(span === undefined ? {} : { span }),
+  });
+  if (decision === undefined || decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
+  announceEnd(context, run, decision.kind, begunAt, span?.context);
+}
+
+// Not for a delivery that was held, which waited for its receiver, nor for one that was taken over, which
+// waited for this service.
+function firstLagOf(
+  { run, trigger, begunAt }: ReadyDelivery,
+  { number, startedAt }: Attempt,
+): { readonly firstLagMs?: number } {
+  const wasHeld = run.hasWaited && !run.wasTakenOver;
+  if (number > 1 || trigger !== 'schedule' || wasHeld) return {};
+  return { firstLagMs: Math.max(startedAt - begunAt, 0) };
+}
+
+// Before the next attempt of any worker.
+async function refuseToken(
+  context: ConcludeContext,
+  { run, endpoint }: ReadyDelivery,
+  { refusedToken }: SentAttempt,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const { auth } = endpoint;
+  if (refusedToken === undefined || auth?.type !== 'oauth2') return;
+  const refuse = () => context.accessTokens.refuse({ ...endpoint, auth }, refusedToken);
+  await persistFor(context, run, refuse, abortSignal);
+}
 
 /**
  * Apply the effects of a recorded attempt to its endpoint and its held deliveries. At a healthy endpoint:

@@ -10,22 +10,21 @@ import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
+import { announceAttempt, type ConcludeContext, conclude } from './after-attempt';
 import { batchContentOf, itemOf } from './cloudevents';
+import { type DecideContext, type Decision, decideNext } from './decide-next';
 import {
   AGAIN_AT_ONCE,
-  announceAttempt,
-  type ConcludeContext,
   coalesce,
-  conclude,
   type DeliverResult,
   DONE,
   delayUntil,
+  type EndRunContext,
   hasChanged,
   letGo,
   putOffUnsent,
   withdraw,
-} from './conclude-attempt';
-import { type DecideContext, type Decision, decideNext } from './decide-next';
+} from './end-run';
 import type { BatchSizes } from './flow/batch-sizes';
 import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
@@ -46,6 +45,7 @@ export type DeliverBatchContext = LoadDeliveryContext &
   SendAttemptContext &
   DecideContext &
   RecordAttemptContext &
+  EndRunContext &
   ConcludeContext & {
     readonly admissionStore: Pick<AdmissionStore, 'joinOrder' | 'firstInOrder'>;
     readonly heldDeliveries: Pick<HeldDeliveries, 'count'>;

@@ -1,18 +1,10 @@
 import type { DeliveryRun } from '../domain/delivery';
 import { batchLimitsOf } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
-import {
-  coalesce,
-  conclude,
-  type DeliverResult,
-  DONE,
-  delayUntil,
-  hasChanged,
-  letGo,
-  withdraw,
-} from './conclude-attempt';
+import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
 import { type DeliverBatchContext, deliverBatch } from './deliver-batch';
+import { coalesce, type DeliverResult, DONE, delayUntil, hasChanged, letGo, withdraw } from './end-run';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import { recordAttempt } from './record-attempt';

@@ -1,0 +1,97 @@
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { type Admitted, type Coalesced, type HoldContext, hold } from './admit';
+import type { Releaser } from './flow/releaser';
+import { type EndUnsentContext, endUnsent, type ReadyDelivery } from './load-delivery';
+import type { SendOutcome } from './send-attempt';
+
+export type EndRunContext = HoldContext &
+  EndUnsentContext & {
+    readonly admissionStore: Pick<AdmissionStore, 'withdraw'>;
+    readonly deliveryStore: Pick<DeliveryStore, 'readWithLength'>;
+    readonly releaser: Pick<Releaser, 'grant'>;
+  };
+
+/** What happens to the job next. */
+export type DeliverResult =
+  | { readonly kind: 'done' }
+  /** An attempt has failed. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+  /** No attempt was made: the delivery is held, or not due yet, or the request could not be sent. */
+  | { readonly kind: 'later'; readonly delayMs: number }
+  /** This process has to abandon the attempt. Nothing is recorded, and it starts again. */
+  | { readonly kind: 'interrupted' };
+
+export const DONE: DeliverResult = { kind: 'done' };
+/** The delivery has to be read again. */
+export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
+
+// Nothing was sent for it, so the next deliveries may go at once.
+const LET_GO_BY_SUPERSEDED = 4;
+// Short enough after a restart of the proxy, long enough for a proxy that stays down.
+const UNSENT_DELAY_MS = 5_000;
+
+export function delayUntil({ clock }: EndRunContext, time: number): number {
+  return Math.max(time - clock(), 0);
+}
+
+/** Whether another process has written to the log of a delivery since it was read. */
+export async function hasChanged(
+  { deliveryStore }: EndRunContext,
+  { run, logLength }: ReadyDelivery,
+): Promise<boolean> {
+  const { length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+  return length !== logLength;
+}
+
+export async function withdraw(
+  { admissionStore, clock }: EndRunContext,
+  { endpoint, breaker }: ReadyDelivery,
+  admitted: Admitted,
+): Promise<void> {
+  if (admitted.attemptKey === undefined && !admitted.isProbe) return;
+  await admissionStore.withdraw(endpoint.id, admitted, breaker, clock());
+}
+
+/** A newer delivery of its group is sent instead of it, or may come until a time. */
+export async function coalesce(
+  context: EndRunContext,
+  ready: ReadyDelivery,
+  coalesced: Coalesced,
+): Promise<DeliverResult> {
+  if (coalesced.kind === 'coalescing') {
+    return { kind: 'later', delayMs: delayUntil(context, coalesced.until) };
+  }
+  const { kind } = await endUnsent(context, ready, { kind: 'superseded', by: coalesced.by });
+  if (kind === 'changed') return AGAIN_AT_ONCE;
+  const { accountId, endpointId, hasWaited } = ready.run;
+  if (hasWaited) context.releaser.grant(accountId, endpointId, LET_GO_BY_SUPERSEDED);
+  return DONE;
+}
+
+// No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.
+export async function letGo(
+  context: EndRunContext,
+  ready: ReadyDelivery,
+  admitted: Admitted,
+  outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+): Promise<DeliverResult> {
+  await withdraw(context, ready, admitted);
+  return await putOffUnsent(context, ready, outcome);
+}
+
+export async function putOffUnsent(
+  context: EndRunContext,
+  ready: ReadyDelivery,
+  outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+): Promise<DeliverResult> {
+  if (outcome.kind === 'interrupted') return outcome;
+  if (outcome.kind === 'paused') {
+    const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
+    return { kind: 'later', delayMs: await hold(context, ready, refusal) };
+  }
+  const { eventId, endpointId } = ready.run;
+  const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
+  context.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
+  return { kind: 'later', delayMs: UNSENT_DELAY_MS };
+}
