@@ -362,8 +362,8 @@ class Batch {
       const own = recorded.get(ready.event.id);
       if (own === undefined) return;
       if (ready.event.id === first.event.id) this.#result = resultOf(context, end.sent, own);
-      const how = { isAlong: end !== speaker, hasEnded };
-      await this.#conclude(ready, end.sent, end.decision, own, how);
+      if (end !== speaker) this.#concludeAlong(ready, end.sent, end.decision, own);
+      else await conclude(context, ready, end.sent, end.decision, own, abortSignal, hasEnded);
     });
     await Promise.all(endings);
   }
@@ -392,33 +392,19 @@ class Batch {
     return ends.toSorted((a, b) => saysIt(b) - saysIt(a));
   }
 
-  async #recordOne(
-    { ready, attemptKey }: Mate,
-    { attempt }: SentAttempt,
-    decision: Decision,
-    isAlong: boolean,
-  ): Promise<RecordedAttempt> {
-    const { context, abortSignal } = this;
-    if (attemptKey !== undefined) this.#keys.delete(attemptKey);
-    const input = { ready, attempt, decision, attemptKey, isAlong };
-    return await persistFor(context, ready.run, () => recordAttempt(context, input), abortSignal);
-  }
-
-  async #conclude(
+  /** Without effects on the endpoint: those of the request follow for one delivery, and where nothing was sent there are none. */
+  #concludeAlong(
     ready: ReadyDelivery,
     sent: SentAttempt,
     decision: Decision,
-    recorded: RecordedAttempt,
-    { isAlong, hasEnded }: { readonly isAlong: boolean; readonly hasEnded: boolean },
-  ): Promise<void> {
-    const { context, abortSignal } = this;
-    if (!isAlong) return await conclude(context, ready, sent, decision, recorded, abortSignal, hasEnded);
-    const { effect } = recorded;
+    { effect, letsOthersGo }: RecordedAttempt,
+  ): void {
+    const { context } = this;
     announceAttempt(context, ready, sent, effect && decision);
     if (!effect) return;
     const { event, endpoint, run } = ready;
     const { attempt } = sent;
-    if (recorded.letsOthersGo) context.releaser.wakeUpAt(run.accountId, run.endpointId, context.clock());
+    if (letsOthersGo) context.releaser.wakeUpAt(run.accountId, run.endpointId, context.clock());
     if (attempt.outcome === 'delivered') return;
     const isExhausted = decision.kind === 'exhausted';
     const aftermath = { disabledAs: undefined, recoveredFrom: undefined };
@@ -440,12 +426,13 @@ class Batch {
     ready: ReadyDelivery,
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
   ): Promise<DeliverResult> {
-    const { context } = this;
+    const { context, abortSignal } = this;
     if (made.kind === 'over') return DONE;
     if (made.kind !== 'sent') return AGAIN_AT_ONCE;
     const decision = decideNext(context, ready, made);
-    const recorded = await this.#recordOne({ ready, attemptKey: undefined }, made, decision, true);
-    await this.#conclude(ready, made, decision, recorded, { isAlong: true, hasEnded: false });
+    const input = { ready, attempt: made.attempt, decision, attemptKey: undefined, isAlong: true };
+    const recorded = await persistFor(context, ready.run, () => recordAttempt(context, input), abortSignal);
+    this.#concludeAlong(ready, made, decision, recorded);
     return resultOf(context, made, recorded);
   }
 
