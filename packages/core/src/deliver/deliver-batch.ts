@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Attempt } from '../domain/attempt';
 import { DUE_WITHIN_MS, type JobEnd } from '../domain/delivery';
 import type { BatchLimits } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { eventsOfAttempt } from '../endpoints/operational-events';
-import { parsedOrUndefined } from '../platform/json';
 import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
@@ -26,17 +24,12 @@ import {
   withdraw,
 } from './end-run';
 import type { BatchSizes } from './flow/batch-sizes';
+import { judgeBatch, type Mate } from './judge-batch';
 import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { recordTogether } from './record-together';
-import {
-  holdsOf,
-  type SendAttemptContext,
-  type SendOutcome,
-  type SentAttempt,
-  sendAttempt,
-} from './send-attempt';
+import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
 
 export type DeliverBatchContext = LoadDeliveryContext &
@@ -54,21 +47,9 @@ export type DeliverBatchContext = LoadDeliveryContext &
   };
 
 /** A delivery that goes in the request. */
-interface Member {
-  readonly ready: ReadyDelivery;
+interface Member extends Mate {
   /** The text of its event in the body. */
   readonly item: string;
-  /** The key that counts it for the rate limit, where that counts events. */
-  readonly attemptKey: string | undefined;
-}
-
-type Mate = Pick<Member, 'ready' | 'attemptKey'>;
-
-/** The result of the request for one of its deliveries. */
-interface End {
-  readonly member: Member;
-  readonly sent: SentAttempt;
-  readonly decision: Decision;
 }
 
 // The delivery before it takes it along before that time, if it can.
@@ -76,8 +57,6 @@ const FOLLOWS_AGAIN_MS = 500;
 const TOO_LARGE = 413;
 // Room for the ids of a hundred events, whatever else is around them.
 const RESPONSE_BYTES = 64 * 1024;
-// The part that each attempt records, as of any response.
-const KEPT_CHARACTERS = 1_024;
 
 /**
  * Send a delivery together with others of its endpoint. Each keeps its record, and its job: this process takes those of the
@@ -338,7 +317,7 @@ class Batch {
 
   async #record(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): Promise<void> {
     const { context, abortSignal, first } = this;
-    const ends = this.#endsOf(sorted, sent, batchId);
+    const ends = judgeBatch(context, sorted, sent, batchId);
     const [speaker] = ends;
     if (speaker === undefined) return;
     const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
@@ -366,30 +345,6 @@ class Batch {
       else await conclude(context, ready, end.sent, end.decision, own, abortSignal, hasEnded);
     });
     await Promise.all(endings);
-  }
-
-  /** The next step of each. Only the record of the first one updates the state of the receiver. */
-  #endsOf(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): readonly End[] {
-    const rejected = sent.attempt.outcome === 'delivered' ? rejectedIn(sent.attempt) : NONE;
-    // So that all of them are due at the same time.
-    const share = shareOf(batchId);
-    const context = { ...this.context, random: () => share };
-    // Most of them are equal.
-    const known = new Map<string, Omit<End, 'member'>>();
-    const ends = sorted.map((member): End => {
-      const { ready } = member;
-      const isRejected = rejected.has(ready.event.id);
-      const kind = kindOf(ready, isRejected);
-      let end = known.get(kind);
-      if (end === undefined) {
-        const own = attemptOf(ready, sent, batchId, isRejected);
-        end = { sent: own, decision: decideNext(context, ready, own) };
-        known.set(kind, end);
-      }
-      return { member, ...end };
-    });
-    const saysIt = ({ sent: { attempt } }: End) => Number(attempt.outcome === sent.attempt.outcome);
-    return ends.toSorted((a, b) => saysIt(b) - saysIt(a));
   }
 
   /** Without effects on the endpoint: those of the request follow for one delivery, and where nothing was sent there are none. */
@@ -470,49 +425,4 @@ function batchIdOf(members: readonly Pick<Member, 'ready'>[]): EventId {
   const text = [first?.ready.run.endpointId, ...events].join(' ');
   const digest = createHash('sha256').update(text).digest('hex');
   return (BATCH_ID_PREFIX + digest.slice(0, BATCH_ID_CHARACTERS)) as EventId;
-}
-
-/** From 0 up to, not including, 1: the same for each retry. */
-function shareOf(batchId: EventId): number {
-  return Number.parseInt(batchId.slice(-8), 16) / 0x100000000;
-}
-
-const NONE: ReadonlySet<unknown> = new Set();
-
-/** The events that the receiver did not take, by the `failed` of its response. */
-function rejectedIn({ responseBody = '' }: Attempt): ReadonlySet<unknown> {
-  const response = parsedOrUndefined(responseBody);
-  if (typeof response !== 'object' || response === null || !('failed' in response)) return NONE;
-  return Array.isArray(response.failed) ? new Set(response.failed) : NONE;
-}
-
-/** All facts that decide an attempt of a delivery in this request, and its next step. */
-function kindOf(
-  { event, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed }: ReadyDelivery,
-  isRejected: boolean,
-): string {
-  const parts = [event.type, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed?.version];
-  return `${parts.join(' ')} ${isRejected}`;
-}
-
-/** What the request was for one of its deliveries. */
-function attemptOf(
-  ready: ReadyDelivery,
-  sent: SentAttempt,
-  batchId: EventId,
-  isRejected: boolean,
-): SentAttempt {
-  const { attemptNumber, trigger, transformed } = ready;
-  const { attempt } = sent;
-  const own: Attempt = {
-    ...attempt,
-    holds: holdsOf(ready, attempt.startedAt),
-    number: attemptNumber,
-    trigger: trigger === 'schedule' ? undefined : trigger,
-    outcome: isRejected ? 'rejected_in_batch' : attempt.outcome,
-    responseBody: attempt.responseBody?.slice(0, KEPT_CHARACTERS),
-    transformed,
-    batchId,
-  };
-  return { ...sent, attempt: own };
 }
