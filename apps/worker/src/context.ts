@@ -75,10 +75,10 @@ import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import type { WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
-import { SharedCapacity } from './consumers/bullmq-worker';
 import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
+import { SharedCapacity } from './shared-capacity';
 
 const USER_AGENT = `Hookferry/${VERSION} (+${PROJECT_URL})`;
 

@@ -16,7 +16,7 @@ export interface WatchedQueue {
   readonly queue: WorkedQueue;
   readonly shard: QueueShard;
   /** Counts up whenever this worker begins or ends a job of the queue in this shard. */
-  steps(): number;
+  beginsAndEnds(): number;
 }
 
 /** Takes the events and deliveries of one shard. */
@@ -33,8 +33,8 @@ class ShardConsumers {
     const deliveries = new DeliveryConsumer(context, shard);
     this.#consumers = [new DueEvents({ ...context, prefix: shard.prefix }), events, deliveries];
     this.watched = [
-      { queue: EVENTS_QUEUE, shard, steps: () => events.steps },
-      { queue: DELIVERIES_QUEUE, shard, steps: () => deliveries.steps },
+      { queue: EVENTS_QUEUE, shard, beginsAndEnds: () => events.beginsAndEnds },
+      { queue: DELIVERIES_QUEUE, shard, beginsAndEnds: () => deliveries.beginsAndEnds },
     ];
   }
 

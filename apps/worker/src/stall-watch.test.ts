@@ -6,8 +6,8 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openWorker } from './consumers/bullmq-open-worker';
-import { SharedCapacity } from './consumers/bullmq-worker';
 import type { WatchedQueue } from './shard-consumers';
+import { SharedCapacity } from './shared-capacity';
 import { StallWatch } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 
@@ -40,7 +40,10 @@ async function startWatched(
   const shards = shardsAmong(createQueueLayout(2, FIRST.prefix), []);
   const standings = willClose(new QueueStandings(client, shards));
   const signals = recordSignals();
-  const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
+  const watched = [
+    ...others,
+    { queue: DELIVERIES_QUEUE, shard: FIRST, beginsAndEnds: () => worker.beginsAndEnds } as const,
+  ];
   const watch = new StallWatch({
     servedShards: { watched: () => watched },
     standings,
@@ -93,12 +96,12 @@ it('has nothing to say of an idle worker, nor of one whose queue somebody has pa
 });
 
 it('finds the shard that nothing is taken from, however much is taken from others', async () => {
-  let steps = 0;
+  let count = 0;
   const [, shard = FIRST] = shardsAmong(createQueueLayout(2, FIRST.prefix), []).all();
   const queues = willClose(await openTestQueues());
   const busy = willClose(new Queue(DELIVERIES_QUEUE, { connection: queues.client, prefix: shard.prefix }));
   await busy.add('d', {});
-  const others = [{ queue: DELIVERIES_QUEUE, shard, steps: () => (steps += 1) } as const];
+  const others = [{ queue: DELIVERIES_QUEUE, shard, beginsAndEnds: () => (count += 1) } as const];
   const { queue, watch } = await startWatched(queues, { others });
   await check(watch, 6);
   expect(watch.stalledQueue).toBeUndefined();

@@ -18,8 +18,8 @@ export interface StallWatchContext {
 }
 
 interface Standstill {
-  readonly steps: number;
-  /** How many checks in a row have found waiting jobs, and no step since the check before. */
+  readonly beginsAndEnds: number;
+  /** How many checks in a row have found waiting jobs, and that none has begun or ended since the check before. */
   readonly checks: number;
 }
 
@@ -78,13 +78,13 @@ export class StallWatch {
     };
     await answerWithin(ALONG_MS + PATIENCE_MS, inOrder([look], ALONG_MS));
     const before = this.#standstills.get(watched);
-    const now = watched.steps();
+    const now = watched.beginsAndEnds();
     if (!hasWaiting) {
       this.#standstills.delete(watched);
       return undefined;
     }
-    const checks = before?.steps === now ? before.checks + 1 : 0;
-    this.#standstills.set(watched, { steps: now, checks });
+    const checks = before?.beginsAndEnds === now ? before.checks + 1 : 0;
+    this.#standstills.set(watched, { beginsAndEnds: now, checks });
     return checks >= CHECKS ? queue : undefined;
   }
 

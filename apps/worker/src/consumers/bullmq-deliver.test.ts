@@ -47,8 +47,8 @@ import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Redis } from 'ioredis';
+import { SharedCapacity } from '../shared-capacity';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './bullmq-deliver';
-import { SharedCapacity } from './bullmq-worker';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -28,10 +28,10 @@ import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
+import type { SharedCapacity } from '../shared-capacity';
 import { asGoodAsNew, DeliveryWorker, type HeldRun } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
-import type { SharedCapacity } from './bullmq-worker';
 
 export type DeliveryConsumerContext = OpenWorkerContext &
   DeliverContext & {
@@ -98,8 +98,8 @@ export class DeliveryConsumer {
     announceFailures(worker, emit);
   }
 
-  get steps(): number {
-    return this.#worker.steps;
+  get beginsAndEnds(): number {
+    return this.#worker.beginsAndEnds;
   }
 
   start(): void {

@@ -17,9 +17,9 @@ import { openPublishContext } from '@hookferry/core/testing/open-publish-context
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { SharedCapacity } from '../shared-capacity';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
-import { SharedCapacity } from './bullmq-worker';
 
 const queueKeys = queueKeysOf('bull');
 

@@ -25,9 +25,10 @@ import {
 } from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
+import type { SharedCapacity } from '../shared-capacity';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
-import type { BullmqWorker, SharedCapacity } from './bullmq-worker';
+import type { BullmqWorker } from './bullmq-worker';
 
 export interface EventWorkerContext
   extends OpenWorkerContext,

@@ -3,7 +3,8 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Processor } from 'bullmq';
-import { BullmqWorker, type BullmqWorkerOptions, type SharedCapacity } from './bullmq-worker';
+import type { SharedCapacity } from '../shared-capacity';
+import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface OpenWorkerContext {
   readonly redis: RedisClient;

@@ -14,6 +14,7 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import { z } from 'zod';
+import type { SharedCapacity, Sharer } from '../shared-capacity';
 
 export interface BullmqWorkerOptions
   extends Omit<WorkerOptions, 'autorun' | 'connection' | 'prefix' | 'concurrency'> {
@@ -124,9 +125,8 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   readonly #capacity: SharedCapacity;
   readonly #stopDeadlineMs: number | undefined;
   #isCancelled = false;
-  /** How many jobs are running. */
-  #running = 0;
-  #steps = 0;
+  #runningCount = 0;
+  #beginsAndEnds = 0;
   /** Whether its next fetch comes of `drainDelay` alone. */
   #asksUnwoken = false;
   /** Jobs that were given back, with the token of their fetch: BullMQ may still hand them over. */
@@ -170,8 +170,8 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     super.cancelAllJobs(reason);
   }
 
-  get taken(): number {
-    return this.#running;
+  get runningCount(): number {
+    return this.#runningCount;
   }
 
   get wantsMore(): boolean {
@@ -179,8 +179,8 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   }
 
   /** Counts up whenever a job begins or ends. */
-  get steps(): number {
-    return this.#steps;
+  get beginsAndEnds(): number {
+    return this.#beginsAndEnds;
   }
 
   takeMore(): void {
@@ -195,14 +195,14 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
    */
   override async processJob(job: Job<Data, Result>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
-      mayFetchNext() && this.#running <= this.#capacity.limitOf(this) && this.#private.waiting === null;
-    this.#running += 1;
+      mayFetchNext() && this.#runningCount <= this.#capacity.limitOf(this) && this.#private.waiting === null;
+    this.#runningCount += 1;
     this.#fetchOneAhead();
     try {
       let next = await this.runJob(job, token, mayFetch);
       while (next) next = await this.runJob(next, next.token ?? token, mayFetch);
     } finally {
-      this.#running -= 1;
+      this.#runningCount -= 1;
       this.#fetchOneAhead();
       this.#capacity.tellOthers(this);
     }
@@ -295,11 +295,11 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
     if (this.#isCancelled) this.cancelJob(jobId);
     this.#underWay.add(jobId);
-    this.#steps += 1;
+    this.#beginsAndEnds += 1;
     try {
       return await super.callProcessJob(job, token, signal);
     } finally {
-      this.#steps += 1;
+      this.#beginsAndEnds += 1;
       this.#underWay.delete(jobId);
     }
   }
@@ -328,7 +328,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   // BullMQ's loop fetches all jobs that it may take, one round trip after the other, before it begins with
   // one.
   #fetchOneAhead(): void {
-    this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity.limitOf(this)), 1);
+    this.concurrency = Math.max(Math.min(this.#runningCount + 1, this.#capacity.limitOf(this)), 1);
   }
 
   /**
@@ -418,56 +418,4 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
 function givenBackKey(jobId: string, token: string): string {
   return `${token} ${jobId}`;
-}
-
-/** A user of a shared capacity. */
-export interface Sharer {
-  /** The number of its running jobs. */
-  readonly taken: number;
-  /** Whether more jobs may wait for it. */
-  readonly wantsMore: boolean;
-  /** Called when others may have left it room. */
-  takeMore(): void;
-}
-
-/**
- * How many jobs may run in this process, over several queues. Capacity that one queue does not use goes to
- * the others. When it is short, all that want more have an equal part. Each may always have at least one, so
- * the total can exceed the capacity by the number of queues, less one.
- */
-export class SharedCapacity {
-  readonly #sharers = new Set<Sharer>();
-
-  constructor(private capacity: number) {}
-
-  join(sharer: Sharer): void {
-    this.#sharers.add(sharer);
-  }
-
-  leave(sharer: Sharer): void {
-    this.#sharers.delete(sharer);
-    this.tellOthers(sharer);
-  }
-
-  /** Set how many may run from now on. */
-  setCapacity(capacity: number): void {
-    this.capacity = capacity;
-    for (const sharer of this.#sharers) sharer.takeMore();
-  }
-
-  /** How many jobs of one sharer may run at present. */
-  limitOf(sharer: Sharer): number {
-    const others = [...this.#sharers].filter((one) => one !== sharer);
-    const share = Math.floor(this.capacity / (1 + others.filter(({ wantsMore }) => wantsMore).length));
-    const kept = others.reduce(
-      (sum, { taken, wantsMore }) => sum + (wantsMore ? Math.max(taken, share) : taken),
-      0,
-    );
-    return Math.max(this.capacity - kept, 1);
-  }
-
-  /** Call it when a sharer has fewer running jobs than before, or no more to take. */
-  tellOthers(sharer: Sharer): void {
-    for (const other of this.#sharers) if (other !== sharer) other.takeMore();
-  }
 }
