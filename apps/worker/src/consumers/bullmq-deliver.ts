@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type DeliverContext, type DeliverResult, deliver } from '@hookferry/core/deliver/deliver';
+import { deliver } from '@hookferry/core/deliver/deliver';
+import type { DeliverBatchContext } from '@hookferry/core/deliver/deliver-batch';
+import type { DeliverResult } from '@hookferry/core/deliver/end-run';
 import {
   type DeliveryMates,
   type DeliveryParts,
@@ -34,7 +36,7 @@ import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bul
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 
 export type DeliveryConsumerContext = OpenWorkerContext &
-  DeliverContext & {
+  DeliverBatchContext & {
     readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'isSettled' | 'work'>;
     readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
     /** Over all shards together. */

@@ -7,39 +7,34 @@ import { eventsOfAttempt } from '../endpoints/operational-events';
 import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
-import { type AdmitContext, type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
-import { announceAttempt, type ConcludeContext, conclude } from './after-attempt';
+import { type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
+import { announceAttempt, conclude } from './after-attempt';
 import { batchContentOf, itemOf } from './cloudevents';
-import { type DecideContext, type Decision, decideNext } from './decide-next';
+import { type Decision, decideNext } from './decide-next';
 import {
   AGAIN_AT_ONCE,
   coalesce,
+  type DeliverContext,
   type DeliverResult,
   DONE,
   delayUntil,
-  type EndRunContext,
   hasChanged,
   letGo,
   putOffUnsent,
+  resultOf,
   withdraw,
 } from './end-run';
 import type { BatchSizes } from './flow/batch-sizes';
 import { judgeBatch, type Mate } from './judge-batch';
-import { type LoadDeliveryContext, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
-import { type RecordAttemptContext, type RecordedAttempt, recordAttempt } from './record-attempt';
-import { recordTogether } from './record-together';
-import { type SendAttemptContext, type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
-import { type TransformContext, type TransformedDelivery, transformEvent } from './transform-event';
+import { type RecordedAttempt, recordAttempt } from './record-attempt';
+import { type RecordTogetherContext, recordTogether } from './record-together';
+import { type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
+import { type TransformedDelivery, transformEvent } from './transform-event';
 
-export type DeliverBatchContext = LoadDeliveryContext &
-  AdmitContext &
-  TransformContext &
-  SendAttemptContext &
-  DecideContext &
-  RecordAttemptContext &
-  EndRunContext &
-  ConcludeContext & {
+export type DeliverBatchContext = DeliverContext &
+  RecordTogetherContext & {
     readonly admissionStore: Pick<AdmissionStore, 'joinOrder' | 'firstInOrder'>;
     readonly heldDeliveries: Pick<HeldDeliveries, 'count'>;
     readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
@@ -395,15 +390,6 @@ class Batch {
     const steps = run?.stepsToEnd?.(end) ?? [];
     if (steps.length > 0) await this.context.inOrder(steps);
   }
-}
-
-function resultOf(
-  context: DeliverBatchContext,
-  { attempt }: SentAttempt,
-  { nextAttemptAt }: RecordedAttempt,
-): DeliverResult {
-  if (nextAttemptAt === undefined) return DONE;
-  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
 }
 
 function byAcceptance({ event: a }: ReadyDelivery, { event: b }: ReadyDelivery): number {

@@ -4,15 +4,22 @@ import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
 import { type DeliverBatchContext, deliverBatch } from './deliver-batch';
-import { coalesce, type DeliverResult, DONE, delayUntil, hasChanged, letGo, withdraw } from './end-run';
+import {
+  coalesce,
+  type DeliverContext,
+  type DeliverResult,
+  DONE,
+  delayUntil,
+  hasChanged,
+  letGo,
+  resultOf,
+  withdraw,
+} from './end-run';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import { recordAttempt } from './record-attempt';
 import { sendAttempt } from './send-attempt';
 import { type TransformedDelivery, transformEvent } from './transform-event';
-
-export type DeliverContext = DeliverBatchContext;
-export type { DeliverResult };
 
 /**
  * Make one attempt of one delivery: load → admit → transform → send → judge → decide → record → announce → after the
@@ -26,7 +33,7 @@ export type { DeliverResult };
  * @param abortSignal aborted when the process has to end.
  */
 export async function deliver(
-  context: DeliverContext,
+  context: DeliverBatchContext,
   run: DeliveryRun,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
@@ -58,9 +65,7 @@ export async function deliver(
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
   const recorded = await persistFor(context, run, () => recordAttempt(context, input), abortSignal);
   await conclude(context, ready, sent, decision, recorded, abortSignal);
-  const { nextAttemptAt } = recorded;
-  if (nextAttemptAt === undefined) return DONE;
-  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
+  return resultOf(context, sent, recorded);
 }
 
 /** An attempt that sends nothing does not keep its permit. */
@@ -90,7 +95,7 @@ async function endTransformed(
 }
 
 async function startAnew(
-  context: DeliverContext,
+  context: DeliverBatchContext,
   ready: ReadyDelivery,
   admitted: Admitted,
   abortSignal: AbortSignal,

@@ -1,9 +1,18 @@
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import { type Admitted, type Coalesced, type HoldContext, hold } from './admit';
+import { type AdmitContext, type Admitted, type Coalesced, type HoldContext, hold } from './admit';
+import type { ConcludeContext } from './after-attempt';
+import type { DecideContext } from './decide-next';
 import type { Releaser } from './flow/releaser';
-import { type EndUnsentContext, endUnsent, type ReadyDelivery } from './load-delivery';
-import type { SendOutcome } from './send-attempt';
+import {
+  type EndUnsentContext,
+  endUnsent,
+  type LoadDeliveryContext,
+  type ReadyDelivery,
+} from './load-delivery';
+import type { RecordAttemptContext, RecordedAttempt } from './record-attempt';
+import type { SendAttemptContext, SendOutcome, SentAttempt } from './send-attempt';
+import type { TransformContext } from './transform-event';
 
 export type EndRunContext = HoldContext &
   EndUnsentContext & {
@@ -11,6 +20,16 @@ export type EndRunContext = HoldContext &
     readonly deliveryStore: Pick<DeliveryStore, 'readWithLength'>;
     readonly releaser: Pick<Releaser, 'grant'>;
   };
+
+/** What every delivery needs; a batch needs more. */
+export type DeliverContext = LoadDeliveryContext &
+  AdmitContext &
+  TransformContext &
+  SendAttemptContext &
+  DecideContext &
+  RecordAttemptContext &
+  ConcludeContext &
+  EndRunContext;
 
 /** What happens to the job next. */
 export type DeliverResult =
@@ -30,6 +49,16 @@ export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 const LET_GO_BY_SUPERSEDED = 4;
 // Short enough after a restart of the proxy, long enough for a proxy that stays down.
 const UNSENT_DELAY_MS = 5_000;
+
+/** After a recorded attempt. */
+export function resultOf(
+  context: EndRunContext,
+  { attempt }: SentAttempt,
+  { nextAttemptAt }: RecordedAttempt,
+): DeliverResult {
+  if (nextAttemptAt === undefined) return DONE;
+  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
+}
 
 export function delayUntil({ clock }: EndRunContext, time: number): number {
   return Math.max(time - clock(), 0);

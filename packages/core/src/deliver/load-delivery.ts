@@ -109,7 +109,7 @@ export async function loadDelivery(
       endpoint,
       // Most endpoints need no read here.
       signer: endpoint.signing === 'hmac' ? undefined : await findSigner(context, run.accountId),
-      accountSource: endpoint.format === 'native' ? undefined : await findAccountSource(context, endpoint),
+      accountSource: await findAccountSource(context, endpoint),
       breaker,
       logLength: length,
       ...nextAttemptOf(state, event),

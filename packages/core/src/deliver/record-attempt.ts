@@ -20,7 +20,7 @@ const NO_STEPS: readonly Step[] = [];
 const NO_EFFECT = { effect: undefined, letsOthersGo: false };
 
 export interface RecordAttemptContext {
-  readonly attemptStore: Pick<AttemptStore, 'record' | 'recordAlong'>;
+  readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** It runs scripts on the Redis of these stores. */

@@ -4,7 +4,13 @@ import type { AttemptedFact } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Step } from '../platform/redis-script';
-import type { AttemptEffect, AttemptRecord, RecordAlong, RecordsAlong } from './flow/redis-attempt-store';
+import type {
+  AttemptEffect,
+  AttemptRecord,
+  AttemptStore,
+  RecordAlong,
+  RecordsAlong,
+} from './flow/redis-attempt-store';
 import {
   countAttempt,
   endAfter,
@@ -17,6 +23,10 @@ import {
   stepsToHistory,
   stepsToLeave,
 } from './record-attempt';
+
+export type RecordTogetherContext = RecordAttemptContext & {
+  readonly attemptStore: Pick<AttemptStore, 'recordAlong'>;
+};
 
 export interface RecordTogetherInput {
   /**
@@ -44,7 +54,7 @@ interface Group {
  * @returns the result of each, by its event.
  */
 export async function recordTogether(
-  context: RecordAttemptContext,
+  context: RecordTogetherContext,
   input: RecordTogetherInput,
 ): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
   const recorded = new Map<EventId, RecordedAttempt>();
@@ -62,7 +72,7 @@ export async function recordTogether(
 type Facts = ReadonlyMap<Attempt, AttemptedFact>;
 
 async function recordAll(
-  context: RecordAttemptContext,
+  context: RecordTogetherContext,
   input: RecordTogetherInput,
   facts: Facts,
   recorded: Map<EventId, RecordedAttempt>,
@@ -100,7 +110,7 @@ interface Tried {
 }
 
 async function tryAll(
-  context: RecordAttemptContext,
+  context: RecordTogetherContext,
   { inputs, stepsToEnd, steps }: RecordTogetherInput,
   first: RecordInput,
   groups: readonly Group[],

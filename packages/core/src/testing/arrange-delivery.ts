@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { AccountStore } from '../accounts/redis-account-store';
 import { AccessTokens } from '../deliver/access-tokens';
-import { type DeliverResult, deliver } from '../deliver/deliver';
+import { deliver } from '../deliver/deliver';
 import { Ed25519Signatures } from '../deliver/ed25519-signatures';
+import type { DeliverResult } from '../deliver/end-run';
 import { BatchSizes } from '../deliver/flow/batch-sizes';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';

@@ -1,4 +1,4 @@
-import type { DeliverContext } from '../deliver/deliver';
+import type { DeliverContext } from '../deliver/end-run';
 
 /** For endpoints that need no access token. */
 export const noTokens: DeliverContext['accessTokens'] = {

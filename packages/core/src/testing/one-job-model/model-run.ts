@@ -1,7 +1,9 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
 import { AccountStore } from '../../accounts/redis-account-store';
-import { type DeliverContext, type DeliverResult, deliver } from '../../deliver/deliver';
+import { deliver } from '../../deliver/deliver';
+import type { DeliverBatchContext } from '../../deliver/deliver-batch';
 import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
+import type { DeliverResult } from '../../deliver/end-run';
 import { BatchSizes } from '../../deliver/flow/batch-sizes';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
@@ -160,7 +162,7 @@ function stepwiseContext(
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
-): DeliverContext {
+): DeliverBatchContext {
   const { work, process } = run;
   const { deliveryStore, attemptStore, heldDeliveries } = admission;
   // What is done for each delivery of a request comes one after the other, so that it stands still at each.
