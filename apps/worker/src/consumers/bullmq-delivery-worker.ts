@@ -4,7 +4,7 @@ import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
-import type { MateJobs, TakenMate } from '@hookferry/core/queue/bullmq-delivery-mates';
+import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { Job, JobJson, Processor } from 'bullmq';
@@ -36,15 +36,6 @@ function newRun(token: string, mayTakeNext: () => boolean): Run {
 /** A job, as far as its end needs it. */
 export interface HeldRun {
   readonly id?: string | undefined;
-}
-
-/** Jobs that were taken along with a running one. */
-export interface TakenAlong {
-  /** The events of those that run elsewhere, though they are to go along. */
-  readonly busy: readonly string[];
-  /** The events that the running one was to be sent with, its own included. */
-  readonly tied: readonly string[];
-  readonly jobs: readonly TakenMate[];
 }
 
 /**
@@ -104,11 +95,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Take jobs that can end along with a running one. They are not counted as running; each has to be let go of. */
-  async takeAlong(
-    job: Job<DeliveryJob>,
-    address: EndpointAddress,
-    wanted: Parameters<MateJobs['take']>[4],
-  ): Promise<TakenAlong> {
+  async takeAlong(job: Job<DeliveryJob>, address: EndpointAddress, wanted: MatesToTake): Promise<TakenMates> {
     const first = parseDeliveryId(job.id ?? '')?.eventId;
     if (first === undefined) return { tied: [], busy: [], jobs: [] };
     const token = this.#newToken();

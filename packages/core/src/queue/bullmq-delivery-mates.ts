@@ -209,6 +209,11 @@ export interface TakenMate extends DeliveryParts {
   readonly texts: DeliveryTexts | undefined;
 }
 
+export interface MatesToTake extends WantedMates {
+  /** Whether those that the first one was not tied to are tied to it, unless one of them is busy. */
+  readonly ties: boolean;
+}
+
 export interface TakenMates {
   /** Those that the first one was to go with, itself included; none: it was tied to nothing. */
   readonly tied: readonly string[];
@@ -233,17 +238,13 @@ export class MateJobs {
     this.#readsAlong = !(redis instanceof Cluster);
   }
 
-  /**
-   * Take some that can go with the delivery of an event, and lock them.
-   *
-   * @param wanted with `ties`, those that it was not tied to are tied to it, unless one of them is busy.
-   */
+  /** Take some that can go with the delivery of an event, and lock them. */
   async take(
     target: ScriptTarget,
     address: EndpointAddress,
     first: EventId,
     token: string,
-    { most, maxBytes, isInOrder, ties }: WantedMates & { readonly ties: boolean },
+    { most, maxBytes, isInOrder, ties }: MatesToTake,
   ): Promise<TakenMates> {
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit;
     const read = { readAt: steadyClock(), processedOn: systemClock(), readsAlong, target, token };

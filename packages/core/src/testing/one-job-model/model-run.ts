@@ -258,7 +258,7 @@ function eventsOf({ headers, body }: DeliveryRequest): readonly string[] {
     : [headers['webhook-id'] ?? ''];
 }
 
-/** As the product's: apps/worker/src/consumers/bullmq-deliver.ts. Those that run elsewhere are not waited for. */
+/** As the product's: apps/worker/src/consumers/bullmq-delivery-mates.ts. Those that run elsewhere are not waited for. */
 class ModelMates implements DeliveryMates {
   #tied: readonly string[] = [];
   #areNew = false;

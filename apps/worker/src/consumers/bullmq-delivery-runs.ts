@@ -1,0 +1,68 @@
+import {
+  type DeliveryParts,
+  type DeliveryRun,
+  decodeHolds,
+  type JobEnd,
+} from '@hookferry/core/domain/delivery';
+import { systemClock } from '@hookferry/core/platform/clock';
+import type { Step } from '@hookferry/core/platform/redis-script';
+import { decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { type Job, UnrecoverableError } from 'bullmq';
+import type { z } from 'zod';
+import type { DeliveryWorker, HeldRun } from './bullmq-delivery-worker';
+
+export type DeliveryJobData = z.output<typeof deliveryJobSchema>;
+
+type RunningJob = HeldRun & Pick<Job, 'attemptsStarted' | 'stalledCounter' | 'processedOn'>;
+
+// Before the lock ends, so that a request leaves while this process still owns the job.
+const LOCK_MARGIN_MS = 500;
+
+/** The runs of a worker's jobs: what each knows of its delivery, and how its job ends. */
+export class DeliveryRuns {
+  constructor(
+    private readonly worker: DeliveryWorker,
+    private readonly dueDeliveries: DueDeliveries,
+    private readonly lockDurationMs: number,
+  ) {}
+
+  runOf(job: RunningJob, { eventId, endpointId }: DeliveryParts, data: DeliveryJobData): DeliveryRun {
+    const { lockDurationMs } = this;
+    return {
+      eventId,
+      endpointId,
+      accountId: data.account_id,
+      hasWaited: job.attemptsStarted > 1,
+      wasTakenOver: job.stalledCounter > 0,
+      ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
+      request: decodeRequest(data),
+      stepsToEnd: (end) => this.stepsToEnd([job], end),
+    };
+  }
+
+  /** The steps that let go of running jobs. */
+  stepsToEnd(jobs: readonly HeldRun[], end: JobEnd): readonly Step[] {
+    return this.worker.stepsToEnd(jobs, end.kind === 'done' ? end : this.putOff(end.delayMs, end.failure));
+  }
+
+  /** The end of jobs that are due again after a delay. They are put back in time. */
+  putOff(delayMs: number, failure?: string): JobEnd {
+    this.dueDeliveries.expect(systemClock() + delayMs);
+    return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
+  }
+}
+
+export function readData(data: unknown): DeliveryJobData {
+  const read = deliveryJobSchema.safeParse(data);
+  if (!read.success) throw notADelivery();
+  return read.data;
+}
+
+export function readHolds(text: string | undefined): DeliveryRun['holds'] {
+  return text === undefined ? undefined : decodeHolds(text);
+}
+
+export function notADelivery(): Error {
+  return new UnrecoverableError('Not a delivery job.');
+}
