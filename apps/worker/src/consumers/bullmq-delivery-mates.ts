@@ -13,7 +13,7 @@ import type {
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { Job } from 'bullmq';
 import { type DeliveryJobData, type DeliveryRuns, readData, readHolds } from './bullmq-delivery-runs';
-import { asGoodAsNew, type DeliveryWorker, type HeldRun } from './bullmq-delivery-worker';
+import { asGoodAsNew, type DeliveryWorker, type JobRef } from './bullmq-delivery-worker';
 
 export interface DeliveryJobMatesContext {
   readonly runs: DeliveryRuns;
@@ -93,7 +93,7 @@ export class DeliveryJobMates implements DeliveryMates {
 
   stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
     const wanted = new Set(events);
-    const jobs: HeldRun[] = this.#jobs.filter(({ eventId }) => wanted.has(eventId));
+    const jobs: JobRef[] = this.#jobs.filter(({ eventId }) => wanted.has(eventId));
     if (wanted.has(this.first)) jobs.push(this.job);
     return this.context.runs.stepsToEnd(jobs, end);
   }

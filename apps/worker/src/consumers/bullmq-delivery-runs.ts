@@ -10,11 +10,11 @@ import { decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/bullmq-d
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
-import type { DeliveryWorker, HeldRun } from './bullmq-delivery-worker';
+import type { DeliveryWorker, JobRef } from './bullmq-delivery-worker';
 
 export type DeliveryJobData = z.output<typeof deliveryJobSchema>;
 
-type RunningJob = HeldRun & Pick<Job, 'attemptsStarted' | 'stalledCounter' | 'processedOn'>;
+type RunningJob = JobRef & Pick<Job, 'attemptsStarted' | 'stalledCounter' | 'processedOn'>;
 
 // Before the lock ends, so that a request leaves while this process still owns the job.
 const LOCK_MARGIN_MS = 500;
@@ -42,7 +42,7 @@ export class DeliveryRuns {
   }
 
   /** The steps that let go of running jobs. */
-  stepsToEnd(jobs: readonly HeldRun[], end: JobEnd): readonly Step[] {
+  stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
     return this.worker.stepsToEnd(jobs, end.kind === 'done' ? end : this.putOff(end.delayMs, end.failure));
   }
 

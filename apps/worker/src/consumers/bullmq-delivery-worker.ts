@@ -24,17 +24,17 @@ interface Run {
   /** The next job, taken in its place. */
   taken: Taken | undefined;
   /** The jobs that were taken along with it. */
-  along: readonly HeldRun[];
+  along: readonly JobRef[];
 }
 
-const NO_JOBS: readonly HeldRun[] = [];
+const NO_JOBS: readonly JobRef[] = [];
 
 function newRun(token: string, mayTakeNext: () => boolean): Run {
   return { token, mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
 }
 
-/** A job, as far as its end needs it. */
-export interface HeldRun {
+/** A running job: one of BullMQ, or one that was taken along with it. */
+export interface JobRef {
   readonly id?: string | undefined;
 }
 
@@ -45,9 +45,9 @@ export interface HeldRun {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #mateJobs: MateJobs;
-  readonly #texts = new WeakMap<HeldRun, DeliveryTexts>();
-  readonly #holds = new WeakMap<HeldRun, string>();
-  readonly #runs = new WeakMap<HeldRun, Run>();
+  readonly #texts = new WeakMap<JobRef, DeliveryTexts>();
+  readonly #holds = new WeakMap<JobRef, string>();
+  readonly #runs = new WeakMap<JobRef, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
   #tokens = 0;
@@ -73,20 +73,20 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
-  stepsToEnd(jobs: readonly HeldRun[], end: JobEnd): readonly Step[] {
-    const held = jobs.flatMap((job) => {
+  stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
+    const owned = jobs.flatMap((job) => {
       const run = this.#runs.get(job);
       return run === undefined || run.isOver ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
     });
-    if (held.length === 0) return [];
+    if (owned.length === 0) return [];
     const letGo: Step = async (target) => {
-      await this.#runningJobs.end(target, held, end);
-      for (const { run, jobId } of held) {
+      await this.#runningJobs.end(target, owned, end);
+      for (const { run, jobId } of owned) {
         run.isOver = true;
         this.disown(jobId);
       }
     };
-    const next = this.closing || this.paused ? undefined : held.find(({ run }) => run.mayTakeNext());
+    const next = this.closing || this.paused ? undefined : owned.find(({ run }) => run.mayTakeNext());
     if (next === undefined) return [letGo];
     const takeNext: Step = async (target) => {
       next.run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(next.job));
@@ -158,7 +158,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   // A run that fails lets go of nothing. What it took along would be kept from all workers for as long as this one lives.
-  #disownAll(jobs: readonly HeldRun[]): void {
+  #disownAll(jobs: readonly JobRef[]): void {
     for (const job of jobs) {
       const run = this.#runs.get(job);
       if (run === undefined || run.isOver) continue;
@@ -190,7 +190,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
-  #knownEvent(job: HeldRun): EventId | '' {
+  #knownEvent(job: JobRef): EventId | '' {
     if (asGoodAsNew(this.#texts.get(job)) === undefined) return '';
     return parseDeliveryId(job.id ?? '')?.eventId ?? '';
   }

@@ -12,10 +12,10 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, inLua, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, type JobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 
-/** A worker's hold on a job. */
-export interface HeldJob {
+/** A job that a worker has locked. */
+export interface LockedJob {
   readonly jobId: string;
-  /** What the worker has locked it with. */
+  /** What it is locked with. */
   readonly token: string;
 }
 
@@ -32,7 +32,7 @@ export interface Taken {
   readonly nextDueAt: number;
 }
 
-export interface TakenJob extends HeldJob {
+export interface TakenJob extends LockedJob {
   readonly json: StoredJob;
   /** As its field has them. Absent: it was not held. */
   readonly holds: string | undefined;
@@ -268,7 +268,7 @@ export class RunningJobs {
    * Let go of jobs. A guard: what comes after it runs only if one of them was still this worker's. Those that are not
    * stay as they are.
    */
-  async end(target: ScriptTarget, jobs: readonly HeldJob[], end: JobEnd): Promise<void> {
+  async end(target: ScriptTarget, jobs: readonly LockedJob[], end: JobEnd): Promise<void> {
     const { base, active, stalled, delayed, wait, prioritized, marker } = this.#keys;
     const each = jobs.flatMap(({ jobId, token }) => [jobId, token]);
     if (end.kind === 'done') return void (await END(target, [active, stalled], [base, ...each]));

@@ -23,7 +23,7 @@ import { Turns } from '../../platform/batches';
 import { oneByOne, type Step } from '../../platform/redis-script';
 import type { TakenMate } from '../../queue/bullmq-delivery-mates';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
-import type { HeldJob } from '../../queue/bullmq-running-jobs';
+import type { LockedJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
@@ -55,7 +55,7 @@ export interface ModelRun {
   permit: Permit | undefined;
 }
 
-export interface ModelMate extends HeldJob {
+export interface ModelMate extends LockedJob {
   readonly of: number;
 }
 
