@@ -5,11 +5,13 @@
  *
  * The page has the rules: the order of the rows is the order of the folders, each of which imports from those above it only;
  * a numbered list between `<!-- walk: NAME -->` and `<!-- /walk -->` names files in the order in which one reads them.
+ * Besides, what a file exports has a user in another one.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findCircles, readSourceGraph } from './house/source-graph.mjs';
+import { findUnusedExports } from './house/unused-exports.mjs';
 import { drawTable, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 
@@ -47,6 +49,9 @@ if (values.write) {
     ...sources.flatMap(findImportFaults),
     ...circles.map((members) => `circular imports: ${members.join(', ')}`),
     ...walks.flatMap(findWalkFaults),
+    ...(await findUnusedExports(project)).map(
+      ({ path, name }) => `${path}: exports ${name}, which no other file names`,
+    ),
     ...(written === page ? [] : [`${PAGE} is outdated. Update it: ${COMMAND}`]),
   ];
   for (const fault of faults) process.stderr.write(`${fault}\n`);

@@ -145,6 +145,32 @@ describe('npm run house', () => {
     expect(house('--check').faults).toEqual([`walk api: none of the files above imports ${CORE}/low/a.ts`]);
   });
 
+  it('finds what is exported for nobody, unless it is a type, or is offered to whoever installs its package', () => {
+    const lone = [
+      'const lone',
+      'function alone',
+      'async function aside',
+      'class Hermit',
+      'interface Kind {}',
+    ];
+    write(`${CORE}/low/d.ts`, lone.map((one) => `export ${one}\n`).join(''));
+    write(`${CORE}/testing/assist.ts`, 'export const assist = 1;\nexport const support = assist;\n');
+    write(`${CORE}/low/d.test.ts`, "import { aside } from './d';\nexport const support = aside;\n");
+    const offer = { exports: { '.': { require: './dist/index.js' } } };
+    write('packages/receiver/package.json', JSON.stringify(offer));
+    write('packages/receiver/src/index.ts', 'export const verify = 1;\n');
+    write('packages/receiver/src/inner.ts', 'export const inner = 1;\n');
+    write('packages/core/package.json', JSON.stringify({ private: true, exports: { './*': './dist/*.js' } }));
+    write('apps/worker/dist/main.js', 'lone, alone, Hermit, assist, inner');
+    expect(house('--check').faults.toSorted()).toEqual([
+      `${CORE}/low/d.ts: exports Hermit, which no other file names`,
+      `${CORE}/low/d.ts: exports alone, which no other file names`,
+      `${CORE}/low/d.ts: exports lone, which no other file names`,
+      `${CORE}/testing/assist.ts: exports assist, which no other file names`,
+      'packages/receiver/src/inner.ts: exports inner, which no other file names',
+    ]);
+  });
+
   it('finds that the page shows other imports, and brings it up to date', () => {
     const page = join(project, 'docs/architecture.md');
     change('docs/architecture.md', '| low   ', '| –     ');

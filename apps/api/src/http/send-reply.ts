@@ -63,7 +63,7 @@ export function eventText(event: string, data: unknown, id?: string): string {
 }
 
 /** Respond with server-sent events. A comment is a sign of life. */
-export async function sendEvents(
+async function sendEvents(
   response: Response,
   events: Parts,
   signOfLifeEveryMs = EVENTS_SIGN_OF_LIFE_EVERY_MS,

@@ -148,7 +148,7 @@ function queryFor(principal: Principal, { account_id: accountId, ...filter }: Se
   return { of: accountId === '*' ? 'everybody' : accountIdSchema.parse(accountId), ...asked };
 }
 
-export function presentEntry(entry: AuditEntry): z.infer<typeof entrySchema> {
+function presentEntry(entry: AuditEntry): z.infer<typeof entrySchema> {
   const { id, accountId, at, actor, action, targetId, code, address, requestId, changes } = entry;
   return {
     id,

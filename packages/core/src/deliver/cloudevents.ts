@@ -25,7 +25,7 @@ export interface CloudEventsStyle {
 
 export const JSON_TYPE = 'application/json';
 export const CLOUDEVENTS_TYPE = 'application/cloudevents+json';
-export const CLOUDEVENTS_BATCH_TYPE = 'application/cloudevents-batch+json';
+const CLOUDEVENTS_BATCH_TYPE = 'application/cloudevents-batch+json';
 
 /** What describes the body in the usual format. */
 export const NATIVE_HEADERS = { 'content-type': JSON_TYPE };
@@ -147,12 +147,12 @@ export function keptHeadersOf({ headers }: DeliveryContent): Readonly<Record<str
 }
 
 /** The default `source`: a URI that begins with `PUBLIC_URL`, or a relative one if that is not set. */
-export function defaultSource(accountId: AccountId, publicUrl = ''): string {
+function defaultSource(accountId: AccountId, publicUrl = ''): string {
   return `${publicUrl}/accounts/${accountId}`;
 }
 
 /** The public URL of the schema of a type's data. */
-export function schemaAddress(publicUrl: string, type: string): string {
+function schemaAddress(publicUrl: string, type: string): string {
   return `${publicUrl}/v1/event-types/${type}/schema`;
 }
 

@@ -40,9 +40,9 @@ export interface VerifyEndpointContext extends FindSignerContext, SignWithKeyCon
 }
 
 /** The type of the body that a challenge has. No event may have it. */
-export const CHALLENGE_TYPE = 'webhook.verification';
+const CHALLENGE_TYPE = 'webhook.verification';
 /** A try takes no longer than this, from the DNS query to the end of the answer. */
-export const TRY_TIMEOUT_MS = 10_000;
+const TRY_TIMEOUT_MS = 10_000;
 const CHALLENGE_BYTES = 32;
 // Much more than an answer needs. A longer one is not an answer to a challenge.
 const ANSWER_BYTES = 4_096;

@@ -15,7 +15,7 @@ export type VerificationMethod = z.infer<typeof verificationMethodSchema>;
  * - `pending`: at least one has failed, or somebody asked for another one, and one is to come.
  * - `failed`: none is to come by itself.
  */
-export const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
+const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
 export const verificationStatusSchema = z.enum(verificationStatuses).meta({ id: 'VerificationStatus' });
 
 /** Why a try failed: a closed set, without texts of the receiver. */

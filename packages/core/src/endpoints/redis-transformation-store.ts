@@ -6,7 +6,7 @@ import { type RedisClient, throwStorageErrors } from '../platform/redis-connect'
 import { defineScript } from '../platform/redis-script';
 
 /** So many are kept of each endpoint: the newest, of which the last is the one in force. */
-export const KEPT_VERSIONS = 20;
+const KEPT_VERSIONS = 20;
 
 const savedSchema = z.object({
   code: z.string(),

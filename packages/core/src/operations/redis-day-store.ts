@@ -13,7 +13,7 @@ const HOURS_KEPT = 24;
 export const SAMPLE_EVERY_MS = 300_000;
 
 /** The measures of each account. `transformMs`: processor time of its transformations. */
-export const loadMeasures = ['events', 'bytes', 'transformMs'] as const;
+const loadMeasures = ['events', 'bytes', 'transformMs'] as const;
 export type LoadMeasure = (typeof loadMeasures)[number];
 export type Load = Readonly<Record<LoadMeasure, number>>;
 

@@ -170,11 +170,9 @@ export const portSchema = z.coerce.number().int().min(0).max(65_535);
 /** `true` or `false`, spelled out: any other value is an error rather than a guess. */
 export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-export const retryScheduleSchema = durationListSchema;
-
 /** By which workers deliver, and of which the API tells receivers. */
 export const deliverySettings = {
-  RETRY_SCHEDULE: retryScheduleSchema
+  RETRY_SCHEDULE: durationListSchema
     .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
     .describe(
       'delays between attempts; there is one attempt more than delays. The API shows them at `/receive`',

@@ -43,7 +43,7 @@ import { testTransformLimits } from './test-transform-limits';
 export const NOW = 1_700_000_060_000;
 export const SEND_MS = 40;
 export const SCHEDULE = [5_000, 300_000] as const;
-export const HELD_FOR_MS = 3_600_000;
+const HELD_FOR_MS = 3_600_000;
 export const HELD = { kind: 'later', delayMs: HELD_FOR_MS } as const;
 
 type Responded = Extract<SentResult, { kind: 'responded' }>;

@@ -37,13 +37,14 @@ const ATTEMPT_TIMEOUT_MS = 15_000;
 /** The parts by which one worker admits attempts, over a real Redis and a real queue of deliveries. -- */
 export function buildAdmission({ redis, clock, signals = recordSignals() }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
-  const slots = new ForgottenSlots({
+  const forgotten = new ForgottenSlots({
     quick: SLOTS,
     slow: SLOTS,
     onCapacity: () => {},
     clock,
     measureTurn: () => {},
   });
+  const slots: Slots = forgotten;
   // No patience: a delivery without a permit is refused at once.
   const concurrency = new Concurrency({
     slots,
@@ -81,7 +82,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
     releaser,
     disablePolicy,
     async close(): Promise<void> {
-      slots.leaveAll();
+      forgotten.leaveAll();
       await releaser.stop();
       await parts.deliveryQueue.close();
     },
@@ -89,7 +90,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
 }
 
 /** A slot that a test takes and never gives back would be checked for ever. -- */
-export class ForgottenSlots extends Slots {
+class ForgottenSlots extends Slots {
   readonly #taken = new Set<Slot>();
 
   override take(pace: AttemptPace): Slot {

@@ -25,7 +25,7 @@ export const transformSettings = {
 };
 
 /** Of a body that code makes, in characters: as long as an event may be by default. */
-export const MAX_TRANSFORMED = 256 * 1024;
+const MAX_TRANSFORMED = 256 * 1024;
 
 export type TransformConfig = z.infer<z.ZodObject<typeof transformSettings>>;
 

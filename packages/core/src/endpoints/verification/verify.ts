@@ -80,7 +80,7 @@ export function withVerification(
 }
 
 /** Whether a proof that one has given holds for the other. */
-export function isSameReceiver(one: Endpoint, other: Endpoint): boolean {
+function isSameReceiver(one: Endpoint, other: Endpoint): boolean {
   return one.url === other.url && newestSecret(one).secret === newestSecret(other).secret;
 }
 
@@ -92,7 +92,7 @@ function begun(before: Verification | undefined, method: VerificationMethod, now
 const WAITS_MS = [60_000, 600_000] as const;
 
 /** How many tries there are before somebody has to ask for one. */
-export const AUTOMATIC_TRIES = WAITS_MS.length + 1;
+const AUTOMATIC_TRIES = WAITS_MS.length + 1;
 
 /** How a try ended. */
 export type TryResult =
@@ -164,7 +164,7 @@ const SECONDS_A_MINUTE = 60;
 export const MIN_ALLOWED_RATE = SECONDS_A_MINUTE;
 
 /** A rate limit that its receiver has set stays as it is unless a lower one is wanted. */
-export function withinAllowedRate(endpoint: Endpoint): Endpoint {
+function withinAllowedRate(endpoint: Endpoint): Endpoint {
   const { allowedRate } = endpoint.verification ?? {};
   if (allowedRate === undefined) return endpoint;
   const perSecond = Math.floor(allowedRate / SECONDS_A_MINUTE);
