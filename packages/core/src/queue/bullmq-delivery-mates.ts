@@ -21,8 +21,6 @@ import { COUNT_HELD } from './redis-held-counts';
 
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.
 const PAGE = 50;
-/** Of a job that was taken: what the reply has of it. */
-const VALUES_EACH = 7;
 
 /*
  * The deliveries that go together are recorded in their jobs: each has the event of the first one, and the job of that
@@ -46,7 +44,7 @@ const TIED = `
 // of the ids of the endpoint's jobs, the most to take, endpoint, now, token, how long the lock holds, 1 to read along what
 // the jobs need, the most bytes of their events, 1 to take held ones only, 1 to tie those that are new. Gives what the
 // first one was tied to; those that run of the tied ones, or of the held ones: they may be on their way to that; breaker
-// and endpoint; and six values of each that is taken.
+// and endpoint; and of each that is taken, what `MateReply` has.
 const TAKE_MATES = defineScript(
   `
   local held, counts, counted, prioritized, delayed, active, wait = unpack(KEYS)
@@ -88,9 +86,7 @@ const TAKE_MATES = defineScript(
     room = room - (text and #text or 0)
     jobs[#jobs + 1], events[#events + 1] = job, event
     logs[#logs + 1] = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
-    for _, value in ipairs({event, (tonumber(started) or 0) + 1, tonumber(stalled) or 0, data, false, text, holds}) do
-      taken[#taken + 1] = value
-    end
+    taken[#taken + 1] = {event, (tonumber(started) or 0) + 1, tonumber(stalled) or 0, data, false, text, holds}
     return true
   end
 
@@ -130,10 +126,10 @@ const TAKE_MATES = defineScript(
     redis.call('LPUSH', active, unpack(jobs))
     for i, job in ipairs(jobs) do
       redis.call('SET', base .. job .. ':lock', ARGV[7], 'PX', ARGV[8])
-      redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', taken[${VALUES_EACH} * i - 5], '${jobFields.firstMate}', tied and leader or first)
+      redis.call('HSET', base .. job, 'processedOn', ARGV[6], '${jobFields.attemptsStarted}', taken[i][2], '${jobFields.firstMate}', tied and leader or first)
     end
     if reads_along then
-      for i, log in ipairs(redis.call('MGET', unpack(logs))) do taken[${VALUES_EACH} * i - 2] = log end
+      for i, log in ipairs(redis.call('MGET', unpack(logs))) do taken[i][5] = log end
       breaker = redis.call('GET', ${inLua(keys.breaker('<endpoint>' as EndpointId))})
       stored = read_once('HGET', ${inLua(keys.endpoints('<account>' as AccountId))}, endpoint)
     end
@@ -188,8 +184,17 @@ type MatesReply = readonly [
   busy: readonly string[],
   breaker: string | null,
   endpoint: number | null,
-  /** Of each: event, how often it was started and stalled, data, log, the stored event. */
-  taken: readonly (string | number | null)[],
+  taken: readonly MateReply[],
+];
+
+type MateReply = readonly [
+  event: EventId,
+  attemptsStarted: number,
+  stalledCounter: number,
+  data: string,
+  log: string | null,
+  storedEvent: string | null,
+  holds: string | null,
 ];
 
 /** A job that was taken along with another one, as far as a worker needs it. */
@@ -293,25 +298,18 @@ function matesOf(
   { target, token, readsAlong, readAt, processedOn }: MatesRead,
 ): readonly TakenMate[] {
   const stored = textIn(target, endpoint);
-  const mates: TakenMate[] = [];
-  for (let i = 0; i < taken.length; i += VALUES_EACH) {
-    const eventId = taken[i] as EventId;
-    const log = taken[i + 4] as string | null;
-    const event = taken[i + 5] as string | null;
-    mates.push({
-      eventId,
-      endpointId,
-      id: deliveryIdOf({ eventId, endpointId }),
-      token,
-      attemptsStarted: Number(taken[i + 1]),
-      stalledCounter: Number(taken[i + 2]),
-      processedOn,
-      data: String(taken[i + 3]),
-      holds: (taken[i + 6] as string | null) ?? undefined,
-      texts: readsAlong ? { log, breaker, endpoint: stored, event, readAt } : undefined,
-    });
-  }
-  return mates;
+  return taken.map(([eventId, attemptsStarted, stalledCounter, data, log, event, holds]) => ({
+    eventId,
+    endpointId,
+    id: deliveryIdOf({ eventId, endpointId }),
+    token,
+    attemptsStarted,
+    stalledCounter,
+    processedOn,
+    data,
+    holds: holds ?? undefined,
+    texts: readsAlong ? { log, breaker, endpoint: stored, event, readAt } : undefined,
+  }));
 }
 
 function suffixOf(endpointId: EndpointId): string {
