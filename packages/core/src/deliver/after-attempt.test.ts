@@ -12,8 +12,8 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEventId } from '../testing/unique-ids';
 import { type AfterAttemptInput, afterAttempt } from './after-attempt';
-import type { AttemptEffect } from './flow/redis-attempt-store';
 import { wakeUpEndpoint } from './flow/releaser';
+import type { AttemptEffect } from './redis-attempt-store';
 
 const DAY_MS = 86_400_000;
 

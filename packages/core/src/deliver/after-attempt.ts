@@ -17,11 +17,11 @@ import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { AccessTokens } from './access-tokens';
 import type { Decision } from './decide-next';
 import type { Concurrency } from './flow/concurrency';
-import type { AttemptEffect } from './flow/redis-attempt-store';
 import type { Releaser } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
 import { persistFor } from './persist';
 import type { RecordedAttempt } from './record-attempt';
+import type { AttemptEffect } from './redis-attempt-store';
 import type { SentAttempt } from './send-attempt';
 
 export interface AfterAttemptContext extends DisableFailingContext {

@@ -21,9 +21,9 @@ import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
-import { AttemptStore } from './flow/redis-attempt-store';
 import type { ReadyDelivery } from './load-delivery';
 import { recordAttempt } from './record-attempt';
+import { AttemptStore } from './redis-attempt-store';
 
 let scene: DeliveryScene;
 beforeEach(async () => {

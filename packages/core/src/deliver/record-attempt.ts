@@ -12,8 +12,8 @@ import type { Clock } from '../platform/clock';
 import type { InOrder, Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
-import type { AttemptEffect, AttemptRecord, AttemptStore } from './flow/redis-attempt-store';
 import { hasMoved, type ReadyDelivery } from './load-delivery';
+import type { AttemptEffect, AttemptRecord, AttemptStore } from './redis-attempt-store';
 
 const SHORT_RESPONSE = 100;
 const NO_STEPS: readonly Step[] = [];

@@ -16,9 +16,9 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
-import { AttemptStore } from './flow/redis-attempt-store';
 import type { RecordInput } from './record-attempt';
 import { recordTogether } from './record-together';
+import { AttemptStore } from './redis-attempt-store';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -4,13 +4,6 @@ import type { AttemptedFact } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Step } from '../platform/redis-script';
-import type {
-  AttemptEffect,
-  AttemptRecord,
-  AttemptStore,
-  RecordAlong,
-  RecordsAlong,
-} from './flow/redis-attempt-store';
 import {
   countAttempt,
   endAfter,
@@ -23,6 +16,13 @@ import {
   stepsToHistory,
   stepsToLeave,
 } from './record-attempt';
+import type {
+  AttemptEffect,
+  AttemptRecord,
+  AttemptStore,
+  RecordAlong,
+  RecordsAlong,
+} from './redis-attempt-store';
 
 export type RecordTogetherContext = RecordAttemptContext & {
   readonly attemptStore: Pick<AttemptStore, 'recordAlong'>;

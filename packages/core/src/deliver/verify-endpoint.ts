@@ -9,7 +9,7 @@ import { lacksProof, type Verification, type VerificationError } from '../domain
 import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
-import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
+import type { ClaimedTry, VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { CHANGE_MS } from '../endpoints/verification/request-verification';
 import {
   afterTry,
@@ -17,6 +17,7 @@ import {
   type TryResult,
   type VerificationPolicy,
 } from '../endpoints/verification/verify';
+import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
@@ -259,4 +260,33 @@ async function announce(
     emit({ name: 'endpoint.verification_failed', ...address, method, error: result.error, isLast });
   }
   operationalEvents.raise(accountId, verificationEvents(endpoint));
+}
+
+export interface VerifierContext extends VerifyEndpointContext {
+  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end' | 'takeTry'>;
+}
+
+/** The most verifications that one process makes at the same time. They use no slots of deliveries, and none is urgent. */
+const AT_ONCE = 16;
+
+/** Verifies the endpoints that are due. */
+export class Verifier extends ClaimedWork<ClaimedTry> {
+  constructor(private readonly context: VerifierContext) {
+    super(AT_ONCE);
+  }
+
+  protected async claim(most: number, patienceMs: number): Promise<readonly ClaimedTry[]> {
+    const { verificationStore, clock } = this.context;
+    return await verificationStore.claimDue(clock(), most, patienceMs);
+  }
+
+  protected async work(claimed: ClaimedTry): Promise<void> {
+    const { verificationStore, clock } = this.context;
+    const nextAt = await verifyEndpoint(this.context, claimed, claimed.claimedUntil, this.stopSignal);
+    await verificationStore.end(claimed, nextAt, clock());
+  }
+
+  protected onFailure(error: unknown): void {
+    this.context.emit({ name: 'task.failed', task: 'verify webhooks', error });
+  }
 }

@@ -1,8 +1,8 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Concurrency } from '../deliver/flow/concurrency';
-import { AttemptStore } from '../deliver/flow/redis-attempt-store';
 import { Releaser } from '../deliver/flow/releaser';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
+import { AttemptStore } from '../deliver/redis-attempt-store';
 import { oneShard } from '../domain/queues';
 import type { DisablePolicy } from '../endpoints/disable';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';

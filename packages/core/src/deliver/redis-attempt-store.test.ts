@@ -1,15 +1,15 @@
-import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../../domain/breaker';
-import type { AttemptedFact } from '../../domain/delivery-log';
-import { keys } from '../../domain/keys';
-import { AdmissionStore } from '../../endpoints/flow/redis-admission-store';
-import { DeliveryStore } from '../../events/redis-delivery-store';
-import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';
-import { buildNewDeliveries } from '../../testing/build-new-deliveries';
-import { createClosables } from '../../testing/closables';
-import { startRedisServer } from '../../testing/redis-server';
-import { openTestRedis, type TestRedis } from '../../testing/test-redis';
-import { testRetention } from '../../testing/test-retention';
-import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
+import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../domain/breaker';
+import type { AttemptedFact } from '../domain/delivery-log';
+import { keys } from '../domain/keys';
+import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildNewDeliveries } from '../testing/build-new-deliveries';
+import { createClosables } from '../testing/closables';
+import { startRedisServer } from '../testing/redis-server';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import {
   type AttemptRecord,
   AttemptStore,

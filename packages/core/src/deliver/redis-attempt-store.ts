@@ -1,22 +1,16 @@
 import { z } from 'zod';
-import { type AttemptOutcome, isAboutReceiver } from '../../domain/attempt';
-import {
-  BREAKER_KEPT_MS,
-  FAILURES_TO_OPEN,
-  MAX_OPEN_MS,
-  MIN_OPEN_MS,
-  OPEN_SHARE,
-} from '../../domain/breaker';
-import type { DeliveryParts } from '../../domain/delivery';
-import { type AttemptedFact, ERASED_LOG_START, encodeFact, withoutAnswer } from '../../domain/delivery-log';
-import type { EndpointId } from '../../domain/endpoint';
-import type { EventId } from '../../domain/event';
-import { keys } from '../../domain/keys';
-import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
-import type { LogLength } from '../../events/redis-delivery-store';
-import type { Retention } from '../../events/redis-event-index';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
-import { defineGuard, type ScriptTarget } from '../../platform/redis-script';
+import { type AttemptOutcome, isAboutReceiver } from '../domain/attempt';
+import { BREAKER_KEPT_MS, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../domain/breaker';
+import type { DeliveryParts } from '../domain/delivery';
+import { type AttemptedFact, ERASED_LOG_START, encodeFact, withoutAnswer } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { keysOfLimits, RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
+import type { LogLength } from '../events/redis-delivery-store';
+import type { Retention } from '../events/redis-event-index';
+import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import { defineGuard, type ScriptTarget } from '../platform/redis-script';
 
 export interface AttemptRecord {
   readonly delivery: DeliveryParts;
