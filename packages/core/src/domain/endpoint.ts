@@ -159,7 +159,7 @@ export function lineOf(
 }
 
 /** The line that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */
-export function waitingLineOf(
+export function lineToJoin(
   endpoint: Pick<Endpoint, 'ordering'>,
   event: { readonly id: string; readonly group?: string | undefined },
 ): string | undefined {

@@ -1,5 +1,5 @@
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, waitingLineOf } from '../domain/endpoint';
+import { type EndpointId, lineToJoin } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -172,7 +172,7 @@ async function listDeliveries(
     if (receiver.ordering === 'none') continue;
     const places = events.flatMap((event) => {
       const { id: eventId, acceptedAt } = event;
-      const line = waitingLineOf(receiver, event);
+      const line = lineToJoin(receiver, event);
       return line === undefined ? [] : [{ eventId, acceptedAt, line }];
     });
     steps.push(admissionStore.joinOrder(receiver.id, places, target));

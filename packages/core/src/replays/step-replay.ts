@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import { type DeliveryState, NOTHING_HAPPENED } from '../domain/delivery-log';
-import { type Endpoint, waitingLineOf } from '../domain/endpoint';
+import { type Endpoint, lineToJoin } from '../domain/endpoint';
 import { dataOf, type EventHead, type EventId, statusOfEvent } from '../domain/event';
 import {
   hasEnded,
@@ -174,7 +174,7 @@ function chosenOf<Each extends Judged>(judged: readonly Each[]): readonly Each[]
 /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
 function placeOf(endpoint: Endpoint, { member, group, isRequested }: Judged): OrderPlace | undefined {
   const eventId = member.id as EventId;
-  const line = isRequested ? undefined : waitingLineOf(endpoint, { id: eventId, group });
+  const line = isRequested ? undefined : lineToJoin(endpoint, { id: eventId, group });
   return line === undefined ? undefined : { eventId, acceptedAt: member.at, line };
 }
 
