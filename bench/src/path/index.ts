@@ -10,7 +10,7 @@ import { runOwnScenes } from './own-scenes';
 import { runScenes, scenesOf } from './scenes';
 import { onStage, type PathContender, plainContender, type StageOptions, serviceContender } from './stage';
 
-const SIZE: PathSize = { saturatedEvents: 20_000, steadySeconds: 20, idleSeconds: 10 };
+const SIZE: PathSize = { saturatedEvents: 20_000, steadySeconds: 20, idleSeconds: 20 };
 const SHORT_SIZE: PathSize = { saturatedEvents: 2_000, steadySeconds: 5, idleSeconds: 3 };
 
 /** What an event costs from HTTP to its receiver, beside what a team would write by hand in an afternoon, in turn. */
