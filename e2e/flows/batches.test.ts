@@ -154,6 +154,22 @@ it('makes each event by the code of the webhook before it goes with others', asy
   expect(made.toSorted()).toEqual([1, 3]);
 });
 
+it.each([{ max_wait_ms: 1 }, { max_events: 1 }, null])(
+  'says why and until when it waits, and goes once the webhook is changed: %j',
+  async (batch) => {
+    const any = await Receiver.start();
+    const { id: webhook } = await client.register(any.url, ['*'], { batch: { max_wait_ms: 60_000 } });
+    const [event = ''] = await publish(1);
+    const { hold } = await client.waitForStatus(webhook, event, 'held');
+    expect(hold?.reason).toBe('batching');
+    expect(Date.parse(hold?.until ?? '') - Date.parse(hold?.since ?? '')).toBe(60_000);
+    await client.expect(200, 'PATCH', `/v1/webhooks/${webhook}`, { batch });
+    const { attempts } = await client.waitForStatus(webhook, event, 'delivered');
+    expect(attempts).toHaveLength(1);
+    await any.stop();
+  },
+);
+
 it('leaves out what was erased while it waited', async () => {
   const webhook = await register();
   const [erased = '', ...kept] = await publish(3);

@@ -95,6 +95,29 @@ it('sends only the newest of the events of a group that come within the window',
   await receiver.stop();
 });
 
+it('sends what waits for the end of a window once the window is another one', async () => {
+  const stack = await Stack.start();
+  const { client } = stack;
+  const receiver = await Receiver.start();
+  const isDelayed = async () =>
+    (await stack.redis.client.zcard('bull:deliveries:delayed')) === 2 || undefined;
+  const changes = [
+    { coalesce: { window_ms: 100 } },
+    { coalesce: null },
+    { coalesce: null, ordering: 'none' },
+  ];
+  for (const change of changes) {
+    const long = { ...ORDER, coalesce: { window_ms: 3_600_000 } };
+    const { id } = await client.register(receiver.url, ['*'], long);
+    const events = [await publish(client, 'a'), await publish(client, 'b')];
+    await until(isDelayed);
+    await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, change);
+    for (const event of events) await client.waitForStatus(id, event, 'delivered');
+    await client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+  }
+  await Promise.all([receiver.stop(), stack.stop()]);
+});
+
 it('sends the newest of those that waited for one under way', async () => {
   const client = await openAccount();
   let answer = (_status: number): void => {};

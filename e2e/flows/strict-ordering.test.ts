@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events';
+import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
+import { Queue } from 'bullmq';
 import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
@@ -53,6 +55,20 @@ it('holds those behind a delivery that fails until it is exhausted, and no other
   expect(arrivals(strict)).toEqual([failing, failing, failing, ...others]);
   await client.waitForStatus(webhookId, failing, 'exhausted');
   await Promise.all([strict.stop(), other.stop()]);
+});
+
+it('waits for no event of another account that no worker can read', async () => {
+  const stack = await Stack.start();
+  client = stack.client;
+  const queue = new Queue('events', { connection: { url: stack.redis.url } });
+  const receiver = await Receiver.start();
+  const webhookId = await registerStrict(receiver.url);
+  await queue.add('keyword.quick_win', { v: JOB_VERSION + 1, account_id: 'another', data: {} });
+  await stack.workers[0]?.waitForLine(({ message }) => message === 'job.too_new');
+
+  const [eventId = ''] = await publish(1);
+  await client.waitForStatus(webhookId, eventId, 'delivered');
+  await Promise.all([queue.close(), receiver.stop(), stack.stop()]);
 });
 
 async function registerStrict(url: string): Promise<string> {

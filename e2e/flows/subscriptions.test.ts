@@ -2,6 +2,7 @@ import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { openAccount } from '../support/shared-stack';
+import { until } from '../support/until';
 
 const LATER = { retry_schedule: ['30s'] };
 
@@ -75,6 +76,26 @@ it('cancels what a deleted endpoint was still owed', async () => {
   const answer = await client.request('GET', `/v1/deliveries/${eventId}.${webhook.id}`);
   expect(answer.status).toBe(404);
   expect(failing.requests).toHaveLength(1);
+  await failing.stop();
+});
+
+it('cancels at once what waits for another attempt at a deleted endpoint', async () => {
+  const failing = await Receiver.start(() => 500);
+  const webhook = await client.register(failing.url, ['*'], LATER);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await until(async () => {
+    const { attempt_count: made } = await client.readDelivery(`${eventId}.${webhook.id}`);
+    return made === 1 || undefined;
+  });
+  await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+  await until(async () => {
+    const { body } = await client.expect<{ data: readonly { status: string }[] }>(
+      200,
+      'GET',
+      `/v1/events/${eventId}/deliveries`,
+    );
+    return body.data[0]?.status === 'cancelled' || undefined;
+  });
   await failing.stop();
 });
 

@@ -18,7 +18,7 @@ export interface DeliveryView {
   readonly status: string;
   readonly attempt_count: number;
   readonly next_attempt_at: string | null;
-  readonly hold: { readonly reason: string; readonly since?: string } | null;
+  readonly hold: { readonly reason: string; readonly since?: string; readonly until: string | null } | null;
   readonly attempts: readonly {
     number: number;
     trigger: string;

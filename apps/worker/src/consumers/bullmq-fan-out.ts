@@ -69,13 +69,15 @@ export function openEventWorker(context: EventWorkerContext, shard: QueueShard):
 async function notePutBack(
   { oldestEvents }: EventWorkerContext,
   shard: QueueShard,
-  { id = '', timestamp, attemptsStarted }: Job,
+  { id = '', data, timestamp, attemptsStarted }: Job,
   work: () => Promise<void>,
 ): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(shard, id, timestamp);
+    if (!(error instanceof UnrecoverableError)) {
+      await oldestEvents.notePutBack(shard, { id, accountId: accountOfJob(data), addedAt: timestamp });
+    }
     throw error;
   }
   if (attemptsStarted > 1) await oldestEvents.forgetPutBack(shard, id);

@@ -10,6 +10,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
@@ -86,6 +87,7 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
     signingKeyStore: new SigningKeyStore(redis.client, testSealer),
     accountStore,
     deliveryStore,
+    deliveryQueue: new DeliveryQueue(redis.client, oneShard('bull')),
     healthStore,
     transformationStore: new TransformationStore(redis.client),
     admissionStore,

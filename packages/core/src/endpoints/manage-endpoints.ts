@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AccountStore } from '../accounts/redis-account-store';
 import { type AccountId, accountNotFound, isThere } from '../domain/account';
 import type { Act } from '../domain/audit';
 import {
+  batchLimitsOf,
   ENDPOINT_ID_PREFIX,
   type Endpoint,
   type EndpointId,
@@ -11,6 +13,7 @@ import {
   lineOf,
   newestSecret,
 } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -18,6 +21,8 @@ import type { EventStore } from '../events/redis-event-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
+import type { Mark } from '../platform/redis-timeline';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { asEnabled, type DisableContext, disable, updateTime } from './disable';
 import {
@@ -310,19 +315,19 @@ export async function enableEndpoint(
   return enabled;
 }
 
-export interface RemoveEndpointContext {
+export interface RemoveEndpointContext extends PromoteContext {
   readonly endpointStore: Pick<EndpointStore, 'idOf' | 'remove'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'listFrom' | 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly transformationStore: Pick<TransformationStore, 'remove'>;
   readonly admissionStore: Pick<AdmissionStore, 'remove'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'findHeld'>;
   readonly verificationStore: Pick<VerificationStore, 'forget'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** Nothing that is published afterwards is sent to it, and pending deliveries are cancelled. */
+/** Nothing that is published afterwards is sent to it, and pending deliveries are cancelled soon. */
 export async function removeEndpoint(
   context: RemoveEndpointContext,
   accountId: AccountId,
@@ -332,6 +337,8 @@ export async function removeEndpoint(
   const { endpointStore, heldDeliveries, clock, emit } = context;
   const id = await endpointStore.idOf(accountId, ref);
   if (id === undefined || !(await endpointStore.remove(accountId, id, act))) throw endpointNotFound();
+  // What waits for another attempt ends as cancelled, too.
+  await promoteDelayed(context, id);
   await Promise.all([
     context.deliveryStore.removeAll(id),
     context.admissionStore.remove(id),
@@ -344,18 +351,49 @@ export async function removeEndpoint(
   emit({ name: 'endpoint.deleted', accountId, endpointId: id });
 }
 
-interface LimitsContext {
+interface PromoteContext {
+  readonly deliveryStore: Pick<DeliveryStore, 'listFrom'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'findDelayed' | 'promote'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'findHeld'>;
+}
+
+const DELIVERIES_AT_ONCE = 1_000;
+// The others go when their time comes.
+const MOST_PROMOTED = 10_000;
+
+/** Let the workers look again at what waits for a time that may not be right any more, and is not held, the oldest first. */
+async function promoteDelayed(
+  { deliveryStore, deliveryQueue, heldDeliveries }: PromoteContext,
+  endpointId: EndpointId,
+): Promise<void> {
+  let left = MOST_PROMOTED;
+  let after: Mark | undefined;
+  do {
+    const page = await deliveryStore.listFrom(endpointId, {}, DELIVERIES_AT_ONCE, after);
+    const eventIds = page.map(({ id }) => id as EventId);
+    const delayed = await deliveryQueue.findDelayed(endpointId, eventIds);
+    const held = await heldDeliveries.findHeld(endpointId, delayed);
+    const promoted = delayed.filter((eventId) => !held.has(eventId)).slice(0, left);
+    await Promise.all(promoted.map((eventId) => deliveryQueue.promote({ endpointId, eventId })));
+    left -= promoted.length;
+    after = page.length < DELIVERIES_AT_ONCE ? undefined : page.at(-1);
+  } while (after !== undefined && left > 0);
+}
+
+interface LimitsContext extends PromoteContext {
   readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'clearCoalescing' | 'joinOrder' | 'markReady'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'findHeld' | 'pagesOf'>;
   readonly clock: Clock;
 }
 
 // The former order has no meaning any more, and other rules may apply to held deliveries now.
 async function applyLimits(context: LimitsContext, before: Endpoint, endpoint: Endpoint): Promise<void> {
   const { accountId, id, ordering } = endpoint;
+  const hasSameWindow = windowOf(before) === windowOf(endpoint);
   if (before.ordering !== ordering) await changeOrder(context, { accountId, id, ordering });
-  else if (windowOf(before) !== windowOf(endpoint)) await context.admissionStore.clearCoalescing(id);
+  else if (!hasSameWindow) await context.admissionStore.clearCoalescing(id);
+  if (!hasSameWindow) await promoteDelayed(context, id);
   await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
 }
 
@@ -422,7 +460,8 @@ function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
   // Those that are held because of a token URL can go by what replaces it.
   const isSameAuth = one.auth?.changedAt === other.auth?.changedAt;
   const isSameOrder = one.ordering === other.ordering && windowOf(one) === windowOf(other);
-  return isSameOrder && one.rateLimit === other.rateLimit && isSameAuth;
+  const isSameBatch = isDeepStrictEqual(batchLimitsOf(one), batchLimitsOf(other));
+  return isSameOrder && one.rateLimit === other.rateLimit && isSameAuth && isSameBatch;
 }
 
 function windowOf({ coalesce }: Endpoint): number | undefined {

@@ -1,3 +1,4 @@
+import type { PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -15,11 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
+async function explain(endpoint: Endpoint, eventId = uniqueEventId(), holds: readonly PastHold[] = []) {
   const admissionStore = new AdmissionStore(redis.client);
-  const context = { admissionStore, ...buildVerification(redis.client, 'required'), clock: () => NOW };
+  const heldDeliveries = { holdsOf: async () => holds };
+  const verification = buildVerification(redis.client, 'required');
+  const context = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
   const holdOf = await explainHold(context, endpoint);
-  return holdOf(eventId);
+  return await holdOf(eventId);
 }
 
 it('says that its endpoint is disabled, whatever else keeps it', async () => {
@@ -42,6 +45,26 @@ it('says that another one goes before it, except for the one whose turn it is', 
   await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
   expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
+});
+
+it('says that the one whose turn it is waits for an event on the queue, if its job tells so', async () => {
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  const holds = [{ reason: 'ordering', since: NOW }] as const;
+  expect(await explain(endpoint, uniqueEventId(), holds)).toEqual({ reason: 'ordering', until: undefined });
+});
+
+it('says until when one waits for others to go with it, if its job tells so', async () => {
+  const batching = { reason: 'batching' } as const;
+  const holds = [
+    { reason: 'busy', since: NOW - 900 } as const,
+    { ...batching, since: NOW - 500 },
+    { ...batching, since: NOW - 100 },
+  ];
+  const waiting = buildEndpoint({ batch: { max_wait_ms: 2_000 } });
+  expect(await explain(waiting, uniqueEventId(), holds)).toEqual({ reason: 'batching', until: NOW + 1_500 });
+  expect(await explain(waiting)).toEqual({ reason: 'busy', until: undefined });
+  const changed = buildEndpoint({ batch: undefined });
+  expect(await explain(changed, uniqueEventId(), holds)).toEqual({ reason: 'busy', until: undefined });
 });
 
 it('says when the rate limit lets the next one through', async () => {

@@ -9,7 +9,7 @@ import {
   type PastHold,
 } from '../domain/delivery';
 import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
-import type { Endpoint, EndpointId } from '../domain/endpoint';
+import { batchLimitsOf, type Endpoint, type EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { AdmissionStore, Standing as Limits } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -205,10 +205,12 @@ export async function completeDeliveries(
     return [id, endpoint && (await explainHold(context, endpoint))] as const;
   });
   const holds = new Map(await Promise.all(explained));
-  return standings.map((one) => {
-    const hold = one.status === 'held' ? holds.get(one.endpointId)?.(one.eventId) : undefined;
-    return deliveryOf(one, hold);
-  });
+  return await Promise.all(
+    standings.map(async (one) => {
+      const hold = one.status === 'held' ? await holds.get(one.endpointId)?.(one.eventId) : undefined;
+      return deliveryOf(one, hold);
+    }),
+  );
 }
 
 /** One endpoint whose secrets can't be read must not keep a page with others from being shown. */
@@ -247,6 +249,7 @@ export interface HoldExplanation {
 
 export interface ExplainHoldContext {
   readonly admissionStore: Pick<AdmissionStore, 'stand'>;
+  readonly heldDeliveries: Pick<HeldStatus, 'holdsOf'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   readonly clock: Clock;
 }
@@ -255,36 +258,46 @@ export interface ExplainHoldContext {
 const READY_LOOKED_AT = 1_000;
 
 /**
- * Explain what holds an endpoint's deliveries, by the event of each. The reason may have changed since a
- * delivery was held, so it is not stored. It is looked up once for all deliveries of an endpoint that are
- * shown together.
+ * Explain what holds an endpoint's deliveries, by the event of each. It is looked up once for all deliveries of an endpoint
+ * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, verificationPolicy, clock }: ExplainHoldContext,
+  { admissionStore, heldDeliveries, verificationPolicy, clock }: ExplainHoldContext,
   endpoint: Endpoint,
-): Promise<(eventId: EventId) => HoldExplanation> {
-  if (endpoint.status === 'disabled') return () => ({ reason: 'disabled', until: undefined });
-  if (await verificationPolicy.isWaiting(endpoint)) return () => ({ reason: 'unverified', until: undefined });
+): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
+  const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
+  if (endpoint.status === 'disabled') return ofAll('disabled');
+  if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
   const mostReady = endpoint.ordering === 'group' ? READY_LOOKED_AT : 0;
   const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit, mostReady);
   const { breaker, rate, tokenPausedUntil } = standing;
   const now = clock();
   switch (phaseOf(breaker, now)) {
     case 'open':
-      return () => ({ reason: 'breaker_open', until: breaker.openUntil });
+      return ofAll('breaker_open', breaker.openUntil);
     case 'half_open':
-      return () => ({ reason: 'breaker_open', until: undefined });
+      return ofAll('breaker_open');
     case 'closed':
   }
   const isInTurn = turnIn(endpoint, standing);
-  return (eventId) => {
+  return async (eventId) => {
     if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
-    return { reason: 'busy', until: undefined };
+    return explainByJob(endpoint, await heldDeliveries.holdsOf(endpoint.id, eventId));
   };
+}
+
+/** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
+function explainByJob(endpoint: Endpoint, holds: readonly PastHold[]): HoldExplanation {
+  const reason = holds.at(-1)?.reason;
+  if (reason === 'ordering') return { reason, until: undefined };
+  const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
+  const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
+  if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
+  return { reason: 'batching', until: since + maxWaitMs };
 }
 
 function turnIn(

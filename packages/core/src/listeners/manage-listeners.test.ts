@@ -19,6 +19,7 @@ import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
 import { buildVerification } from '../testing/build-verification';
@@ -74,6 +75,7 @@ async function arrange() {
     replayQueue,
     replayStore,
     deliveryStore: new DeliveryStore(redis.client, testRetention),
+    deliveryQueue: new DeliveryQueue(redis.client, oneShard('bull')),
     healthStore: new HealthStore(redis.client, 60_000),
     transformationStore: new TransformationStore(redis.client),
     admissionStore: new AdmissionStore(redis.client),

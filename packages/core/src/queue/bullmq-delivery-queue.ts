@@ -8,6 +8,7 @@ import {
   triggers,
 } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
@@ -122,6 +123,15 @@ export class DeliveryQueue {
   async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
     const isRunning = this.#shards.inEach(shards).map((shard) => this.#isRunningIn(shard, delivery));
     return (await Promise.all(isRunning)).includes(true);
+  }
+
+  /** The events of the endpoint whose jobs are delayed, among these. They stay in order. */
+  async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    if (eventIds.length === 0) return [];
+    const jobIds = eventIds.map((eventId) => deliveryIdOf({ eventId, endpointId }));
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const scores = await Promise.all(shards.map(({ keys }) => this.redis.zmscore(keys.delayed, ...jobIds)));
+    return eventIds.filter((_, i) => scores.some((some) => some[i] !== null));
   }
 
   /** End the delay of its job, if it has one. Otherwise nothing happens. */

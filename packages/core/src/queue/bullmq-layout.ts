@@ -49,6 +49,8 @@ export const jobFields = {
   waitingSince: 'since',
   /** Not BullMQ's: when a delivery's event was accepted. */
   acceptedAt: 'at',
+  /** Not BullMQ's: the account of a producer's event, as far as it is known. */
+  account: 'acc',
   /** Not BullMQ's: why a delivery was held, and from when, as `encodeHold` writes each. */
   holds: 'held',
   /** Not BullMQ's: the event of the first of the deliveries that it was sent with. */

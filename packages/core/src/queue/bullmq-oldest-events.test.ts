@@ -138,23 +138,40 @@ it('sees an older one that was put back, until it is done', async () => {
   const jobId = eventJobId(older.accountId, older.id);
   await queue.add('brief.created', {}, { jobId, timestamp: older.acceptedAt, delay: 1_000 });
   expect(await oldestEvents.hasOlder(head)).toBe(false);
-  await oldestEvents.notePutBack(shard, jobId, older.acceptedAt);
+  await oldestEvents.notePutBack(shard, { id: jobId, accountId, addedAt: older.acceptedAt });
   expect(await oldestEvents.hasOlder(head)).toBe(true);
   expect(await oldestEvents.hasOlder(older)).toBe(false);
   await oldestEvents.forgetPutBack(shard, jobId);
   expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
+it.each([
+  ['the account’s own', accountId, true],
+  ['another account’s', uniqueAccountId(), false],
+  ['one without an account', undefined, false],
+])(
+  'waits for a producer’s job that was put back only if it is its account’s: %s',
+  async (_whose, whose, expected) => {
+    const head = accept();
+    const { id = '' } = await queue.add('brief.created', {}, { timestamp: NOW, delay: 1_000 });
+    await oldestEvents.notePutBack(shard, { id, accountId: whose, addedAt: NOW });
+    expect(await oldestEvents.hasOlder(head)).toBe(expected);
+  },
+);
+
 it('does not wait for one that was put back and then taken away', async () => {
   const [older, head] = [accept(), accept()];
-  await oldestEvents.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
+  const id = eventJobId(older.accountId, older.id);
+  await oldestEvents.notePutBack(shard, { id, accountId, addedAt: older.acceptedAt });
   expect(await oldestEvents.hasOlder(head)).toBe(false);
+  expect(await queue.getJob(id)).toBeUndefined();
 });
 
 it('does not wait for one that was put back and then failed for good', async () => {
   const [older, head] = [accept(), accept()];
   await enqueue(older);
-  await oldestEvents.notePutBack(shard, eventJobId(older.accountId, older.id), older.acceptedAt);
+  const id = eventJobId(older.accountId, older.id);
+  await oldestEvents.notePutBack(shard, { id, accountId, addedAt: older.acceptedAt });
   const worker = willClose(new Worker(EVENTS_QUEUE, null, { connection: redis.client, autorun: false }));
   const job = await worker.getNextJob('a-worker');
   await job?.moveToFailed(new Error('No luck.'), 'a-worker');
@@ -179,6 +196,20 @@ describe('where more are in the fair order than it looks at', () => {
   it('does not wait for others’ events', async () => {
     await enqueueInOrder(many(600, uniqueAccountId()));
     expect(await oldestEvents.hasOlder(accept())).toBe(false);
+  });
+
+  it.each([
+    ['others’', uniqueAccountId(), false],
+    ['the account’s own', accountId, true],
+  ])('knows the accounts of producers’ jobs: %s', async (_whose, whose, expected) => {
+    const bulk = Array.from({ length: 600 }, () => ({
+      name: 'brief.created',
+      data: { account_id: whose },
+      opts: { timestamp: NOW },
+    }));
+    await queue.addBulk(bulk);
+    await new PushedEvents({ redis: redis.client, prefix: 'bull' }, 0).sort();
+    expect(await oldestEvents.hasOlder(accept())).toBe(expected);
   });
 
   it('assumes an older one if the account has some behind those', async () => {

@@ -1,11 +1,12 @@
 import { eventJobId } from '@hookferry/producer/contract';
+import type { AccountId } from '../domain/account';
 import type { AcceptedEvent } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineGuard, type Step } from '../platform/redis-script';
+import { defineGuard, defineScript, type Step } from '../platform/redis-script';
 import { shardsOfAccount } from './bullmq-event-queue';
-import { createJobKeys, PRIORITY_SCORE } from './bullmq-layout';
+import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 import { PerShard } from './per-shard';
 
 // How many waiting jobs are read, from the end that is taken next. More than all workers together can have
@@ -24,8 +25,9 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * for all. If none of them is among the jobs that are read, the fair order knows whether there are some. A
  * job that a producer has delayed is not published before its time.
  *
- * The product's own job ids tell account and order. Any other job, of any account, counts by the time when it
- * was added, and the same millisecond counts as older.
+ * The product's own job ids tell account and order. Any other job counts by the time when it was added, and the same
+ * millisecond counts as older. Its account is noted as it gets its position or is put back. A few wait without a
+ * position, for a moment: they count for every account.
  */
 // KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys,
 // account, event, time of acceptance, the event's job, how many to read. Gives 0 if there is an older one.
@@ -40,7 +42,9 @@ const IS_OLDEST = defineGuard(`
     local its_account, its_event = string.match(job, '^(.+)%.' .. event_form)
     if its_event and its_account ~= account and not of_any_account then return false end
     if its_event and can_compare then return its_event < event end
-    local added_at = redis.call('HGET', prefix .. job, 'timestamp')
+    local added_at, noted = unpack(redis.call('HMGET', prefix .. job, 'timestamp', '${jobFields.account}'))
+    local is_anothers = noted and noted ~= '' and noted ~= account
+    if is_anothers and not of_any_account then return false end
     return added_at ~= false and tonumber(added_at) <= accepted_at
   end
   local function has_older(jobs)
@@ -76,6 +80,21 @@ const IS_OLDEST = defineGuard(`
   end
   return 1`);
 
+// A job that another worker has ended meanwhile must not begin to exist again.
+// KEYS: put back, the job. ARGV: its id, its account, when it was added, how long it is kept.
+const NOTE_PUT_BACK = defineScript(`
+  if redis.call('EXISTS', KEYS[2]) == 0 then return end
+  redis.call('HSET', KEYS[2], '${jobFields.account}', ARGV[2])
+  redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
+
+export interface PutBackJob {
+  readonly id: string;
+  readonly accountId: AccountId | undefined;
+  /** Milliseconds since 1970. */
+  readonly addedAt: number;
+}
+
 type AskedEvent = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>;
 
 /** The events of any shard that are not fanned out yet, for deliveries in the order of acceptance. */
@@ -103,13 +122,12 @@ export class OldestEvents {
     );
   }
 
-  /** Call it before an event's job is put back with a delay. */
-  async notePutBack(shard: QueueShard, jobId: string, addedAt: number): Promise<void> {
-    const { putBack } = this.#shards.in(shard);
-    await Promise.all([
-      this.redis.zadd(putBack, addedAt, jobId),
-      this.redis.pexpire(putBack, PUT_BACK_KEPT_MS),
-    ]);
+  /** Call it before an event's job is put back with a delay. One that names no account keeps nothing waiting. */
+  async notePutBack(shard: QueueShard, job: PutBackJob): Promise<void> {
+    const { base, putBack } = this.#shards.in(shard);
+    if (job.accountId === undefined) return;
+    const keys = [putBack, base + job.id];
+    await NOTE_PUT_BACK(this.redis, keys, [job.id, job.accountId, job.addedAt, PUT_BACK_KEPT_MS]);
   }
 
   /** Call it once such a job is done. */

@@ -42,7 +42,7 @@ const SORT = defineScript(
   for _, job in ipairs(jobs) do
     local account = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
     local priority = priority_of(account, ARGV[4], 1)
-    redis.call('HSET', ARGV[1] .. job, 'priority', priority)
+    redis.call('HSET', ARGV[1] .. job, 'priority', priority, '${jobFields.account}', account)
     put_in_place(queue, {job}, {priority})
   end
   finish()

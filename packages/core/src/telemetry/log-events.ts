@@ -121,7 +121,8 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     act: 'See [WebhooksJobsFailed](runbook.md#webhooksjobsfailed).',
   },
   'job.too_new': {
-    means: "A later version of Hookferry wrote this job, and this worker can't read it. The job is delayed.",
+    means:
+      "A later version of Hookferry wrote this job, and this worker can't read it. The job is delayed. If it is an event, the account's webhooks in order wait for it.",
     act: 'See [WebhooksJobsTooNew](runbook.md#webhooksjobstoonew).',
   },
   'dead_letter.redriven': { means: 'A dead letter was put back onto its queue.' },
