@@ -113,6 +113,7 @@ it('sends what waits for the end of a window once the window is another one', as
     await until(isDelayed);
     await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, change);
     for (const event of events) await client.waitForStatus(id, event, 'delivered');
+    expect(arrivals(receiver).slice(-2).toSorted()).toEqual(events.toSorted());
     await client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
   }
   await Promise.all([receiver.stop(), stack.stop()]);

@@ -68,6 +68,7 @@ it('waits for no event of another account that no worker can read', async () => 
 
   const [eventId = ''] = await publish(1);
   await client.waitForStatus(webhookId, eventId, 'delivered');
+  expect(await queue.getDelayedCount()).toBe(1);
   await Promise.all([queue.close(), receiver.stop(), stack.stop()]);
 });
 

@@ -96,6 +96,7 @@ it('cancels at once what waits for another attempt at a deleted endpoint', async
     );
     return body.data[0]?.status === 'cancelled' || undefined;
   });
+  expect(failing.requests).toHaveLength(1);
   await failing.stop();
 });
 
