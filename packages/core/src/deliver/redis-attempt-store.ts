@@ -86,6 +86,13 @@ export interface AttemptEffect {
  */
 export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
+// What an attempt says of its receiver.
+const FAILURE = 0;
+const SUCCESS = 1;
+const SAYS_NOTHING = 2;
+
+const UNRECORDED = '{0, 0, 0, 0, 0, 0, 0, 0}';
+
 const RECORD_LINE = `
   -- How many bytes of responses an endpoint has left behind.
   local function answer_level_of(answers, kept_ms, now)
@@ -142,69 +149,72 @@ const RECORD_LINE = `
 // very line, and the effects are read from what the first run has left. A breaker that is closed by then says
 // no more since when it was open.
 //
-// KEYS: log, list, bytes of responses, breaker, and if the attempt is counted or the delivery leaves the order: recent
-// attempts, order, turn, waiting for the rate limit, waiting for the turn. ARGV: length of the log, line, line without
-// the response, how long to keep it, event, time of acceptance, 1 for a success, 2 for an attempt that says nothing of
-// its receiver, the worker's time, open-until at its admission, whether the account is told of a failure, attempt ('' if
-// it is not counted), whether it leaves the order, 1 if one without a log must be in the list: one that has moved to the
-// history has neither.
+// The keys after the breaker are given only if the attempt is counted (`attempt` is not '') or the delivery leaves the order.
+// `waiting` tells of deliveries held for the rate limit, `order_waiting` of those held for the turn. `length` is the log's,
+// `short_line` is without the response, `was_open_until` is the breaker's at the admission of the attempt, `time` the
+// worker's. With `must_be_listed` a delivery without a log must be in the list: one that has moved to the history has neither.
 const RECORD = defineGuard(
   `
   local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)
-  local event, now = ARGV[5], tonumber(ARGV[8])
-  local is_new = ARGV[1] == '0'
-  local is_listed = redis.call('ZSCORE', list, event)
-  if is_new and ARGV[13] and not is_listed then return {0, 0, 0, 0, 0, 0, 0, 0} end
-  local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(ARGV[1])
-  local line, answer_level = ARGV[2], nil
-  if is_unchanged and #ARGV[2] > #ARGV[3] then
-    answer_level = answer_level_of(answers, ARGV[4], now) + #ARGV[2] - #ARGV[3]
-    local must_be_short = not is_new and is_erased(log) or answer_level > ${MAX_ANSWER_BYTES}
-    if must_be_short then line, answer_level = ARGV[3], nil end
+  local length, full_line, short_line, kept_ms, event, accepted_at, verdict, time, was_open_until, tells_of_failing,
+    attempt, leaves_order, must_be_listed = unpack(ARGV)
+  local now, is_new = tonumber(time), length == '0'
+  local is_waited_for, are_held = 0, 0
+
+  local function effect(failures, opened, since, has_closed, recovered_from)
+    return {1, failures or 0, opened or 0, since or 0, has_closed or 0, recovered_from or 0, is_waited_for, are_held}
   end
-  if not (is_unchanged and append_line(log, is_new, line, ARGV[4])) then
-    if not is_last_line(log, ARGV[1], ARGV[2], ARGV[3]) then return {0, 0, 0, 0, 0, 0, 0, 0} end
-    local is_waited_for = ARGV[11] ~= '' and redis.call('EXISTS', waiting) or 0
+
+  local is_listed = redis.call('ZSCORE', list, event)
+  if is_new and must_be_listed and not is_listed then return ${UNRECORDED} end
+  local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(length)
+  local line, answer_level = full_line, nil
+  if is_unchanged and #full_line > #short_line then
+    answer_level = answer_level_of(answers, kept_ms, now) + #full_line - #short_line
+    local must_be_short = not is_new and is_erased(log) or answer_level > ${MAX_ANSWER_BYTES}
+    if must_be_short then line, answer_level = short_line, nil end
+  end
+  if not (is_unchanged and append_line(log, is_new, line, kept_ms)) then
+    if not is_last_line(log, length, full_line, short_line) then return ${UNRECORDED} end
+    if attempt ~= '' then is_waited_for = redis.call('EXISTS', waiting) end
     -- Whether the first run has found others is not known.
-    local are_held = ARGV[12] == '1' and 1 or 0
-    if ARGV[7] == '2' then return {1, 0, 0, 0, 0, 0, is_waited_for, are_held} end
-    if ARGV[7] == '1' then return {1, 0, 0, 0, ARGV[9] ~= '0' and 1 or 0, 0, is_waited_for, are_held} end
+    if leaves_order == '1' then are_held = 1 end
+    if verdict == '${SAYS_NOTHING}' then return effect() end
+    if verdict == '${SUCCESS}' then return effect(0, 0, 0, was_open_until ~= '0' and 1 or 0) end
     local stored = redis.call('GET', breaker) or ''
     local failures, open_until, since = string.match(stored .. ' 0 0 0', '(%d+) (%d+) (%d+)')
     local opened = tonumber(open_until) > now and tonumber(open_until) or 0
-    return {1, tonumber(failures), opened, tonumber(since), 0, 0, is_waited_for, are_held}
+    return effect(tonumber(failures), opened, tonumber(since))
   end
-  if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', ARGV[4]) end
-  if not is_listed and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, ARGV[6], event) end
-  local are_held = 0
-  if ARGV[12] == '1' then
+  if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', kept_ms) end
+  if not is_listed and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, accepted_at, event) end
+  if leaves_order == '1' then
     leave_order(order, turn, {event})
     are_held = redis.call('DEL', order_waiting)
   end
-  local is_waited_for = 0
-  if ARGV[11] ~= '' then
-    redis.call('ZADD', recent, 'XX', end_of_window(), ARGV[11])
+  if attempt ~= '' then
+    redis.call('ZADD', recent, 'XX', end_of_window(), attempt)
     is_waited_for = redis.call('EXISTS', waiting)
   end
 
   local stored = redis.call('GET', breaker)
-  if ARGV[7] == '2' then
-    if stored and ARGV[9] ~= '0' then
+  if verdict == '${SAYS_NOTHING}' then
+    if stored and was_open_until ~= '0' then
       local count, rest = string.match(stored, '(%d+) %d+(.*)')
-      redis.call('SET', breaker, count .. ' ' .. ARGV[9] .. rest, 'PX', ${BREAKER_KEPT_MS})
+      redis.call('SET', breaker, count .. ' ' .. was_open_until .. rest, 'PX', ${BREAKER_KEPT_MS})
     end
-    return {1, 0, 0, 0, 0, 0, is_waited_for, are_held}
+    return effect()
   end
-  if ARGV[7] == '1' then
-    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for, are_held} end
+  if verdict == '${SUCCESS}' then
+    if not stored then return effect() end
     redis.call('DEL', breaker)
     local _, open_until, since, told = string.match(stored .. ' 0 0', '(%d+) (%d+) (%d+) (%d+)')
-    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for, are_held}
+    return effect(0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0)
   end
-  local record = (stored or '0 0') .. ' ' .. ARGV[8] .. ' 0'
+  local record = (stored or '0 0') .. ' ' .. time .. ' 0'
   local failures, open_until, since, told = string.match(record, '(%d+) (%d+) (%d+) (%d+)')
   failures = tonumber(failures)
-  local says_something, opened = tonumber(open_until) <= now or ARGV[9] ~= '0', 0
+  local says_something, opened = tonumber(open_until) <= now or was_open_until ~= '0', 0
   if says_something then
     failures = failures + 1
     if failures >= ${FAILURES_TO_OPEN} then
@@ -213,10 +223,10 @@ const RECORD = defineGuard(
       open_until = string.format('%d', opened)
     end
   end
-  if ARGV[10] == '1' then told = '1' end
+  if tells_of_failing == '1' then told = '1' end
   record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
   redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
-  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for, are_held}`,
+  return effect(failures, opened, tonumber(since))`,
   RECORD_LINE,
 );
 
@@ -395,9 +405,7 @@ function linesOf(fact: AttemptedFact): readonly [string, string] {
   return [line, hasAnswer ? encodeFact(withoutAnswer(fact)) : line];
 }
 
-const SAYS_NOTHING = 2;
-
 function verdictOf(outcome: AttemptOutcome): number {
   if (!isAboutReceiver(outcome)) return SAYS_NOTHING;
-  return outcome === 'delivered' ? 1 : 0;
+  return outcome === 'delivered' ? SUCCESS : FAILURE;
 }
