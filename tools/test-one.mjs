@@ -20,7 +20,7 @@ process.exitCode = 1;
 
 try {
   if (wished.length === 0)
-    throw new Error('Name a file: npm run test:one -- packages/core/src/deliver/deliver-batch.test.ts');
+    throw new Error('Name a file: npm run test:one -- packages/core/src/deliver/decide-next.test.ts');
   await writeClientTypes({ signal: stop.requested });
   const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
   if (ofWholeFlows) {
