@@ -41,16 +41,27 @@ export class DeliveryRuns {
     };
   }
 
-  /** The steps that let go of running jobs. */
+  /** The steps that let go of running jobs: none if none of them runs any more. */
   stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
-    return this.worker.stepsToEnd(jobs, end.kind === 'done' ? end : this.putOff(end.delayMs, end.failure));
+    if (end.kind === 'done') return this.worker.stepsToEnd(jobs, end);
+    const steps = this.worker.stepsToEnd(jobs, delayed(end.delayMs, end.failure));
+    if (steps.length > 0) this.#expectIn(end.delayMs);
+    return steps;
   }
 
-  /** The end of jobs that are due again after a delay. They are put back in time. */
+  /** The end of a job that is due again after a delay. It is put back in time. */
   putOff(delayMs: number, failure?: string): JobEnd {
-    this.dueDeliveries.expect(systemClock() + delayMs);
-    return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
+    this.#expectIn(delayMs);
+    return delayed(delayMs, failure);
   }
+
+  #expectIn(delayMs: number): void {
+    this.dueDeliveries.expect(systemClock() + delayMs);
+  }
+}
+
+function delayed(delayMs: number, failure?: string): JobEnd {
+  return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
 }
 
 export function readData(data: unknown): DeliveryJobData {
