@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
@@ -82,7 +83,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
   const oldestEvents = new OldestEvents(context.redis, shards);
-  const noted = () => client.zcard(queueKeys.putBackEvents);
+  const noted = () => client.zcard(queueKeys.putBackEvents(event.accountId));
   let runs = 0;
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
@@ -232,5 +233,5 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     reason: expect.stringContaining('is more than 100 levels deep'),
   });
   expect((await deadLetterStore.find(deadLetterIdOf('events', id)))?.dataText).toBe(deep);
-  expect(await client.zcard(queueKeys.putBackEvents)).toBe(0);
+  expect(await client.zcard(queueKeys.putBackEvents('default' as AccountId))).toBe(0);
 });

@@ -80,7 +80,7 @@ async function notePutBack(
     }
     throw error;
   }
-  if (attemptsStarted > 1) await oldestEvents.forgetPutBack(shard, id);
+  if (attemptsStarted > 1) await oldestEvents.forgetPutBack(shard, { id, accountId: accountOfJob(data) });
 }
 
 async function takeEvent(

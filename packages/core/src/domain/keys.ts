@@ -88,7 +88,7 @@ import type { EventId } from './event';
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
- * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
+ * | `put-back-events:{bull}:{account}` | sorted set | the account's jobs that the events queue was given back, by when they were added | a day |
  * | `scheduled:{bull}:account` | sorted set | ids of the account's events that are to be sent later, by when they are due | until they are due, or cancelled |
  * | `scheduled-accounts:{bull}` | sorted set | accounts with such events, by when to look for due ones | until there are none |
  * | `scheduled-count:{bull}` | counter | how many such events there are | as above |
@@ -232,7 +232,7 @@ export function queueKeysOf(prefix: string) {
     /** Scripts build these names themselves, from the one above. */
     flows: (queue: string, account: AccountId) => `fair-order:${tag}:${queue}:${account}`,
     accountWeights: `account-weights:${tag}`,
-    putBackEvents: `put-back-events:${tag}`,
+    putBackEvents: (account: AccountId) => `put-back-events:${tag}:${account}`,
     rejectedJobs: `rejected-jobs:${tag}`,
     /** Scripts build this name themselves, from the account's id behind the name for ''. */
     scheduled: (account: AccountId | '') => `scheduled:${tag}:${account}`,

@@ -279,6 +279,7 @@ interface Signals {
       | 'write a refusal to the audit log'
       | 'complete the audit log'
       | 'release held deliveries'
+      | 'send waiting deliveries sooner'
       | 'verify webhooks'
       | 'notify contacts'
       | 'store the expiry of certificates'

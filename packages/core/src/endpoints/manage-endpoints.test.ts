@@ -1,4 +1,5 @@
 import { AccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../domain/account';
 import { CLOSED } from '../domain/breaker';
 import type { EndpointId } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
@@ -40,6 +41,7 @@ import {
   disableEndpoint,
   enableEndpoint,
   listEndpoints,
+  type RemoveEndpointContext,
   readEndpoint,
   removeEndpoint,
   rotateEndpointSecret,
@@ -110,6 +112,8 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
     disable: bind(context, disableEndpoint),
     enable: bind(context, enableEndpoint),
     remove: bind(context, removeEndpoint),
+    removeWith: (parts: Partial<RemoveEndpointContext>, account: AccountId, id: EndpointId) =>
+      removeEndpoint({ ...context, ...parts }, account, id),
     endpointStore,
     deliveryStore,
     admissionStore,
@@ -430,6 +434,17 @@ describe('remove', () => {
     await remove(accountId, id);
     await expect(read(accountId, id)).rejects.toMatchObject(NOT_FOUND);
     expect(await deliveryStore.list(id, 10)).toMatchObject({ deliveries: [] });
+  });
+
+  it('is whole though what waits for another attempt can not be looked at sooner', async () => {
+    const { create, removeWith, accountId, heldDeliveries, wakeUpDueAt, signals } = await build();
+    const { id } = await create(accountId, input);
+    const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
+    const findDelayed = () => Promise.reject(new Error('no Redis'));
+    await removeWith({ deliveryQueue: { findDelayed, promote: async () => {} } }, accountId, id);
+    expect(await wakeUpDueAt(id)).toBe(NOW);
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'send waiting deliveries sooner' }]);
   });
 
   it('takes along what limits its attempts, and has what is held looked at now, to be cancelled', async () => {

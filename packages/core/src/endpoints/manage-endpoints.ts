@@ -19,6 +19,7 @@ import { lacksProof } from '../domain/verification';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import { AppError, invalidRequest } from '../platform/app-error';
+import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import type { Mark } from '../platform/redis-timeline';
@@ -337,17 +338,16 @@ export async function removeEndpoint(
   const { endpointStore, heldDeliveries, clock, emit } = context;
   const id = await endpointStore.idOf(accountId, ref);
   if (id === undefined || !(await endpointStore.remove(accountId, id, act))) throw endpointNotFound();
-  // What waits for another attempt ends as cancelled, too.
-  await promoteDelayed(context, id);
   await Promise.all([
-    context.deliveryStore.removeAll(id),
     context.admissionStore.remove(id),
     context.healthStore.remove(id),
     context.transformationStore.remove(id),
     context.verificationStore.forget({ accountId, endpointId: id }),
   ]);
-  // Held deliveries are released, and end as cancelled.
+  // Held deliveries are released, and end as cancelled. So does what waits for another attempt.
   await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
+  await promoteDelayed(context, id);
+  await context.deliveryStore.removeAll(id);
   emit({ name: 'endpoint.deleted', accountId, endpointId: id });
 }
 
@@ -355,29 +355,48 @@ interface PromoteContext {
   readonly deliveryStore: Pick<DeliveryStore, 'listFrom'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'findDelayed' | 'promote'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'findHeld'>;
+  readonly emit: Emit;
 }
 
-const DELIVERIES_AT_ONCE = 1_000;
+const LISTED_AT_ONCE = 250;
+const PROMOTED_AT_ONCE = 25;
 // The others go when their time comes.
-const MOST_PROMOTED = 10_000;
+const MOST_PROMOTED = 1_000;
 
-/** Let the workers look again at what waits for a time that may not be right any more, and is not held, the oldest first. */
-async function promoteDelayed(
+/**
+ * Let the workers look again at what waits for a time that may not be right any more and is not held, the oldest first. If
+ * that fails, it goes when its time comes.
+ */
+async function promoteDelayed(context: PromoteContext, endpointId: EndpointId): Promise<void> {
+  let left = MOST_PROMOTED;
+  try {
+    for await (const delayed of delayedDeliveries(context, endpointId)) {
+      for (const some of chunksOf(delayed.slice(0, left), PROMOTED_AT_ONCE)) {
+        await Promise.all(some.map((eventId) => context.deliveryQueue.promote({ endpointId, eventId })));
+      }
+      left -= delayed.length;
+      if (left <= 0) return;
+    }
+  } catch (error) {
+    context.emit({ name: 'task.failed', task: 'send waiting deliveries sooner', error });
+  }
+}
+
+async function* delayedDeliveries(
   { deliveryStore, deliveryQueue, heldDeliveries }: PromoteContext,
   endpointId: EndpointId,
-): Promise<void> {
-  let left = MOST_PROMOTED;
-  let after: Mark | undefined;
-  do {
-    const page = await deliveryStore.listFrom(endpointId, {}, DELIVERIES_AT_ONCE, after);
-    const eventIds = page.map(({ id }) => id as EventId);
-    const delayed = await deliveryQueue.findDelayed(endpointId, eventIds);
+): AsyncGenerator<readonly EventId[], void> {
+  for (let after: Mark | undefined; ; ) {
+    const page = await deliveryStore.listFrom(endpointId, {}, LISTED_AT_ONCE, after);
+    const delayed = await deliveryQueue.findDelayed(
+      endpointId,
+      page.map(({ id }) => id as EventId),
+    );
     const held = await heldDeliveries.findHeld(endpointId, delayed);
-    const promoted = delayed.filter((eventId) => !held.has(eventId)).slice(0, left);
-    await Promise.all(promoted.map((eventId) => deliveryQueue.promote({ endpointId, eventId })));
-    left -= promoted.length;
-    after = page.length < DELIVERIES_AT_ONCE ? undefined : page.at(-1);
-  } while (after !== undefined && left > 0);
+    yield delayed.filter((eventId) => !held.has(eventId));
+    after = page.at(-1);
+    if (page.length < LISTED_AT_ONCE) return;
+  }
 }
 
 interface LimitsContext extends PromoteContext {
@@ -393,8 +412,8 @@ async function applyLimits(context: LimitsContext, before: Endpoint, endpoint: E
   const hasSameWindow = windowOf(before) === windowOf(endpoint);
   if (before.ordering !== ordering) await changeOrder(context, { accountId, id, ordering });
   else if (!hasSameWindow) await context.admissionStore.clearCoalescing(id);
-  if (!hasSameWindow) await promoteDelayed(context, id);
   await context.heldDeliveries.askForWakeUp({ accountId, endpointId: id }, context.clock());
+  if (!hasSameWindow) await promoteDelayed(context, id);
 }
 
 // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.

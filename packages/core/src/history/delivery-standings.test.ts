@@ -51,6 +51,8 @@ it('says that the one whose turn it is waits for an event on the queue, if its j
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const holds = [{ reason: 'ordering', since: NOW }] as const;
   expect(await explain(endpoint, uniqueEventId(), holds)).toEqual({ reason: 'ordering', until: undefined });
+  const unordered = buildEndpoint({ ordering: 'none' });
+  expect(await explain(unordered, uniqueEventId(), holds)).toEqual({ reason: 'busy', until: undefined });
 });
 
 it('says until when one waits for others to go with it, if its job tells so', async () => {

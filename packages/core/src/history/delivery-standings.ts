@@ -293,7 +293,8 @@ export async function explainHold(
 /** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
 function explainByJob(endpoint: Endpoint, holds: readonly PastHold[]): HoldExplanation {
   const reason = holds.at(-1)?.reason;
-  if (reason === 'ordering') return { reason, until: undefined };
+  // In groups, the one before it may have ended since.
+  if (endpoint.ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
   if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };

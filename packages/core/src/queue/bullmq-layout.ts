@@ -49,7 +49,7 @@ export const jobFields = {
   waitingSince: 'since',
   /** Not BullMQ's: when a delivery's event was accepted. */
   acceptedAt: 'at',
-  /** Not BullMQ's: the account of a producer's event, as far as it is known. */
+  /** Not BullMQ's: the account of an event that has its position, or '' if that is not certain. */
   account: 'acc',
   /** Not BullMQ's: why a delivery was held, and from when, as `encodeHold` writes each. */
   holds: 'held',

@@ -141,7 +141,7 @@ it('sees an older one that was put back, until it is done', async () => {
   await oldestEvents.notePutBack(shard, { id: jobId, accountId, addedAt: older.acceptedAt });
   expect(await oldestEvents.hasOlder(head)).toBe(true);
   expect(await oldestEvents.hasOlder(older)).toBe(false);
-  await oldestEvents.forgetPutBack(shard, jobId);
+  await oldestEvents.forgetPutBack(shard, { id: jobId, accountId });
   expect(await oldestEvents.hasOlder(head)).toBe(false);
 });
 
@@ -158,6 +158,24 @@ it.each([
     expect(await oldestEvents.hasOlder(head)).toBe(expected);
   },
 );
+
+it('sees its own among any number of others’ that were put back before it', async () => {
+  const others = uniqueAccountId();
+  const names = Array.from({ length: 501 }, () => ({
+    name: 'brief.created',
+    data: {},
+    opts: { delay: 1_000 },
+  }));
+  for (const { id = '' } of await queue.addBulk(names)) {
+    await oldestEvents.notePutBack(shard, { id, accountId: others, addedAt: NOW });
+  }
+  const [older, head] = [accept(), accept()];
+  expect(await oldestEvents.hasOlder(head)).toBe(false);
+  const jobId = eventJobId(accountId, older.id);
+  await queue.add('brief.created', {}, { jobId, timestamp: older.acceptedAt, delay: 1_000 });
+  await oldestEvents.notePutBack(shard, { id: jobId, accountId, addedAt: older.acceptedAt });
+  expect(await oldestEvents.hasOlder(head)).toBe(true);
+});
 
 it('does not wait for one that was put back and then taken away', async () => {
   const [older, head] = [accept(), accept()];
@@ -210,6 +228,14 @@ describe('where more are in the fair order than it looks at', () => {
     await queue.addBulk(bulk);
     await new PushedEvents({ redis: redis.client, prefix: 'bull' }, 0).sort();
     expect(await oldestEvents.hasOlder(accept())).toBe(expected);
+  });
+
+  it('does not rely on what a large job’s data has before its account', async () => {
+    const head = accept();
+    const data = { data: { account_id: 'customer_7', text: 'x'.repeat(5_000) }, account_id: accountId };
+    await queue.add('brief.created', data, { timestamp: NOW });
+    await new PushedEvents({ redis: redis.client, prefix: 'bull' }, 0).sort();
+    expect(await oldestEvents.hasOlder(head)).toBe(true);
   });
 
   it('assumes an older one if the account has some behind those', async () => {

@@ -4,7 +4,7 @@ import type { AcceptedEvent } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineGuard, defineScript, type Step } from '../platform/redis-script';
+import { defineGuard, type Step } from '../platform/redis-script';
 import { shardsOfAccount } from './bullmq-event-queue';
 import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 import { PerShard } from './per-shard';
@@ -26,10 +26,10 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * job that a producer has delayed is not published before its time.
  *
  * The product's own job ids tell account and order. Any other job counts by the time when it was added, and the same
- * millisecond counts as older. Its account is noted as it gets its position or is put back. A few wait without a
- * position, for a moment: they count for every account.
+ * millisecond counts as older. Its account is noted as it gets its position. A few wait without a position, for a moment:
+ * they count for every account, and so do those whose account is not certain.
  */
-// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys,
+// KEYS: active, wait, prioritized, the account's put back, failed, the fair order's state. ARGV: prefix of the jobs' keys,
 // account, event, time of acceptance, the event's job, how many to read. Gives 0 if there is an older one.
 const IS_OLDEST = defineGuard(`
   if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4]) == 0 then return 1 end
@@ -80,16 +80,9 @@ const IS_OLDEST = defineGuard(`
   end
   return 1`);
 
-// A job that another worker has ended meanwhile must not begin to exist again.
-// KEYS: put back, the job. ARGV: its id, its account, when it was added, how long it is kept.
-const NOTE_PUT_BACK = defineScript(`
-  if redis.call('EXISTS', KEYS[2]) == 0 then return end
-  redis.call('HSET', KEYS[2], '${jobFields.account}', ARGV[2])
-  redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
-
 export interface PutBackJob {
   readonly id: string;
+  /** Absent: it names none, and no account waits for it. */
   readonly accountId: AccountId | undefined;
   /** Milliseconds since 1970. */
   readonly addedAt: number;
@@ -116,28 +109,35 @@ export class OldestEvents {
   guardsOldest({ accountId, id, acceptedAt }: AskedEvent): readonly Step[] {
     const args = [accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
     return this.#shards.inEach(shardsOfAccount(this.shards, accountId)).map(
-      ({ base, scriptKeys }): Step =>
+      ({ base, scriptKeysOf }): Step =>
         (target) =>
-          IS_OLDEST(target, scriptKeys, [base, ...args]),
+          IS_OLDEST(target, scriptKeysOf(accountId), [base, ...args]),
     );
   }
 
-  /** Call it before an event's job is put back with a delay. One that names no account keeps nothing waiting. */
-  async notePutBack(shard: QueueShard, job: PutBackJob): Promise<void> {
-    const { base, putBack } = this.#shards.in(shard);
-    if (job.accountId === undefined) return;
-    const keys = [putBack, base + job.id];
-    await NOTE_PUT_BACK(this.redis, keys, [job.id, job.accountId, job.addedAt, PUT_BACK_KEPT_MS]);
+  /** Call it before an event's job is put back with a delay. */
+  async notePutBack(shard: QueueShard, { id, accountId, addedAt }: PutBackJob): Promise<void> {
+    if (accountId === undefined) return;
+    const putBack = this.#shards.in(shard).putBackOf(accountId);
+    await Promise.all([this.redis.zadd(putBack, addedAt, id), this.redis.pexpire(putBack, PUT_BACK_KEPT_MS)]);
   }
 
   /** Call it once such a job is done. */
-  async forgetPutBack(shard: QueueShard, jobId: string): Promise<void> {
-    await this.redis.zrem(this.#shards.in(shard).putBack, jobId);
+  async forgetPutBack(shard: QueueShard, { id, accountId }: Omit<PutBackJob, 'addedAt'>): Promise<void> {
+    if (accountId !== undefined) await this.redis.zrem(this.#shards.in(shard).putBackOf(accountId), id);
   }
 }
 
 function openShard(prefix: string) {
   const { base, active, wait, prioritized, failed } = createJobKeys(prefix, EVENTS_QUEUE);
-  const { putBackEvents: putBack, fairOrder } = queueKeysOf(prefix);
-  return { base, putBack, scriptKeys: [active, wait, prioritized, putBack, failed, fairOrder(EVENTS_QUEUE)] };
+  const { putBackEvents: putBackOf, fairOrder } = queueKeysOf(prefix);
+  const scriptKeysOf = (accountId: AccountId) => [
+    active,
+    wait,
+    prioritized,
+    putBackOf(accountId),
+    failed,
+    fairOrder(EVENTS_QUEUE),
+  ];
+  return { base, putBackOf, scriptKeysOf };
 }

@@ -58,7 +58,7 @@ export class OnDemandQueue {
   async changePriority(jobId: string, priority: number): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
-      await job?.changePriority({ priority });
+      await job?.changePriority({ priority }).catch(passIfNotWaiting);
     });
   }
 
@@ -66,7 +66,7 @@ export class OnDemandQueue {
   async promote(jobId: string): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
-      await job?.promote().catch(passIfNotDelayed);
+      await job?.promote().catch(passIfNotWaiting);
     });
   }
 
@@ -99,9 +99,10 @@ export class OnDemandQueue {
   }
 }
 
-function passIfNotDelayed(error: unknown): void {
+// A worker may have taken the job since it was read, and even have ended it.
+function passIfNotWaiting(error: unknown): void {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code !== ErrorCode.JobNotInState) throw error;
+  if (code !== ErrorCode.JobNotInState && code !== ErrorCode.JobNotExist) throw error;
 }
 
 export interface NewJob {

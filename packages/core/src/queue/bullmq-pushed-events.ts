@@ -20,17 +20,19 @@ export const EVENTS_FLOW = '*';
 // The longest waiting are at the right. A few waiting jobs need no order, unless others are in order already:
 // BullMQ would take these later ones first. KEYS: wait, prioritized, priority counter, the fair order's
 // state, weights. ARGV: prefix of the jobs' keys, how many, how many need none, the flow. Gives how many were
-// sorted, and whether some are in order.
+// sorted, and whether some are in order. An account that is only likely is good enough for the fair order, and is not
+// noted: a strict order relies on what is.
 const SORT = defineScript(
   `
   local function account_of(data)
     local first = string.match(data, '^{"account_id":"([%w_-]+)"')
-    if first then return first end
+    if first then return first, first end
     if #data > ${PARSED_BYTES} then
-      return string.match(string.sub(data, 1, ${HEAD_BYTES}), '"account_id"%s*:%s*"([%w_-]+)"') or ''
+      return string.match(string.sub(data, 1, ${HEAD_BYTES}), '"account_id"%s*:%s*"([%w_-]+)"') or '', ''
     end
     local is_json, event = pcall(cjson.decode, data)
-    return is_json and type(event) == 'table' and string.match(tostring(event.account_id), '^[%w_-]+$') or ''
+    local account = is_json and type(event) == 'table' and string.match(tostring(event.account_id), '^[%w_-]+$') or ''
+    return account, account
   end
 
   local wait, prioritized = KEYS[1], KEYS[2]
@@ -40,9 +42,9 @@ const SORT = defineScript(
   local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
   local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
-    local account = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
+    local account, known = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
     local priority = priority_of(account, ARGV[4], 1)
-    redis.call('HSET', ARGV[1] .. job, 'priority', priority, '${jobFields.account}', account)
+    redis.call('HSET', ARGV[1] .. job, 'priority', priority, '${jobFields.account}', known)
     put_in_place(queue, {job}, {priority})
   end
   finish()
