@@ -375,3 +375,36 @@ it('requires it of some accounts alone, and lets what is held go when it is requ
   await client.expect(200, 'PATCH', `/v1/accounts/${id}`, { endpoint_verification: 'off' });
   await until(async () => ((await held()) === 'delivered' ? true : undefined));
 }, 90_000);
+
+it('is what a webhook that names its method waits for, also where none is required', async () => {
+  const { client } = stack;
+  const id = 'lenient-too';
+  const as = { 'x-account-id': id };
+  await client.expect(201, 'POST', '/v1/accounts', { id, endpoint_verification: 'off' });
+  let reply = wrong as (request: ReceivedRequest) => Reply;
+  const receiver = await startReceiver((request) => reply(request));
+  const input = { url: receiver.url, events: ['*'], verification: 'challenge' };
+  const { body } = await client.expect<Verified>(201, 'POST', '/v1/webhooks', input, as);
+  await client.expect(202, 'POST', '/v1/events', QUICK_WIN, as);
+  const deliveryIs = async (status: string) => {
+    const path = `/v1/webhooks/${body.id}/deliveries`;
+    const { body: page } = await client.expect<{ data: { status: string }[] }>(
+      200,
+      'GET',
+      path,
+      undefined,
+      as,
+    );
+    return page.data[0]?.status === status || undefined;
+  };
+  await until(() => deliveryIs('held'));
+  await receiver.waitFor(1);
+  expect(receiver.requests.every(isChallenge)).toBe(true);
+  reply = right;
+  await until(
+    async () =>
+      (await client.request('POST', `/v1/webhooks/${body.id}/verify`, undefined, as)).status === 202 ||
+      undefined,
+  );
+  await until(() => deliveryIs('delivered'));
+}, 90_000);

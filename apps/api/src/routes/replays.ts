@@ -34,7 +34,7 @@ const replaySchema = z
       .describe('`counting`: it looks for its events. `running`: it queues them. All others are final.'),
     mode: z.enum(replayModes).describe(MODE),
     since: timeSchema.describe('It sends events that were accepted at this time or later.'),
-    until: timeSchema.describe('It sends events that were accepted before this time.'),
+    until: timeSchema.describe('It sends events that were accepted at this time or before.'),
     rate: z.int().describe(RATE),
     dry_run: z.boolean().describe('Whether it only counts events, and sends none.'),
     found: z.int().describe('How many events it has found so far.'),
@@ -55,7 +55,7 @@ const bodySchema = z
     ),
     until: sentTimeSchema
       .optional()
-      .describe('Send events that were accepted before this time. Default: now.'),
+      .describe('Send events that were accepted at this time or before. Default: now.'),
     mode: z.enum(replayModes).describe(MODE),
     dry_run: z
       .boolean()

@@ -40,6 +40,8 @@ export type VerificationError = z.infer<typeof verificationErrorSchema>;
 export const verificationSchema = z.object({
   method: z.enum(verificationMethods),
   status: z.enum(verificationStatuses),
+  /** Whether a client named the method: it then gets nothing without a proof, whatever the operator requires. */
+  isWished: z.literal(true).optional(),
   /** Grows whenever the URL or the secret changes, so that an earlier proof no longer counts. */
   round: z.number(),
   /** How many tries of this round have ended. */

@@ -389,6 +389,13 @@ describe('bullmq dead letter store', () => {
       ]);
     });
 
+    it('keeps them apart for an invalid event, too', async () => {
+      const id = await reject('18');
+      expect([await store.claim(id, 'redrive'), await store.claim(id, 'drop')]).toEqual(['claimed', 'taken']);
+      await store.putBack(id);
+      expect(await store.claim(id, 'drop')).toBe('gone');
+    });
+
     it('lets go on who broke off', async () => {
       const id = await fail(deliveries, 'one');
       for (let i = 0; i < 2; i += 1) expect(await store.claim(id, 'drop')).toBe('claimed');

@@ -107,10 +107,7 @@ export class DeadLetterStore {
    * when it breaks off. The same action can be claimed again.
    */
   async claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'> {
-    const { place, jobId } = parseDeadLetterId(id);
-    // An invalid event needs no claim: dropping one that is being put back takes nothing from the events
-    // queue.
-    if (place === DEAD_LETTERS_QUEUE) return 'claimed';
+    const { jobId } = parseDeadLetterId(id);
     const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
     for (const { set, jobKey } of this.#partsOf(id)) {
       const reply = await CLAIM(this.redis, [set, jobKey(jobId)], [jobId, act, other]);
@@ -272,8 +269,8 @@ const LISTED_FIELDS = [
   ...REJECTED_FIELDS,
 ] as const;
 
-// Decides between two actions on the same failed job: the claimed action stays with the job as long as it is
-// among the failed. It includes the time of the failure, so that it is void when the job fails again. KEYS:
+// Decides between two actions on the same job: the claimed action stays with the job as long as it is among the failed, or
+// the invalid. It includes the time of the failure, so that it is void when the job fails again. KEYS:
 // the failed, job. ARGV: job id, the action, the other action.
 const CLAIM = defineScript(`
   local failedAt = redis.call('ZSCORE', KEYS[1], ARGV[1])

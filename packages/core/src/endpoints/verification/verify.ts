@@ -43,7 +43,8 @@ export class VerificationPolicy {
 
   /** Whether it gets nothing now. Reads nothing for one that was never asked, or is verified. */
   async isWaiting(endpoint: Endpoint): Promise<boolean> {
-    return lacksProof(endpoint) && (await this.isRequired(endpoint.accountId));
+    if (!lacksProof(endpoint)) return false;
+    return endpoint.verification?.isWished === true || (await this.isRequired(endpoint.accountId));
   }
 }
 
@@ -74,9 +75,12 @@ export function withVerification(
   if (after.listener) return rest;
   const known = verification?.method;
   const isSame = before !== undefined && isSameReceiver(before, after) && (method ?? known) === known;
-  if (isSame) return withinAllowedRate(after);
+  const wish = method === undefined && !verification?.isWished ? {} : ({ isWished: true } as const);
+  if (isSame)
+    return withinAllowedRate(verification ? { ...after, verification: { ...verification, ...wish } } : after);
   if (!isRequired && method === undefined && verification === undefined) return after;
-  return { ...after, verification: begun(verification, method ?? known ?? 'challenge', now) };
+  const begins = begun(verification, method ?? known ?? 'challenge', now);
+  return { ...after, verification: { ...begins, ...wish } };
 }
 
 /** Whether a proof that one has given holds for the other. */
@@ -115,13 +119,14 @@ export function afterTry(
 ): Endpoint | undefined {
   const { verification } = endpoint;
   if (verification === undefined || !isSameTry(verification, tried)) return undefined;
-  const { method, round } = verification;
+  const { method, round, isWished } = verification;
+  const kept = { method, round, ...(isWished ? { isWished } : {}) };
   const tries = verification.tries + 1;
   const updatedAt = updateTime(endpoint, now);
   if (result.kind === 'verified') {
     const { allowedRate } = result;
     const rate = allowedRate === undefined ? {} : { allowedRate };
-    const verified: Verification = { method, status: 'verified', round, tries, verifiedAt: now, ...rate };
+    const verified: Verification = { ...kept, status: 'verified', tries, verifiedAt: now, ...rate };
     return withinAllowedRate({ ...endpoint, verification: verified, updatedAt });
   }
   const waitMs = WAITS_MS[verification.tries];
@@ -129,7 +134,7 @@ export function afterTry(
     waitMs === undefined
       ? ({ status: 'failed' } as const)
       : ({ status: 'pending', nextTryAt: now + waitMs } as const);
-  return { ...endpoint, verification: { method, round, tries, ...next, error: result.error }, updatedAt };
+  return { ...endpoint, verification: { ...kept, tries, ...next, error: result.error }, updatedAt };
 }
 
 function isSameTry(one: Verification, other: Verification): boolean {
