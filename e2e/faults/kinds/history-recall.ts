@@ -79,8 +79,10 @@ async function askAgain(
   const known = await service.client
     .request<{ readonly status: string }>('GET', delivery)
     .catch(() => undefined);
-  // A worker that can't reach Redis records later what was accepted: until then this would be the attempt asked for.
-  if (known?.status === 200 && known.body.status !== 'delivered') return undefined;
+  // A worker that can't reach Redis records later what was accepted: until then this would be the attempt asked for. An API
+  // that is just being killed does not tell.
+  if (known === undefined || known.status >= 500) return undefined;
+  if (known.status === 200 && known.body.status !== 'delivered') return undefined;
   const askedAt = Date.now();
   let isAcknowledged = false;
   for (let tries = 0; !isAcknowledged && tries < TRIES; tries += 1) {
