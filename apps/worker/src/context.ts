@@ -73,12 +73,12 @@ import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
+import { SharedCapacity } from './capacity';
 import type { WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
 import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
-import { SharedCapacity } from './shared-capacity';
 
 const USER_AGENT = `Hookferry/${VERSION} (+${PROJECT_URL})`;
 

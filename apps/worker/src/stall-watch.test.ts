@@ -5,9 +5,9 @@ import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { SharedCapacity } from './capacity';
 import { openWorker } from './consumers/bullmq-open-worker';
 import type { WatchedQueue } from './shard-consumers';
-import { SharedCapacity } from './shared-capacity';
 import { StallWatch } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 

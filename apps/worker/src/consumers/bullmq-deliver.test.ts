@@ -47,7 +47,7 @@ import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Redis } from 'ioredis';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './bullmq-deliver';
 
 const { willClose, closeAll } = createClosables();

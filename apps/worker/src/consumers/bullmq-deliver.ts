@@ -10,7 +10,7 @@ import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
-import type { SharedCapacity } from '../shared-capacity';
+import type { SharedCapacity } from '../capacity';
 import { DeliveryJobMates, type DeliveryJobMatesContext } from './bullmq-delivery-mates';
 import { DeliveryRuns, notADelivery, readData, readHolds } from './bullmq-delivery-runs';
 import { DeliveryWorker } from './bullmq-delivery-worker';

@@ -12,7 +12,7 @@ import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { DeliveryWorker } from './bullmq-delivery-worker';
 import { workerOptionsOf } from './bullmq-open-worker';
 import { giveJobBack } from './bullmq-put-back';

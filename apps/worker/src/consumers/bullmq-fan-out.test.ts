@@ -18,7 +18,7 @@ import { openPublishContext } from '@hookferry/core/testing/open-publish-context
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
 

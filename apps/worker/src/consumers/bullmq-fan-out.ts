@@ -25,7 +25,7 @@ import {
 } from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
-import type { SharedCapacity } from '../shared-capacity';
+import type { SharedCapacity } from '../capacity';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';

@@ -3,7 +3,7 @@ import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker } from './bullmq-open-worker';
 

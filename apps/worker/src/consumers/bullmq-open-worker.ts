@@ -3,7 +3,7 @@ import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Processor } from 'bullmq';
-import type { SharedCapacity } from '../shared-capacity';
+import type { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface OpenWorkerContext {

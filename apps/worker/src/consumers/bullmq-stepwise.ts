@@ -4,7 +4,7 @@ import { type StepErasureContext, stepErasure } from '@hookferry/core/operations
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
 import { type StepReplayContext, type StepResult, stepReplay } from '@hookferry/core/replays/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { countStartsAnew, delayJob, delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';

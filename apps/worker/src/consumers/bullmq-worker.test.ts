@@ -8,7 +8,7 @@ import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, Job, type Processor, Queue } from 'bullmq';
-import { SharedCapacity } from '../shared-capacity';
+import { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 describe('bullmq worker', () => {

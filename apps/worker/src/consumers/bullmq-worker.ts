@@ -14,7 +14,7 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import { z } from 'zod';
-import type { SharedCapacity, Sharer } from '../shared-capacity';
+import type { SharedCapacity, Sharer } from '../capacity';
 
 export interface BullmqWorkerOptions
   extends Omit<WorkerOptions, 'autorun' | 'connection' | 'prefix' | 'concurrency'> {

@@ -437,9 +437,11 @@ describe('remove', () => {
   });
 
   it('is whole though what waits for another attempt can not be looked at sooner', async () => {
-    const { create, removeWith, accountId, heldDeliveries, wakeUpDueAt, signals } = await build();
+    const { create, removeWith, accountId, heldDeliveries, deliveryStore, wakeUpDueAt, signals } =
+      await build();
     const { id } = await create(accountId, input);
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await deliveryStore.enlistAll(buildNewDeliveries(delivery.eventId, [id], NOW));
     await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
     const findDelayed = () => Promise.reject(new Error('no Redis'));
     await removeWith({ deliveryQueue: { findDelayed, promote: async () => {} } }, accountId, id);

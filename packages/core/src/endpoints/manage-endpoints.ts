@@ -22,7 +22,7 @@ import { AppError, invalidRequest } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import type { Mark } from '../platform/redis-timeline';
+import { timelinePages } from '../platform/redis-timeline';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { asEnabled, type DisableContext, disable, updateTime } from './disable';
@@ -386,16 +386,14 @@ async function* delayedDeliveries(
   { deliveryStore, deliveryQueue, heldDeliveries }: PromoteContext,
   endpointId: EndpointId,
 ): AsyncGenerator<readonly EventId[], void> {
-  for (let after: Mark | undefined; ; ) {
-    const page = await deliveryStore.listFrom(endpointId, {}, LISTED_AT_ONCE, after);
-    const delayed = await deliveryQueue.findDelayed(
-      endpointId,
-      page.map(({ id }) => id as EventId),
-    );
+  const pages = timelinePages(LISTED_AT_ONCE, (limit, after) =>
+    deliveryStore.listFrom(endpointId, {}, limit, after),
+  );
+  for await (const page of pages) {
+    const eventIds = page.map(({ id }) => id as EventId);
+    const delayed = await deliveryQueue.findDelayed(endpointId, eventIds);
     const held = await heldDeliveries.findHeld(endpointId, delayed);
     yield delayed.filter((eventId) => !held.has(eventId));
-    after = page.at(-1);
-    if (page.length < LISTED_AT_ONCE) return;
   }
 }
 

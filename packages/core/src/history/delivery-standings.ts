@@ -280,22 +280,27 @@ export async function explainHold(
     case 'closed':
   }
   const isInTurn = turnIn(endpoint, standing);
+  const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
     if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
-    return explainByJob(endpoint, await heldDeliveries.holdsOf(endpoint.id, eventId));
+    if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
+    return explainByJob(endpoint, maxWaitMs, await heldDeliveries.holdsOf(endpoint.id, eventId));
   };
 }
 
 /** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
-function explainByJob(endpoint: Endpoint, holds: readonly PastHold[]): HoldExplanation {
+function explainByJob(
+  { ordering }: Endpoint,
+  maxWaitMs: number,
+  holds: readonly PastHold[],
+): HoldExplanation {
   const reason = holds.at(-1)?.reason;
   // In groups, the one before it may have ended since.
-  if (endpoint.ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
-  const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
+  if (ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
   const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
   if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
   return { reason: 'batching', until: since + maxWaitMs };

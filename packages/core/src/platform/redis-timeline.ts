@@ -53,6 +53,34 @@ export async function readTimeline(
   }
 }
 
+/**
+ * All members of a timeline, page by page. None is empty.
+ *
+ * @param read gives the next members, at most so many.
+ */
+export async function* timelinePages(
+  limit: number,
+  read: (limit: number, after: Mark | undefined) => Promise<readonly Mark[]>,
+): AsyncGenerator<readonly Mark[], void> {
+  for (let after: Mark | undefined; ; ) {
+    const page = await read(limit, after);
+    if (page.length > 0) yield page;
+    if (page.length < limit) return;
+    after = page.at(-1);
+  }
+}
+
+/** Which of these members are in any of some sorted sets. */
+export async function findInAny(
+  redis: RedisClient,
+  sortedSets: readonly string[],
+  members: readonly string[],
+): Promise<readonly boolean[]> {
+  if (members.length === 0) return [];
+  const scores = await Promise.all(sortedSets.map((key) => redis.zmscore(key, ...members)));
+  return members.map((_, i) => scores.some((ofSet) => ofSet[i] !== null));
+}
+
 // As Redis writes them: a bound that begins with a parenthesis is exclusive.
 function boundsOf(order: TimeOrder, range: TimeRange, after?: Mark): readonly [string, string] {
   const { since = -Infinity, until = Infinity } = range;

@@ -16,6 +16,7 @@ import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import { findInAny } from '../platform/redis-timeline';
 import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
@@ -127,11 +128,13 @@ export class DeliveryQueue {
 
   /** The events of the endpoint whose jobs are delayed, among these. They stay in order. */
   async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
-    if (eventIds.length === 0) return [];
-    const jobIds = eventIds.map((eventId) => deliveryIdOf({ eventId, endpointId }));
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const scores = await Promise.all(shards.map(({ keys }) => this.redis.zmscore(keys.delayed, ...jobIds)));
-    return eventIds.filter((_, i) => scores.some((some) => some[i] !== null));
+    const areDelayed = await findInAny(
+      this.redis,
+      shards.map(({ keys }) => keys.delayed),
+      eventIds.map((eventId) => deliveryIdOf({ eventId, endpointId })),
+    );
+    return eventIds.filter((_, i) => areDelayed[i]);
   }
 
   /** End the delay of its job, if it has one. Otherwise nothing happens. */

@@ -15,7 +15,13 @@ import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/q
 import { systemClock } from '../platform/clock';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
-import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import {
+  findInAny,
+  type Mark,
+  readTimeline,
+  type TimeRange,
+  timelinePages,
+} from '../platform/redis-timeline';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import { FAIR_ORDER } from './fair-order';
 import { byShard, PerShard } from './per-shard';
@@ -152,11 +158,11 @@ export class HeldDeliveries {
   async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
     const order = 'oldest_first';
     for (const key of this.#listsOf(endpointId)) {
-      for (let after: Mark | undefined; ; ) {
-        const page = await readTimeline(this.redis, key, { order, limit: ONE_PAGE, after });
-        if (page.length > 0) yield page.map(({ id, at }) => ({ eventId: id as EventId, acceptedAt: at }));
-        after = page.at(-1);
-        if (page.length < ONE_PAGE) break;
+      const pages = timelinePages(ONE_PAGE, (limit, after) =>
+        readTimeline(this.redis, key, { order, limit, after }),
+      );
+      for await (const page of pages) {
+        yield page.map(({ id, at }) => ({ eventId: id as EventId, acceptedAt: at }));
       }
     }
   }
@@ -172,10 +178,8 @@ export class HeldDeliveries {
 
   /** The held ones among these. */
   async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
-    if (eventIds.length === 0) return new Set();
-    const lists = this.#listsOf(endpointId).map((key) => this.redis.zmscore(key, ...eventIds));
-    const scores = await Promise.all(lists);
-    return new Set(eventIds.filter((_, i) => scores.some((some) => some[i] !== null)));
+    const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
+    return new Set(eventIds.filter((_, i) => areHeld[i]));
   }
 
   /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */

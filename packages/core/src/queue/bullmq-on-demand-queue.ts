@@ -2,8 +2,8 @@ import { ErrorCode, Job, type JobsOptions, Queue } from 'bullmq';
 import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
 import { jobFields } from './bullmq-layout';
 
-// BullMQ's codes for a job that does not exist, or has not failed.
-const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
+// BullMQ's codes for a job that does not exist, or is not in the state that was asked for.
+const NOT_THERE: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
 
 /**
  * A queue for callers that can't wait, such as API requests: adding fails at once while Redis is away.
@@ -43,8 +43,8 @@ export class OnDemandQueue {
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
         return true;
       } catch (error) {
-        if (NOT_FAILED.includes((error as { readonly code?: unknown }).code)) return false;
-        throw error;
+        throwUnlessNotThere(error);
+        return false;
       }
     });
   }
@@ -58,7 +58,7 @@ export class OnDemandQueue {
   async changePriority(jobId: string, priority: number): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
-      await job?.changePriority({ priority }).catch(passIfNotWaiting);
+      await job?.changePriority({ priority }).catch(throwUnlessNotThere);
     });
   }
 
@@ -66,7 +66,7 @@ export class OnDemandQueue {
   async promote(jobId: string): Promise<void> {
     await this.#reach(async (queue) => {
       const job = await queue.getJob(jobId);
-      await job?.promote().catch(passIfNotWaiting);
+      await job?.promote().catch(throwUnlessNotThere);
     });
   }
 
@@ -100,9 +100,8 @@ export class OnDemandQueue {
 }
 
 // A worker may have taken the job since it was read, and even have ended it.
-function passIfNotWaiting(error: unknown): void {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code !== ErrorCode.JobNotInState && code !== ErrorCode.JobNotExist) throw error;
+function throwUnlessNotThere(error: unknown): void {
+  if (!NOT_THERE.includes((error as { readonly code?: unknown }).code)) throw error;
 }
 
 export interface NewJob {

@@ -75,12 +75,14 @@ export function withVerification(
   if (after.listener) return rest;
   const known = verification?.method;
   const isSame = before !== undefined && isSameReceiver(before, after) && (method ?? known) === known;
-  const wish = method === undefined && !verification?.isWished ? {} : ({ isWished: true } as const);
-  if (isSame)
-    return withinAllowedRate(verification ? { ...after, verification: { ...verification, ...wish } } : after);
+  const isWished = method !== undefined || verification?.isWished === true;
+  const having = (proof: Verification): Endpoint => ({
+    ...after,
+    verification: isWished ? { ...proof, isWished } : proof,
+  });
+  if (isSame) return withinAllowedRate(verification ? having(verification) : after);
   if (!isRequired && method === undefined && verification === undefined) return after;
-  const begins = begun(verification, method ?? known ?? 'challenge', now);
-  return { ...after, verification: { ...begins, ...wish } };
+  return having(begun(verification, method ?? known ?? 'challenge', now));
 }
 
 /** Whether a proof that one has given holds for the other. */

@@ -1,4 +1,4 @@
-import { SharedCapacity, type Sharer } from './shared-capacity';
+import { SharedCapacity, type Sharer } from './capacity';
 
 describe('shared capacity', () => {
   class TestSharer implements Sharer {
