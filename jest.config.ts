@@ -33,6 +33,7 @@ const config: Config = {
       displayName: 'unit',
       testMatch: [
         '<rootDir>/packages/*/src/**/*.test.ts',
+        '<rootDir>/packages/core/build/*.test.ts',
         '<rootDir>/apps/*/src/**/*.test.ts',
         '<rootDir>/spec/*.test.ts',
       ],

@@ -5,6 +5,7 @@ import { join, sep } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { installedProgram, projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
+import { writeSources } from './install-dependencies.mjs';
 import { runInForeground, runQuietly } from './run-command.mjs';
 import { fingerprintFiles, StepStamp } from './step-stamp.mjs';
 
@@ -26,9 +27,7 @@ export async function buildPrograms({ signal } = {}) {
 
   say('setup', 'compiling (tsc -b)');
   await stamp.clear();
-  // The client's types are a source that is made of the API's description.
-  const types = await runInForeground(['npm', 'run', '-s', 'client-types'], { ...(signal && { signal }) });
-  if (types !== 0) throw new Problem("The client's types can't be made: the errors are above.");
+  await writeSources({ ...(signal && { signal }) });
   const fingerprint = await fingerprintFiles([...(await findSources(PROGRAMS)), DESCRIPTION]);
   // The compiler trusts its own record of the last build and does not look for files that were deleted since.
   const force = outputIsThere ? [] : ['--force'];

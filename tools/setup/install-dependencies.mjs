@@ -9,20 +9,26 @@ import { runInForeground, runQuietly } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
 /**
- * Brings node_modules to what package-lock.json says, and the client's types to what docs/openapi.json says; does nothing
- * if they are there already.
+ * Brings node_modules to what package-lock.json says, and the sources that are made of others up to date; does nothing if
+ * they are.
  * @param {{ signal?: AbortSignal }} [options]
  */
 export async function installDependencies(options = {}) {
   await installPackages(options);
-  await writeClientTypes(options);
+  await writeSources(options);
 }
 
+// The client's types are made of the API's description, the functions that call scripts of Redis of the scripts.
+const WRITERS = ['tools/write-client-types.mjs', 'packages/core/build/write-scripts.mjs'];
+
 /** @param {{ signal?: AbortSignal }} options */
-export async function writeClientTypes({ signal }) {
-  const tool = join(projectFolder, 'tools/write-client-types.mjs');
-  const code = await runInForeground([process.execPath, tool], { ...(signal && { signal }) });
-  if (code !== 0) throw new Problem('The types of the client could not be written. The error is above.');
+export async function writeSources({ signal }) {
+  for (const writer of WRITERS) {
+    const code = await runInForeground([process.execPath, join(projectFolder, writer)], {
+      ...(signal && { signal }),
+    });
+    if (code !== 0) throw new Problem(`${writer} has failed. The error is above.`);
+  }
 }
 
 /** @param {{ signal?: AbortSignal }} options */

@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { changesBetween, type Fields, plainFields } from '../audit/field-changes';
-import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type Account,
   type AccountId,
@@ -46,7 +46,7 @@ const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. The id of an erased
 // account stays taken until no data of that time can come back.
-const CREATE = defineChange(
+const CREATE = defineTextChange(
   '1',
   `
   local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
@@ -59,7 +59,7 @@ const CREATE = defineChange(
 );
 
 // KEYS: accounts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = defineChange(
+const REPLACE_IF_UNCHANGED = defineTextChange(
   '1',
   `
   if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end

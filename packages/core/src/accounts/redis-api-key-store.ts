@@ -1,5 +1,5 @@
 import { newFields } from '../audit/field-changes';
-import { defineChange } from '../audit/redis-recorded-change';
+import { defineTextChange } from '../audit/redis-recorded-change';
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
@@ -26,7 +26,7 @@ const NOTE_USE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
 
 // KEYS: api-key. ARGV: the record. Saving it again changes nothing.
-const SAVE = defineChange(
+const SAVE = defineTextChange(
   '1',
   `
   if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
@@ -36,7 +36,7 @@ const SAVE = defineChange(
 );
 
 // KEYS: api-key, api-key-used.
-const REMOVE = defineChange(
+const REMOVE = defineTextChange(
   '1',
   `
   if redis.call('UNLINK', KEYS[1], KEYS[2]) == 0 then return 0 end

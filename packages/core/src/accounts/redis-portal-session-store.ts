@@ -1,5 +1,5 @@
 import { newFields } from '../audit/field-changes';
-import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type AccountId,
   type Exchange,
@@ -54,7 +54,7 @@ const DELIST = defineScript(
 );
 
 // KEYS: portal-session. ARGV: the session, its page, when it ends.
-const SAVE = defineChange(
+const SAVE = defineTextChange(
   '1',
   `
   local is_new = redis.call('HGET', KEYS[1], 'session') ~= ARGV[1]
@@ -65,7 +65,7 @@ const SAVE = defineChange(
 );
 
 // KEYS: portal-session.
-const REMOVE = defineChange(
+const REMOVE = defineTextChange(
   '1',
   `
   if redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
@@ -74,7 +74,7 @@ const REMOVE = defineChange(
 );
 
 // KEYS: portal-session. ARGV: the exchange. A session that is revoked meanwhile must leave nothing behind.
-const EXCHANGE = defineChange(
+const EXCHANGE = defineTextChange(
   '1',
   `
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end

@@ -39,7 +39,7 @@ const ID_LENGTH = 26;
 
 const REMOVED_AT_ONCE = 1_000;
 
-/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
+/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineTextChange`. */
 export class AuditLog {
   /** Whether an entry may be on another node than its change. */
   readonly isSpread: boolean;

@@ -10,7 +10,10 @@ import {
 import { keys } from '../domain/keys';
 import { encodeTime } from '../platform/ids';
 import type { RedisClient } from '../platform/redis-connect';
+import { defineLua, stepOf } from '../platform/lua';
 import { defineScript } from '../platform/redis-script';
+import type { LuaSource, Packed, Script } from '../platform/redis-script-text';
+import { appendEntry } from './append-entry.script';
 import { boundChanges } from './field-changes';
 
 /** An act with what only the change itself knows of it. */
@@ -37,7 +40,7 @@ export type RunChange = (
  *
  * @param made the reply of the body when it has made the change, as Lua.
  */
-export function defineChange(made: string, body: string, ...libraries: readonly string[]): RunChange {
+export function defineTextChange(made: string, body: string, ...libraries: readonly string[]): RunChange {
   const script = defineScript(
     `
     local log, id, entry = KEYS[#KEYS], ARGV[#ARGV - 4], ARGV[#ARGV - 3]
@@ -71,6 +74,81 @@ export function defineChange(made: string, body: string, ...libraries: readonly 
   };
 }
 
+/** A change that is not made yet: `makeChange` makes it. */
+export interface Change<Reply> {
+  readonly firstKey: string;
+  /** @param entry of the audit log whose key this is; `undefined`: there is none. */
+  run(
+    redis: RedisClient,
+    log: string,
+    entry: LogEntry | undefined,
+  ): Promise<{ readonly isRecorded: boolean; readonly reply: Reply }>;
+}
+
+/** Id, entry, the most of them ('': any number), before which they are too old, for how long. */
+type LogEntry = readonly (string | number)[];
+
+/**
+ * A script that makes a change, and appends its entry to the audit log: both, or neither of them, whenever the process or
+ * Redis breaks off. It calls `record_act()` where it makes the change, and `was_made()` before: a change that was made already,
+ * whose reply was lost on the way, is not made again.
+ */
+export function defineChange(source: LuaSource): Script {
+  return defineLua({ ...source, libraries: [...source.libraries, appendEntry], wrap: inChange });
+}
+
+const inChange = (body: string) => `
+    local entry, is_recorded = ARGV[1], false
+    local log = KEYS[#KEYS]
+    local function record_act()
+      if not entry then return end
+      append_entry(log, unpack(entry))
+      is_recorded = true
+    end
+    local function was_made()
+      is_recorded = entry and has_entry(log, entry[1])
+      return is_recorded
+    end
+    local function change(KEYS, ARGV)
+${body}
+    end
+    local reply = change(KEYS, ARGV[2])
+    return {is_recorded and 1 or 0, reply}`;
+
+export function changeOf<Reply>(
+  script: Script,
+  changedKeys: readonly string[],
+  args: readonly Packed[],
+  read: (reply: never) => Reply,
+): Change<Reply> {
+  const [firstKey = ''] = changedKeys;
+  return {
+    firstKey,
+    run: (redis, log, entry) =>
+      stepOf(script, [...changedKeys, log], [entry, args], ([isRecorded, reply]: readonly unknown[]) => ({
+        isRecorded: isRecorded === 1,
+        reply: read((reply ?? undefined) as never),
+      }))(redis),
+  };
+}
+
+/** Make a change, with its record if it has one. */
+export async function makeChange<Reply>(
+  redis: RedisClient,
+  change: Change<Reply>,
+  recorded: Recorded | undefined,
+): Promise<Reply> {
+  if (!recorded) return (await change.run(redis, change.firstKey, undefined)).reply;
+  const { act, accountId } = recorded;
+  const entry = entryOf(recorded);
+  const place = placeOf(redis, change.firstKey, accountId);
+  await indexEntry(redis, entry, act.bounds, place);
+  const { isRecorded, reply } = await change.run(redis, place.key, recordOf(entry, act.bounds));
+  if (isRecorded && place.slot !== undefined) await settleEntry(redis, entry, act.bounds, place.slot);
+  if (isRecorded) act.onRecorded?.(entry);
+  return reply;
+}
+
 type ChangeReply = readonly [isRecorded: number, reply: unknown];
 
 function replyOf(reply: unknown): unknown {
@@ -79,22 +157,10 @@ function replyOf(reply: unknown): unknown {
 
 const NO_ENTRY = ['', '', '', '', ''];
 
-// A log is a sorted set whose members begin with the id of the entry, and so with its time. There is no bound by count
-// where entries move to the history.
-export const APPEND_ENTRY = `
-  local function has_entry(log, id)
-    return redis.call('ZLEXCOUNT', log, '[' .. id, '(' .. id .. '\\255') > 0
-  end
-  local function append_entry(log, id, entry, count, oldest, age)
-    if has_entry(log, id) then return end
-    redis.call('ZADD', log, 0, id .. entry)
-    redis.call('ZREMRANGEBYLEX', log, '-', '(' .. oldest)
-    if count ~= '' then redis.call('ZREMRANGEBYRANK', log, 0, -tonumber(count) - 1) end
-    redis.call('PEXPIRE', log, age)
-  end`;
+export const APPEND_ENTRY = appendEntry.body;
 
 /** Record an act by itself: one that changes nothing, or whose steps come after it. */
-const APPEND = defineChange('1', 'record_act() return 1');
+const APPEND = defineTextChange('1', 'record_act() return 1');
 
 export async function recordAct(redis: RedisClient, recorded: Recorded): Promise<void> {
   await APPEND(redis, [keys.auditLog(recorded.accountId)], [], recorded);

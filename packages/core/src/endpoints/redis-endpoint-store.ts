@@ -1,5 +1,5 @@
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
-import { defineChange, type Recorded, type RunChange } from '../audit/redis-recorded-change';
+import { defineTextChange, type Recorded, type RunChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';
@@ -32,7 +32,7 @@ const CACHED_BYTES = 128 * 1024 * 1024;
 
 // KEYS of all scripts: see `endpointsKeys`. ARGV: id, the expected record ('' for none), the new record, its
 // uid before, its uid now, the most endpoints, its subscription.
-const SAVE_IF_UNCHANGED = defineChange(
+const SAVE_IF_UNCHANGED = defineTextChange(
   `'saved'`,
   `
   local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
@@ -52,7 +52,7 @@ const SAVE_IF_UNCHANGED = defineChange(
 // ARGV: id. cjson does not read its uid, since it refuses texts that JSON.stringify writes, such as half a
 // surrogate pair. Metadata may have a member of that name as well, but only the endpoint's own uid leads to
 // its id.
-const REMOVE = defineChange(
+const REMOVE = defineTextChange(
   '1',
   `
   local record = redis.call('HGET', KEYS[1], ARGV[1])

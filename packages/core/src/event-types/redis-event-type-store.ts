@@ -1,5 +1,5 @@
 import { changesBetween, plainFields } from '../audit/field-changes';
-import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import { DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
@@ -8,6 +8,8 @@ import { ParsedCache } from '../platform/caches';
 import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
+import { removeEventType } from './remove-event-type.script';
+import { replaceEventType } from './replace-event-type.script';
 
 export interface CompiledEventType extends CustomEventType {
   readonly check: CheckData;
@@ -15,28 +17,6 @@ export interface CompiledEventType extends CustomEventType {
 
 /** All are listed at once, and kept compiled in every process. */
 const MAX_TYPES = 1_000;
-
-// KEYS: event-types. ARGV: name, the new record without its version, the most types. The version keeps
-// counting.
-const REPLACE = defineChange(
-  `redis.call('HGET', KEYS[1], ARGV[1])`,
-  `
-  local before = redis.call('HGET', KEYS[1], ARGV[1])
-  if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
-  local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
-  local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
-  redis.call('HSET', KEYS[1], ARGV[1], record)
-  record_act()
-  return record`,
-);
-
-// KEYS: event-types. ARGV: name.
-const REMOVE = defineChange(
-  '1',
-  `
-  if redis.call('HDEL', KEYS[1], ARGV[1]) == 1 then record_act() end
-  return 1`,
-);
 
 /** The event types that operators added, the same for all accounts. */
 export class EventTypeStore {
@@ -72,15 +52,15 @@ export class EventTypeStore {
     const before = act && (await this.find(name));
     const fieldsBefore = before ? plainFields(inputOf(before)) : {};
     const recorded = recordedOf(act, name, changesBetween(fieldsBefore, plainFields(input)));
-    const args = [name, JSON.stringify(eventType), MAX_TYPES];
-    const record = await REPLACE(this.redis, [keys.eventTypes], args, recorded);
-    if (typeof record !== 'string') throw tooMany();
+    const change = replaceEventType({ name, record: JSON.stringify(eventType), most: MAX_TYPES });
+    const record = await makeChange(this.redis, change, recorded);
+    if (record === undefined) throw tooMany();
     return parse(record);
   }
 
   /** In force for events published after it. Removing an unknown type is no error. */
   async remove(name: string, act?: Act): Promise<void> {
-    await REMOVE(this.redis, [keys.eventTypes], [name], recordedOf(act, name));
+    await makeChange(this.redis, removeEventType({ name }), recordedOf(act, name));
   }
 }
 

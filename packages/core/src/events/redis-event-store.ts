@@ -1,4 +1,4 @@
-import { defineChange } from '../audit/redis-recorded-change';
+import { defineTextChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
@@ -58,7 +58,7 @@ export const CACHED_FOR_MS = 250;
 // KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to
 // keep that. A payload that was erased stays erased. The claim has a digest of the payload; an existing event
 // holds its id. Gives how many bytes are gone, below 0 if no such event exists, and when it was accepted.
-const ERASE = defineChange(
+const ERASE = defineTextChange(
   '{0, 0}',
   `
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')

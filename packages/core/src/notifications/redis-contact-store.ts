@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { defineChange } from '../audit/redis-recorded-change';
+import { defineTextChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const DIGEST_CHARACTERS = 22;
 
 // The record is the same when a create is repeated. KEYS: contacts. ARGV: id, record, the most of them.
-const CREATE = defineChange(
+const CREATE = defineTextChange(
   '1',
   `
   if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 1 end
@@ -28,7 +28,7 @@ const CREATE = defineChange(
 );
 
 // KEYS: contacts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = defineChange(
+const REPLACE_IF_UNCHANGED = defineTextChange(
   '1',
   `
   if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
@@ -38,7 +38,7 @@ const REPLACE_IF_UNCHANGED = defineChange(
 );
 
 // KEYS: contacts. ARGV: id.
-const REMOVE = defineChange(
+const REMOVE = defineTextChange(
   '1',
   `
   local removed = redis.call('HDEL', KEYS[1], ARGV[1])

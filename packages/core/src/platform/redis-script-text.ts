@@ -12,6 +12,22 @@ export interface Script {
   readonly isGuard: boolean;
   /** Scripts that run together are in the order of their definition. */
   readonly number: number;
+  /** The files that it is made of, if it is a file of its own. Its arguments come packed, also when it runs by itself. */
+  readonly files?: readonly Library[];
+}
+
+/** The Lua of a file. */
+export interface Library {
+  /** Below `src`. */
+  readonly file: string;
+  readonly body: string;
+}
+
+export interface LuaSource extends Library {
+  readonly libraries: readonly Library[];
+  readonly isGuard: boolean;
+  /** Puts more Lua around the body. */
+  readonly wrap?: (body: string) => string;
 }
 
 let definedScripts = 0;
@@ -27,6 +43,45 @@ export function toScript(body: string, libraries: readonly string[], isGuard: bo
   ${END}
   return reply`;
   return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
+}
+
+/** A script that is a file of its own. */
+export function toTypedScript({ file, body, libraries, isGuard, wrap = (text) => text }: LuaSource): Script {
+  definedScripts += 1;
+  const whole = wrap(body);
+  const text = `${START}
+  local function shared(text) return text end
+  ${libraries.map((library) => library.body).join('\n')}
+  local function script(KEYS, ARGV)
+${whole}
+  end
+  local reply = script(KEYS, cmsgpack.unpack(ARGV[1]))
+  ${END}
+  return reply`;
+  return {
+    body: whole,
+    libraries: libraries.map((library) => library.body),
+    text,
+    digest: digestOf(text),
+    isGuard,
+    number: definedScripts,
+    files: [...libraries, { file, body }],
+  };
+}
+
+/** An error of Redis, with the places in our files instead of those in the text that it was sent. */
+export function locateIn(text: string, scripts: readonly Script[], message: string): string {
+  return message.replaceAll(/@?user_script:(\d+)/g, (found, line) => {
+    const before = text.split('\n', Number(line) - 1);
+    const at = before.reduce((sum, each) => sum + each.length + 1, 0);
+    for (const { file, body } of scripts.flatMap(({ files = [] }) => files)) {
+      const start = text.indexOf(body);
+      if (start !== -1 && at >= start && at < start + body.length) {
+        return `${file}:${text.slice(start, at).split('\n').length}`;
+      }
+    }
+    return found;
+  });
 }
 
 const START = `
@@ -47,6 +102,7 @@ function digestOf(text: string): string {
 
 export interface Joined extends Pick<Script, 'text' | 'digest'> {
   readonly places: ReadonlyMap<Script, number>;
+  readonly scripts: readonly Script[];
 }
 
 export function join(scripts: readonly Script[]): Joined {
@@ -54,14 +110,15 @@ export function join(scripts: readonly Script[]): Joined {
   const functions = scripts.map(({ body }) => `function(KEYS, ARGV)\n${body}\nend`).join(',\n');
   const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
   const text = joinedText([...libraries].join('\n'), functions, guards);
-  return { text, digest: digestOf(text), places: new Map(scripts.map((script, i) => [script, i + 1])) };
+  const places = new Map(scripts.map((script, i) => [script, i + 1]));
+  return { text, digest: digestOf(text), places, scripts };
 }
 
 /** A call of a script. */
 export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
+  readonly args: readonly Packed[];
 }
 
 /**
@@ -70,20 +127,49 @@ export interface ScriptCall {
  */
 export function argumentOf(units: readonly (readonly ScriptCall[])[], { places }: Joined): Buffer {
   return packer.pack(
-    units.map((calls) => calls.map(({ script, keys, args }) => [places.get(script) ?? 0, keys, args])),
+    units.map((calls) =>
+      calls.map(({ script, keys, args }) => [
+        places.get(script) ?? 0,
+        keys,
+        script.files ? args : args.map(String),
+      ]),
+    ),
   );
 }
 
-type Packed = string | number | readonly Packed[];
+/** The arguments of a script that is a file of its own and runs by itself. */
+export function pack(args: readonly Packed[]): Buffer {
+  return packer.pack(args);
+}
+
+/** An argument of a script. */
+export type Packed =
+  | string
+  | number
+  | boolean
+  | undefined
+  | Uint8Array
+  | readonly Packed[]
+  | { readonly [name: string]: Packed };
 
 const PACKED_BYTES = 64 * 1024;
 // What MessagePack puts in front of a text or a list.
 const HEAD_BYTES = 5;
-const LIST = 0xdd;
-const TEXT = 0xdb;
+const NUMBER_BYTES = 9;
+const MOST_UINT32 = 0xffffffff;
 const MOST_UTF8_BYTES_EACH = 3;
+const kinds = {
+  nil: 0xc0,
+  no: 0xc2,
+  yes: 0xc3,
+  double: 0xcb,
+  uint32: 0xce,
+  text: 0xdb,
+  list: 0xdd,
+  map: 0xdf,
+};
 
-/** Packs lists of texts, for `cmsgpack.unpack` in Redis. Numbers are passed as texts. */
+/** Packs arguments, for `cmsgpack.unpack` in Redis. */
 class Packer {
   #bytes = Buffer.allocUnsafe(PACKED_BYTES);
   #at = 0;
@@ -97,17 +183,54 @@ class Packer {
   }
 
   #write(value: Packed): void {
-    if (typeof value === 'object') {
-      this.#makeRoom(HEAD_BYTES);
-      this.#writeHead(LIST, value.length);
+    if (typeof value === 'string') this.#writeText(value);
+    else if (typeof value === 'number') this.#writeNumber(value);
+    else if (typeof value === 'object') this.#writeObject(value);
+    else this.#writeByte(value === undefined ? kinds.nil : value ? kinds.yes : kinds.no);
+  }
+
+  #writeObject(value: Extract<Packed, object>): void {
+    this.#makeRoom(HEAD_BYTES);
+    if (isList(value)) {
+      this.#writeHead(kinds.list, value.length);
       for (const part of value) this.#write(part);
-      return;
+    } else if (value instanceof Uint8Array) {
+      this.#writeHead(kinds.text, value.length);
+      this.#makeRoom(value.length);
+      this.#bytes.set(value, this.#at);
+      this.#at += value.length;
+    } else {
+      const names = Object.keys(value);
+      this.#writeHead(kinds.map, names.length);
+      for (const name of names) {
+        this.#writeText(name);
+        this.#write(value[name]);
+      }
     }
-    const text = String(value);
+  }
+
+  #writeText(text: string): void {
     this.#makeRoom(HEAD_BYTES + MOST_UTF8_BYTES_EACH * text.length);
     const bytes = this.#bytes.write(text, this.#at + HEAD_BYTES);
-    this.#writeHead(TEXT, bytes);
+    this.#writeHead(kinds.text, bytes);
     this.#at += bytes;
+  }
+
+  #writeNumber(value: number): void {
+    this.#makeRoom(NUMBER_BYTES);
+    if (Number.isInteger(value) && value >= 0 && value <= MOST_UINT32) {
+      this.#writeHead(kinds.uint32, value);
+      return;
+    }
+    this.#bytes[this.#at] = kinds.double;
+    this.#bytes.writeDoubleBE(value, this.#at + 1);
+    this.#at += NUMBER_BYTES;
+  }
+
+  #writeByte(byte: number): void {
+    this.#makeRoom(1);
+    this.#bytes[this.#at] = byte;
+    this.#at += 1;
   }
 
   #writeHead(kind: number, length: number): void {
@@ -122,6 +245,10 @@ class Packer {
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
   }
+}
+
+function isList(value: object): value is readonly Packed[] {
+  return Array.isArray(value);
 }
 
 const packer = new Packer();

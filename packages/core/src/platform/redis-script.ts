@@ -1,7 +1,17 @@
 import { Cluster, ReplyError } from 'ioredis';
 import { atEndOfTurn } from './end-of-turn';
 import { type RedisClient, sendGathered } from './redis-connect';
-import { argumentOf, type Joined, join, type Script, type ScriptCall, toScript } from './redis-script-text';
+import {
+  argumentOf,
+  type Joined,
+  join,
+  locateIn,
+  type Packed,
+  pack,
+  type Script,
+  type ScriptCall,
+  toScript,
+} from './redis-script-text';
 
 /** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
 export type ScriptTarget = RedisClient | ScriptUnit;
@@ -90,7 +100,7 @@ export function isDataError(error: unknown): boolean {
 }
 
 /** Call its scripts on the target, before it waits for anything. */
-export type Step = (target: ScriptTarget) => Promise<unknown>;
+export type Step<Reply = unknown> = (target: ScriptTarget) => Promise<Reply>;
 
 /**
  * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
@@ -175,7 +185,7 @@ export class ScriptUnit {
   }
 
   /** Resolves with the script's reply. @throws Error when the unit is on its way. */
-  add(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  add(script: Script, keys: readonly string[], args: readonly Packed[]): Promise<unknown> {
     if (this.#isClosed) throw new Error('A script was called after its unit was sent.');
     this.#parameters += keys.length + args.length;
     return new Promise((resolve, reject) => this.calls.push({ script, keys, args, resolve, reject }));
@@ -190,7 +200,10 @@ export class ScriptUnit {
     this.close();
     const runs = this.calls.map(async ({ script, keys, args, resolve, reject }) => {
       try {
-        const reply = await runText(redis, script, keys.length, [...keys, ...args.map(String)]);
+        const reply = await runText(redis, script, keys.length, [
+          ...keys,
+          ...(script.files ? [pack(args)] : args.map(String)),
+        ]);
         resolve(reply);
         return !(script.isGuard && isStop(reply));
       } catch (error) {
@@ -202,9 +215,15 @@ export class ScriptUnit {
   }
 
   /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
-  settle([error, ...replies]: readonly unknown[]): void {
+  settle([error, ...replies]: readonly unknown[], { text, scripts }: Joined): void {
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
-    if (error !== null) this.fail(new ReplyError(error));
+    if (error === null) return;
+    const file = this.calls[replies.length]?.script.files?.at(-1)?.file;
+    const message = locateIn(text, scripts, String(error));
+    // A command's own error has no line here.
+    this.fail(
+      new ReplyError(file === undefined || /\.lua:\d/.test(message) ? message : `${message} (${file})`),
+    );
   }
 
   /** Settle the calls that are not settled yet. */
@@ -283,7 +302,7 @@ class ScriptTurn {
       for (const [i, { unit, settled }] of units.entries()) {
         const reply = replies[i] ?? [];
         unit.texts = texts;
-        unit.settle(reply);
+        unit.settle(reply, joined);
         settled(reply[0] === null ? reply.length - 1 : unit.calls.length);
       }
     } catch (error) {

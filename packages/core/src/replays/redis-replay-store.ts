@@ -1,5 +1,5 @@
 import { newFields } from '../audit/field-changes';
-import { defineChange, type Recorded } from '../audit/redis-recorded-change';
+import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
@@ -28,7 +28,7 @@ export interface ReplayPage {
 
 // A replay that has ended never changes: a worker in the middle of a step does not undo a cancellation. KEYS:
 // replay. ARGV: its status, its progress, how long to keep it, the ends.
-const PROGRESS = defineChange(
+const PROGRESS = defineTextChange(
   '1',
   `
   local status = redis.call('HGET', KEYS[1], 'status')
@@ -43,7 +43,7 @@ const PROGRESS = defineChange(
 );
 
 // KEYS: running replays. ARGV: the replay, now, the limit, how long to keep it.
-const ADMIT = defineChange(
+const ADMIT = defineTextChange(
   '1',
   `
   if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then

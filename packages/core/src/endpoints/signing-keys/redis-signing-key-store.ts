@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { defineChange } from '../../audit/redis-recorded-change';
+import { defineTextChange } from '../../audit/redis-recorded-change';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
@@ -11,7 +11,7 @@ import type { Sealer } from '../seal';
 const CACHED_ACCOUNTS = 10_000;
 
 // KEYS: signing-keys. ARGV: the record as it must be now ('' for none), the new one.
-const REPLACE_IF_UNCHANGED = defineChange(
+const REPLACE_IF_UNCHANGED = defineTextChange(
   '1',
   `
   if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
