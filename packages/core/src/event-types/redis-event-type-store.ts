@@ -5,7 +5,7 @@ import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
 
@@ -83,8 +83,6 @@ export class EventTypeStore {
     await REMOVE(this.redis, [keys.eventTypes], [name], recordedOf(act, name));
   }
 }
-
-throwStorageErrors(EventTypeStore);
 
 // The types are the operator's.
 function recordedOf(
