@@ -23,8 +23,8 @@ import {
   connectRedis,
   queuePrefix,
   type RedisClient,
-  storageUnavailable,
 } from '@hookferry/core/platform/redis-connect';
+import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';

@@ -1,4 +1,5 @@
 import { AppError } from '@hookferry/core/platform/app-error';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
 import { VERSION } from '@hookferry/core/platform/version';
 import { Command, CommanderError } from 'commander';
@@ -113,11 +114,11 @@ function report(error: unknown, output: Output): ExitCode {
 function describe(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\nMore: hookferry-admin --help`;
   if (error instanceof ConfigError || error instanceof Failure) return error.message;
-  if (error instanceof AppError && error.code === 'storage_unavailable') return describeOutage(error);
+  if (isUnavailable(error)) return describeOutage(error instanceof AppError ? error.cause : error);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function describeOutage({ cause }: AppError): string {
+function describeOutage(cause: unknown): string {
   return `Redis can't be reached (${reasonOf(cause)}). Set REDIS_URL to the Redis that the API uses.`;
 }
 

@@ -1,16 +1,20 @@
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
+import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import { Registry } from 'prom-client';
@@ -81,7 +85,7 @@ async function startOverProxy() {
   await untilReady(api.url);
   const { key, record } = buildApiKey();
   await new ApiKeyStore(redis.client).save(record);
-  return { api, proxy, key };
+  return { api, proxy, key, redis, accountId: record.accountId };
 }
 
 describe.each([
@@ -130,6 +134,27 @@ it(
     proxy.thaw();
     await untilReady(api.url);
     expect((await list()).status).toBe(200);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'a change of the ordering that loses Redis between two steps says 503, and goes through when it is sent again',
+  async () => {
+    const { api, proxy, key, redis, accountId } = await startOverProxy();
+    const endpoint = buildEndpoint({ accountId });
+    await new EndpointStore(redis.client, testSealer).create(endpoint);
+    const change = () =>
+      request(api.url)
+        .patch(`/v1/webhooks/${endpoint.id}`)
+        .set('authorization', `Bearer ${key}`)
+        .send({ ordering: 'strict' });
+    const held = proxy.hold(queueKeysOf('bull').held(endpoint.id));
+    expect(readProblem(await change())).toEqual({ status: 503, code: 'storage_unavailable' });
+    await held;
+    expect(api.signals.named('request.failed')).toMatchObject([{ error: { code: 'storage_unavailable' } }]);
+    await untilReady(api.url);
+    expect((await change()).status).toBe(200);
   },
   PATIENCE_MS,
 );

@@ -2,6 +2,7 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
@@ -145,7 +146,7 @@ async function unlessUnavailable(stored: Promise<void>): Promise<void> {
   try {
     await stored;
   } catch (error) {
-    if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
+    if (!isUnavailable(error)) throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
+import { nameRedisError } from '@hookferry/core/platform/redis-errors';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { sendText } from './answer-head';
@@ -79,7 +80,8 @@ const RETRY_AFTER_SECONDS = '1';
 /** Respond to every error with `application/problem+json` (RFC 9457). */
 export function answerProblems(emit: Emit): ErrorRequestHandler {
   // Express recognises an error handler by its four parameters.
-  return (error: unknown, _request, response, _next) => {
+  return (thrown: unknown, _request, response, _next) => {
+    const error = nameRedisError(thrown);
     const state = requestStateOf(response);
     const { requestId, span } = state;
     const traced = span && { traceId: span.context.traceId };

@@ -36,8 +36,10 @@ const MAX_STARTS = 300_000;
 // An idle worker asks this often although nothing has woken it. A second later it takes a silent connection
 // for dead.
 const ASK_AFTER_S = 12;
-// Until a job that failed runs again: after an error of this code, or a reply that Redis should not give.
-const UNFORESEEN_DELAY_MS = 5_000;
+// Until a job that failed runs again: after a bug, or a reply that Redis should not give. It may have sent its request, so
+// each time it waits longer.
+const FIRST_UNFORESEEN_DELAY_MS = 5_000;
+const MAX_UNFORESEEN_DELAY_MS = 600_000;
 // BullMQ waits this long before it repeats a command that a broken connection has stopped.
 const RETRY_DELAY_MS = 500;
 
@@ -71,8 +73,12 @@ export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerO
     runRetryDelay: RETRY_DELAY_MS,
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
-    settings: { backoffStrategy: () => UNFORESEEN_DELAY_MS },
+    settings: { backoffStrategy: unforeseenDelay },
   };
+}
+
+function unforeseenDelay(attemptsMade: number): number {
+  return Math.min(FIRST_UNFORESEEN_DELAY_MS * 2 ** (attemptsMade - 1), MAX_UNFORESEEN_DELAY_MS);
 }
 
 export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result>, emit: Emit): void {

@@ -8,7 +8,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
-import { delayJob, giveJobBack } from './bullmq-put-back';
+import { delayJob, giveJobBack, orTryAgainSoon } from './bullmq-put-back';
 import { openStepwiseWorker } from './bullmq-stepwise';
 
 describe('bullmq put back', () => {
@@ -62,6 +62,23 @@ describe('bullmq put back', () => {
     await queue.add('d', {}, { jobId: 'two', priority: 1 });
     await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
     expect(await client.zrange(queue.toKey('prioritized'), '0', '-1')).toEqual(['far', 'two']);
+  });
+
+  it.each([
+    ['a second while Redis is away', new Error('Connection is closed.'), 0, 1_000],
+    ['longer each time after a bug', new RangeError('Invalid array length'), 50_000, 64_000],
+  ])('delays a job that failed for %s', async (_what, error, atLeast, atMost) => {
+    const { job, queue } = await arrange();
+    job.attemptsStarted = 6;
+    const fail = async () => {
+      throw error;
+    };
+    const signals = recordSignals();
+    await expect(orTryAgainSoon(fail, job, TOKEN, signals.listen)).rejects.toThrow(DelayedError);
+    const delayMs = (await queue.getDelayed())[0]?.delay ?? Number.NaN;
+    expect(delayMs).toBeGreaterThan(atLeast);
+    expect(delayMs).toBeLessThanOrEqual(atMost);
+    expect(signals.named('job.interrupted')).toMatchObject([{ error }]);
   });
 
   describe.each([

@@ -4,6 +4,7 @@ import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { systemClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { JOB_VERSION, versionOfJob } from '@hookferry/core/queue/bullmq-event-queue';
 import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
 import { DelayedError, ErrorCode, type Job, UnrecoverableError, WaitingError } from 'bullmq';
@@ -62,8 +63,8 @@ export async function countStartsAnew(
 const SOON_MS = 1_000;
 
 /**
- * Do a job's work. When Redis or the history could not do its part, put the job back for a while, whatever the
- * job's own options say about attempts.
+ * Do a job's work. When it fails, put the job back for a while, whatever the job's own options say about attempts: for a
+ * second when Redis or the history could not do its part, and longer each time after a bug.
  *
  * @throws UnrecoverableError when the work does: no later run would succeed. DelayedError when the job is put
  *   back.
@@ -79,18 +80,23 @@ export async function orTryAgainSoon<Result>(
   } catch (error) {
     if (error instanceof UnrecoverableError || error instanceof DelayedError) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
-    return await delayJob(job, token, delayAfter(error));
+    return await delayJob(job, token, delayAfter(error, job));
   }
 }
 
-function delayAfter(error: unknown): number {
+function delayAfter(error: unknown, job: Job): number {
   if (isUnreadableSecret(error)) return UNREADABLE_SECRET_DELAY_MS;
-  return (error instanceof AppError ? error.retryAfterMs : undefined) ?? SOON_MS;
+  if (error instanceof AppError) return error.retryAfterMs ?? SOON_MS;
+  return isUnavailable(error) ? SOON_MS : longerEachTime(job);
 }
 
 const FIRST_DELAY_MS = 1_000;
-// After a rollback there may be very many of them: they must not keep the workers busy.
+// There may be very many of them, after a rollback for example: they must not keep the workers busy.
 const MAX_DELAY_MS = 600_000;
+
+function longerEachTime({ attemptsStarted }: Job): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** attemptsStarted, MAX_DELAY_MS);
+}
 
 /**
  * Delay a job whose data this process can't read. It uses no attempt, and waits longer each time.
@@ -101,7 +107,7 @@ export async function delayTooNew(job: Job, token: string | undefined, emit: Emi
   const version = versionOfJob(job.data);
   if (version <= JOB_VERSION) return;
   emit({ name: 'job.too_new', queue: job.queueName, jobId: job.id ?? '', version });
-  await delayJob(job, token, Math.min(FIRST_DELAY_MS * 2 ** job.attemptsStarted, MAX_DELAY_MS));
+  await delayJob(job, token, longerEachTime(job));
 }
 
 /**

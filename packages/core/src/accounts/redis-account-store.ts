@@ -12,7 +12,7 @@ import type { Act, FieldChange } from '../domain/audit';
 import { keys, queueKeysOf } from '../domain/keys';
 import type { EndpointVerification } from '../domain/verification';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
@@ -177,8 +177,6 @@ export class AccountStore {
     else await this.redis.set(keys.quota(id), quotaBytes);
   }
 }
-throwStorageErrors(AccountStore);
-
 function changedBy(
   {
     quotaBytes: quotaBefore,

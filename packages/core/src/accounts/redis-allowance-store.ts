@@ -1,8 +1,8 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
-import { AppError } from '../platform/app-error';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
+import { isUnavailable } from '../platform/redis-errors';
 import { defineScript } from '../platform/redis-script';
 
 /** A window of time in which taken points are counted, and the points to take now. */
@@ -53,7 +53,7 @@ export class AllowanceStore {
     try {
       return await this.#shared.take(accountId, windows);
     } catch (error) {
-      if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
+      if (!isUnavailable(error)) throw error;
       return await Promise.all(windows.map((window) => this.#takeInMemory(accountId, window)));
     }
   }
@@ -84,5 +84,3 @@ class SharedAllowances {
     return windows.map((_, i) => ({ taken: found[2 * i] ?? 0, resetsInMs: found[2 * i + 1] ?? 0 }));
   }
 }
-
-throwStorageErrors(SharedAllowances);

@@ -5,7 +5,7 @@ import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { ParsedCache, type Remembered } from '../platform/caches';
 import { formatTime } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
@@ -137,8 +137,6 @@ export class ApiKeyStore {
     return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
   }
 }
-throwStorageErrors(ApiKeyStore);
-
 function parse(raw: string): ApiKey {
   return apiKeySchema.parse(JSON.parse(raw));
 }

@@ -13,7 +13,7 @@ import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { lapseOfSession } from '../domain/usage';
 import { formatTime } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
 import { COUNT_USAGE } from './redis-usage-store';
@@ -163,8 +163,6 @@ export class PortalSessionStore {
     };
   }
 }
-throwStorageErrors(PortalSessionStore);
-
 function listKeysOf(accountId: AccountId): string[] {
   return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
 }

@@ -8,7 +8,7 @@ import {
   type UsageKind,
   WEBHOOK_BYTES,
 } from '../domain/usage';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /**
@@ -144,8 +144,6 @@ export class UsageStore {
     return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
   }
 }
-throwStorageErrors(UsageStore);
-
 /**
  * Parse the values of an account's `usedBytes` and `quota`, as any command that reads several keys gives
  * them.

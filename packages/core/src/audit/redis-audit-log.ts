@@ -5,7 +5,7 @@ import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import { decodeTime } from '../platform/id-time';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { oldestId, type Recorded, recordAct, settleEntry } from './redis-recorded-change';
 
@@ -147,8 +147,6 @@ export class AuditLog {
     return members.flatMap(parseMember);
   }
 }
-throwStorageErrors(AuditLog);
-
 // KEYS: all-audit-refusals. ARGV: the account. Its id stands in each as its writer has put it: ids need no escapes in
 // JSON, and an id within a text would be between escaped quotes.
 const REMOVE_REFUSALS = defineScript(`

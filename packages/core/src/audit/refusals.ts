@@ -2,7 +2,7 @@ import type { AuditBounds, AuditEntry } from '../domain/audit';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { settledWithin } from '../platform/timers';
 import { APPEND_ENTRY, oldestId } from './redis-recorded-change';
@@ -24,8 +24,6 @@ export class RefusalStore {
     await APPEND(this.redis, [keys.auditRefusals(entry.accountId)], record(KEPT_OF_ACCOUNT));
   }
 }
-throwStorageErrors(RefusalStore);
-
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { Emit } from '../domain/signal';
-import { AppError } from '../platform/app-error';
+import { isUnavailable } from '../platform/redis-errors';
 
 export interface PersistContext {
   readonly emit: Emit;
@@ -28,13 +28,9 @@ export async function persistFor<Result>(
       return await action();
     } catch (error) {
       emit({ name: 'delivery.follow_up_failed', deliveryId: deliveryIdOf(delivery), error });
-      if (abortSignal.aborted || isNotStorage(error)) throw error;
+      // A Redis that responds would fail in the same way again.
+      if (abortSignal.aborted || !isUnavailable(error)) throw error;
       await wait(EVERY_MS, undefined, { signal: abortSignal }).catch(() => {});
     }
   }
-}
-
-/** Whether waiting for Redis is useless, because it responds and would fail in the same way again. */
-function isNotStorage(error: unknown): boolean {
-  return !(error instanceof AppError && error.code === 'storage_unavailable');
 }

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { OAuth2 } from '../domain/receiver-auth';
 import { isUnreadableSecret, type Sealer } from '../endpoints/seal';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** The least time between two fetches of a token that the receiver refuses. The first fetch does not count. */
@@ -197,8 +197,6 @@ export class AccessTokenStore {
     await REFUSE(this.redis, [keys.accessToken(endpoint.id)], [endpoint.auth.changedAt, version]);
   }
 }
-throwStorageErrors(AccessTokenStore);
-
 function ownerOf({ accountId, id }: TokenOwner): string {
   return `${accountId}/${id}/access-token`;
 }

@@ -9,7 +9,7 @@ import { keys } from '../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Retention } from '../events/redis-event-index';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, type ScriptTarget } from '../platform/redis-script';
 
 export interface AttemptRecord {
@@ -392,8 +392,6 @@ export class AttemptStore {
     return isRecorded === 0 ? (changed as EventId[]) : undefined;
   }
 }
-
-throwStorageErrors(AttemptStore);
 
 const alongReplySchema = z.tuple([z.number()]).rest(z.string());
 

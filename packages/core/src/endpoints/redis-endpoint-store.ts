@@ -6,7 +6,7 @@ import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type RunScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
@@ -301,8 +301,6 @@ interface Before {
   readonly act: Act | undefined;
   readonly changes: readonly FieldChange[];
 }
-
-throwStorageErrors(EndpointStore);
 
 function uidTaken(uid: string): AppError {
   return new AppError('conflict', `Another webhook of this account has the uid "${uid}".`);

@@ -8,7 +8,7 @@ import {
   encodeAddress,
 } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
 
@@ -63,8 +63,6 @@ export class DisabledEndpoints {
   }
 }
 
-throwStorageErrors(DisabledEndpoints);
-
 function toCounted(address: string, since: string | undefined): CountedAsDisabled {
   return { ...decodeAddress(address), since: Number(since) };
 }
@@ -106,5 +104,3 @@ export class OpenBreakers {
     return await readTimeline(this.redis, keys.openBreakers, { order: 'newest_first', range, limit, after });
   }
 }
-
-throwStorageErrors(OpenBreakers);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** So many are kept of each endpoint: the newest, of which the last is the one in force. */
@@ -55,8 +55,6 @@ export class TransformationStore {
     await this.redis.unlink(keys.transformations(endpointId));
   }
 }
-
-throwStorageErrors(TransformationStore);
 
 function decode(version: string, text: string): SavedVersion {
   return { version: Number(version), ...savedSchema.parse(parsedOrUndefined(text)) };

@@ -5,7 +5,7 @@ import type { Act, FieldChange } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
 import { removeEventType } from './remove-event-type.script';
@@ -63,8 +63,6 @@ export class EventTypeStore {
     await makeChange(this.redis, removeEventType({ name }), recordedOf(act, name));
   }
 }
-
-throwStorageErrors(EventTypeStore);
 
 // The types are the operator's.
 function recordedOf(

@@ -17,7 +17,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { addToEach, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
@@ -317,8 +317,6 @@ export class DeliveryStore {
     return marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? '')));
   }
 }
-
-throwStorageErrors(DeliveryStore);
 
 function readDelivery(log: string | null | undefined): ReadDelivery {
   if (log == null) return { state: NOTHING_HAPPENED, length: 0 };

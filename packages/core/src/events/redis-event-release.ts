@@ -6,7 +6,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
 import type { Pruned } from './redis-event-index';
@@ -142,5 +142,3 @@ export class EventRelease {
     return (await RELEASE(this.redis, eventKeys, endpointIds)) as number[];
   }
 }
-
-throwStorageErrors(EventRelease);

@@ -9,7 +9,7 @@ import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
@@ -314,8 +314,6 @@ export class EventStore {
     if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
   }
 }
-
-throwStorageErrors(EventStore);
 
 /** @property body absent: the event is counted already. */
 type Enlisted = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'> &

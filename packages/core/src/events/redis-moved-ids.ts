@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget, type Step } from '../platform/redis-script';
 
@@ -183,8 +183,6 @@ export class MovedIds {
     await this.redis.unlink(...buckets, keys.youngMoved(accountId));
   }
 }
-
-throwStorageErrors(MovedIds);
 
 /** Whether anything of an event stays known when it moves. @param now milliseconds since the Unix epoch */
 export function staysKnown({ acceptedAt, movedId }: KeptId, now: number): boolean {

@@ -3,7 +3,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import { type EndStatus, ERASED_LOG_START, endStatuses } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { HEAD_BYTES } from './redis-event-store';
@@ -313,5 +313,3 @@ export class MovedStore {
     );
   }
 }
-
-throwStorageErrors(MovedStore);

@@ -3,7 +3,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTime } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /** A finished delivery. Without an endpoint: an event that has no deliveries. */
@@ -231,8 +231,6 @@ export class OverList {
     return score === undefined ? undefined : Number(score);
   }
 }
-
-throwStorageErrors(OverList);
 
 // None of the ids has a slash or a dot.
 function memberOf({ accountId, eventId, endpointId = '' as EndpointId }: OverEntry): string {

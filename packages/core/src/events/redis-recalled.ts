@@ -3,7 +3,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import type { EndStatus } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import type { MovedCounts } from './redis-moved';
 
@@ -154,5 +154,3 @@ export class RecalledStore {
     await LIST_AGAIN(target, [keys.events(accountId)], [createdAt, id, this.retention.ageMs]);
   }
 }
-
-throwStorageErrors(RecalledStore);

@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import { type EndpointId, endpointIdSchema } from '../domain/endpoint';
 import { type AcceptedEvent, type EventId, publishedAtOf, type StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { decodeStored, encode, HEAD_BYTES } from './redis-event-store';
 
@@ -195,8 +195,6 @@ export class ScheduledEvents {
     }
   }
 }
-
-throwStorageErrors(ScheduledEvents);
 
 function keysOf(accountId: AccountId, id: EventId): readonly string[] {
   return [keys.event(accountId, id), keys.eventClaim(accountId, id), keys.scheduledFor(accountId, id)];

@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** Where a listener's deliveries are handed over. */
@@ -70,8 +70,6 @@ export class ListenerStore {
     await this.redis.zrem(keys.listeners, `${accountId}/${endpointId}`);
   }
 }
-
-throwStorageErrors(ListenerStore);
 
 function encode({ process, stream }: Holder): string {
   return `${process}/${stream}`;

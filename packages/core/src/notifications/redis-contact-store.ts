@@ -5,7 +5,7 @@ import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
 import type { Sealer } from '../endpoints/seal';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { takeOne } from '../platform/redis-take-one';
 
 /** Each costs a message to every occasion, and all of them are read at once. */
@@ -137,8 +137,6 @@ export class ContactStore {
     };
   }
 }
-
-throwStorageErrors(ContactStore);
 
 /** Where the contacts are counted that were made for a target. */
 export function confirmationsKeyOf(target: string): string {

@@ -7,7 +7,7 @@ import {
   notificationSchema,
 } from '../domain/contact';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 
@@ -213,8 +213,6 @@ export class NotificationStore {
     return { notifications, nextCursor: notificationIdSchema.optional().parse(nextCursor) };
   }
 }
-
-throwStorageErrors(NotificationStore);
 
 function matches(notification: Notification, { contactId, topic, status }: NotificationFilter): boolean {
   return (

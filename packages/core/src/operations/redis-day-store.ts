@@ -4,7 +4,7 @@ import { keys } from '../domain/keys';
 import { hourOf } from '../endpoints/health/attempt-tally';
 import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
 
 export const HOUR_MS = 3_600_000;
@@ -156,8 +156,6 @@ export class DayStore {
       .toSorted((a, b) => a.at - b.at);
   }
 }
-throwStorageErrors(DayStore);
-
 /** Where the last day of hours begins. Milliseconds since the Unix epoch. */
 export const startOfDay = (now: number) => (hourOf(now) - HOURS_KEPT) * HOUR_MS;
 const keysOfHour = (hour: number) => loadMeasures.map((measure) => keys.accountLoads(measure, hour));

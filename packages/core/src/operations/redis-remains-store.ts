@@ -5,12 +5,8 @@ import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
 import { keysOfLimits } from '../endpoints/flow/redis-admission-store';
-import {
-  mastersOf,
-  type RedisClient,
-  storageUnavailable,
-  throwStorageErrors,
-} from '../platform/redis-connect';
+import { mastersOf, type RedisClient } from '../platform/redis-connect';
+import { storageUnavailable } from '../platform/redis-errors';
 import { idOfMember } from '../platform/redis-timeline';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { HeldCounts } from '../queue/redis-held-counts';
@@ -251,8 +247,6 @@ export class RemainsStore {
     return this.shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
   }
 }
-throwStorageErrors(RemainsStore);
-
 const EVENT_KEY = /^(?:event|receivers|event-claim|moved|scheduled-for):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
 
 // By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is
@@ -62,8 +62,6 @@ export class WorkerReports {
     });
   }
 }
-throwStorageErrors(WorkerReports);
-
 const budgetSchema = z.object({ inUse: z.number(), allowed: z.number() });
 
 /** The regular report of a worker. */

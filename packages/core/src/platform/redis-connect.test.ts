@@ -1,4 +1,4 @@
-import { type Redis, ReplyError } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
@@ -11,7 +11,6 @@ import {
   createRedisProbe,
   queuePrefix,
   type RedisClient,
-  throwStorageErrors,
   untilRedisAnswers,
 } from './redis-connect';
 
@@ -133,70 +132,6 @@ describe('redis probe', () => {
       });
       expect(answers[0]).toBe(false);
       expect(answers.at(-1)).toBe(true);
-    });
-  });
-});
-
-describe('redis errors', () => {
-  const { willClose, closeAll } = createClosables();
-  afterEach(closeAll);
-
-  class Store {
-    constructor(private readonly answer: () => unknown) {}
-
-    async read(...args: readonly unknown[]): Promise<unknown> {
-      return [await this.answer(), ...args];
-    }
-  }
-  throwStorageErrors(Store);
-
-  describe('throwStorageErrors', () => {
-    it('passes arguments and results on', async () => {
-      expect(await new Store(() => 1).read(2, 3)).toEqual([1, 2, 3]);
-    });
-
-    it.each([
-      'LOADING Redis is loading the dataset in memory',
-      "OOM command not allowed when used memory > 'maxmemory'.",
-      "READONLY You can't write against a read only replica.",
-      'MASTERDOWN Link with MASTER is down',
-      'CLUSTERDOWN The cluster is down',
-      'NOREPLICAS Not enough good replicas to write.',
-      'MISCONF Errors writing to the AOF file',
-      'BUSY Redis is busy running a script.',
-    ])('says that the store is unavailable when Redis answers "%s"', async (message) => {
-      const cause = new ReplyError(message);
-      await expect(new Store(() => Promise.reject(cause)).read()).rejects.toMatchObject({
-        name: 'AppError',
-        code: 'storage_unavailable',
-        cause,
-      });
-    });
-
-    it('says so when there is no connection, and when one that was there is lost', async () => {
-      const nowhere = connectRedis({
-        url: `redis://127.0.0.1:${await findClosedPort()}`,
-        role: 'answering',
-        name: 'test',
-        emit: () => {},
-      });
-      willClose({ close: () => nowhere.disconnect() });
-      const lost = await openTestRedis();
-      const stores = [nowhere, lost.client].map((redis) => new Store(() => redis.get('any')));
-      await lost.close();
-      for (const store of stores) {
-        await expect(store.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
-      }
-    });
-
-    it('leaves our own faults as they are: a wrong command, a record that can not be read', async () => {
-      const redis = willClose(await openTestRedis());
-      const read = async (answer: () => unknown) => await new Store(answer).read();
-      await expect(read(() => redis.client.call('NOSUCHCOMMAND'))).rejects.toThrow(ReplyError);
-      await expect(read(() => JSON.parse('{'))).rejects.toThrow(SyntaxError);
-      await expect(read(() => (undefined as unknown as { member: string }).member)).rejects.toThrow(
-        TypeError,
-      );
     });
   });
 });

@@ -6,8 +6,7 @@ import {
   QUEUE_PREFIX,
   type RedisTarget,
 } from '@hookferry/producer/contract';
-import { Cluster, type Redis, ReplyError } from 'ioredis';
-import { AppError } from './app-error';
+import { Cluster, type Redis } from 'ioredis';
 import { steadyClock } from './clock';
 import {
   type BullmqWorkerOptions,
@@ -213,51 +212,4 @@ export async function untilRedisAnswers(isAnswering: () => Promise<boolean>): Pr
 export function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
   return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
-}
-
-// Redis' replies when it is there but can't serve: loading, out of memory, a write to a replica, a cluster
-// without a majority, too few replicas. All other replies (WRONGTYPE, ERR …) are bugs of this product.
-const UNAVAILABLE_REPLIES =
-  /^(LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY)\b/;
-
-/**
- * Make all methods of a store's class throw `storage_unavailable` when Redis can't be reached or can't serve.
- * Call it once, below the class. All methods must be async.
- */
-export function throwStorageErrors(store: { readonly prototype: object }): void {
-  const { prototype } = store;
-  for (const [name, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-    if (name === 'constructor' || typeof method !== 'function') continue;
-    const wrapped = function (this: unknown, ...args: readonly unknown[]): unknown {
-      const result: unknown = method.apply(this, args);
-      return result instanceof Promise ? result.catch(rethrow) : result;
-    };
-    Object.defineProperty(prototype, name, { value: wrapped, writable: true, configurable: true });
-  }
-}
-
-export function storageUnavailable(cause: unknown): AppError {
-  return new AppError(
-    'storage_unavailable',
-    "Redis can't be reached, or takes no writes. Your request may have been carried out. Wait a moment, then send it again.",
-    {
-      cause,
-    },
-  );
-}
-
-function rethrow(error: unknown): never {
-  if (error instanceof AppError) throw error;
-  throw isUnavailable(error) ? storageUnavailable(error) : error;
-}
-
-/** Whether Redis can't serve now, whatever was asked. */
-// Within a store only ioredis throws plain errors: closed or silent connections have no class of their own.
-export function isUnavailable(error: unknown): boolean {
-  if (error instanceof ReplyError) return UNAVAILABLE_REPLIES.test((error as Error).message);
-  return (
-    error instanceof Error &&
-    !(error instanceof TypeError || error instanceof SyntaxError) &&
-    error.name !== 'ZodError'
-  );
 }

@@ -1,5 +1,6 @@
 import { Cluster, ReplyError } from 'ioredis';
-import { isUnavailable, type RedisClient } from './redis-connect';
+import type { RedisClient } from './redis-connect';
+import { isUnavailable } from './redis-errors';
 import { isStop, type RunScript, runText } from './redis-script';
 import { joinRows, type RowCallShape } from './redis-script-text';
 

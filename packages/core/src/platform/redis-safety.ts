@@ -1,5 +1,5 @@
 import { type Redis, ReplyError } from 'ioredis';
-import { mastersOf, type RedisClient, storageUnavailable } from './redis-connect';
+import { mastersOf, type RedisClient } from './redis-connect';
 
 /** Redis is too old, or its settings can lose acknowledged data. All faults in one line. */
 export interface RedisUnsafeSignal {
@@ -35,7 +35,7 @@ export async function describeUnsafe(redis: RedisClient): Promise<string | undef
 /**
  * `undefined`: Redis does not tell this user, or not all masters of a Cluster agree.
  *
- * @throws AppError `storage_unavailable`.
+ * @throws Error of Redis when it can't be reached.
  */
 export async function readPersistence(
   redis: RedisClient,
@@ -56,7 +56,7 @@ async function readSetting(nodes: readonly Redis[], setting: string): Promise<st
   } catch (error) {
     // Services that host Redis have no CONFIG at all.
     if (error instanceof ReplyError) return undefined;
-    throw storageUnavailable(error);
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import type { Standing } from '../accounts/redis-usage-store';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
-import { storageUnavailable } from '../platform/redis-connect';
+import { storageUnavailable } from '../platform/redis-errors';
 import { asOne, defineScript } from '../platform/redis-script';
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';

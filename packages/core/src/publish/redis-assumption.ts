@@ -4,7 +4,8 @@ import type { AccountId, ApiKey } from '../domain/account';
 import { keys } from '../domain/keys';
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { AppError } from '../platform/app-error';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
+import { isUnavailable } from '../platform/redis-errors';
 import { defineGuard, type InOrder, type ScriptTarget, type Step } from '../platform/redis-script';
 
 /** The cached facts by which a publish request is admitted: its key and its account. */
@@ -73,8 +74,6 @@ export class Assumptions {
     return holds === 1;
   }
 }
-throwStorageErrors(Assumptions);
-
 /** The cached facts have changed. Nothing was stored: the request has to be decided again, with facts from Redis. */
 export class NoLongerTrue extends Error {
   override readonly name = 'NoLongerTrue';
@@ -119,7 +118,7 @@ export class Assumption {
   /**
    * Whether a failure is final. `false`: the cached facts have changed, so the request has to be decided again.
    *
-   * @throws AppError `storage_unavailable` when Redis can't tell.
+   * @throws Error of Redis when it can't tell.
    */
   async standsBehind(failure: unknown): Promise<boolean> {
     if (failure instanceof NoLongerTrue) return false;
@@ -140,9 +139,6 @@ export class Assumption {
 
 // Redis would not answer a second request either, and the client would wait twice as long.
 function isSilence(failure: unknown): boolean {
-  return (
-    failure instanceof AppError &&
-    failure.code === 'storage_unavailable' &&
-    !(failure.cause instanceof ReplyError)
-  );
+  const cause = failure instanceof AppError ? failure.cause : failure;
+  return isUnavailable(failure) && !(cause instanceof ReplyError);
 }

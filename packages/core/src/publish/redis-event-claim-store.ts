@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, type EventId, publishedAtOf } from '../domain/event';
 import { keys } from '../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /**
@@ -72,5 +72,3 @@ export class EventClaimStore {
     return (await MARK_QUEUED(target, [keys.eventClaim(accountId, id)], [])) === 1;
   }
 }
-
-throwStorageErrors(EventClaimStore);

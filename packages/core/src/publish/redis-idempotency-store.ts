@@ -1,7 +1,7 @@
 import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ANSWER_BYTES } from '../domain/usage';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /** Identifies a request with an Idempotency-Key. */
@@ -121,5 +121,3 @@ export class IdempotencyStore {
     await this.redis.unlink(this.#keyOf(slot));
   }
 }
-
-throwStorageErrors(IdempotencyStore);

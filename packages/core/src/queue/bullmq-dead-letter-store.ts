@@ -21,7 +21,7 @@ import {
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { type ReadTimelineInput, readTimeline } from '../platform/redis-timeline';
 import { createJobKeys, jobFields } from './bullmq-layout';
@@ -220,8 +220,6 @@ export class DeadLetterStore {
     return true;
   }
 }
-
-throwStorageErrors(DeadLetterStore);
 
 function openShard(redis: RedisClient, prefix: string): Shard {
   const open = (place: DeadLetterPlace): Part => {

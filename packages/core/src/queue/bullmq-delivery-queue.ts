@@ -13,7 +13,7 @@ import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
@@ -227,8 +227,6 @@ export class DeliveryQueue {
     return !(await shard.queue.remove(jobId));
   }
 }
-
-throwStorageErrors(DeliveryQueue);
 
 function openShard(redis: RedisClient, prefix: string): Shard {
   const keys = createJobKeys(prefix, DELIVERIES_QUEUE);

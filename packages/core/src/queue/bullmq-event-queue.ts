@@ -15,7 +15,7 @@ import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { chunksOf } from '../platform/batches';
 import { sentTimeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { type NewJob, OnDemandQueue } from './bullmq-on-demand-queue';
@@ -83,8 +83,6 @@ export class EventQueue {
     );
   }
 }
-
-throwStorageErrors(EventQueue);
 
 /** The shards where an account's events may wait: its own, and the first one, where producers push. */
 export function shardsOfAccount(shards: QueueShards, accountId: AccountId): readonly QueueShard[] {

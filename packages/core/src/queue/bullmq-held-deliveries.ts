@@ -13,7 +13,7 @@ import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
 import {
   findInAny,
@@ -227,8 +227,6 @@ export class HeldDeliveries {
     return shards.map(({ keys }) => keys.held(endpointId));
   }
 }
-
-throwStorageErrors(HeldDeliveries);
 
 type Shard = ReturnType<typeof openShard>;
 

@@ -1,5 +1,6 @@
 import { ErrorCode, Job, type JobsOptions, Queue } from 'bullmq';
-import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
+import { storageUnavailable } from '../platform/redis-errors';
 import { jobFields } from './bullmq-layout';
 
 // BullMQ's codes for a job that does not exist, or is not in the state that was asked for.
@@ -19,14 +20,15 @@ export class OnDemandQueue {
     private readonly connection: QueueConnection,
   ) {}
 
-  /** @throws AppError `storage_unavailable`; the job may still be on the queue, so add it under an id. */
+  /** @throws Error of Redis; the job may still be on the queue, so add it under an id. */
   async add({ name, data, opts }: NewJob): Promise<void> {
-    await this.#reach((queue) => queue.add(name, data, opts));
+    const queue = await this.#open();
+    await queue.add(name, data, opts);
   }
 
   /** Not atomic: when it throws, some of the jobs may be on the queue. @throws as `add` does. */
   async addAll(jobs: readonly NewJob[]): Promise<void> {
-    await this.#reach((queue) => addJobs(queue, jobs));
+    await addJobs(await this.#open(), jobs);
   }
 
   /**
@@ -34,48 +36,36 @@ export class OnDemandQueue {
    * does.
    */
   async retryFailed(jobId: string): Promise<boolean> {
-    return await this.#reach(async (queue) => {
-      try {
-        // BullMQ leaves the count of its stalls, and would fail it at the next one.
-        await this.connection.redis.hdel(queue.toKey(jobId), jobFields.stalledCount);
-        // Not read from Redis: a job with unreadable data must run, and fail, again like any other.
-        const job = new Job(queue, '', {}, {}, jobId);
-        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
-        return true;
-      } catch (error) {
-        throwUnlessNotThere(error);
-        return false;
-      }
-    });
+    const queue = await this.#open();
+    try {
+      // BullMQ leaves the count of its stalls, and would fail it at the next one.
+      await this.connection.redis.hdel(queue.toKey(jobId), jobFields.stalledCount);
+      // Not read from Redis: a job with unreadable data must run, and fail, again like any other.
+      const job = new Job(queue, '', {}, {}, jobId);
+      await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
+      return true;
+    } catch (error) {
+      throwUnlessNotThere(error);
+      return false;
+    }
   }
 
   /** Give whether it was there and no worker ran it. @throws as `add` does. */
   async remove(jobId: string): Promise<boolean> {
-    return (await this.#reach((queue) => queue.remove(jobId))) === 1;
+    const queue = await this.#open();
+    return (await queue.remove(jobId)) === 1;
   }
 
   /** Set the position of a waiting job. A job without a priority is left alone. @throws as `add` does. */
   async changePriority(jobId: string, priority: number): Promise<void> {
-    await this.#reach(async (queue) => {
-      const job = await queue.getJob(jobId);
-      await job?.changePriority({ priority }).catch(throwUnlessNotThere);
-    });
+    const job = await (await this.#open()).getJob(jobId);
+    await job?.changePriority({ priority }).catch(throwUnlessNotThere);
   }
 
   /** End the job's delay, if it has one. @throws as `add` does. */
   async promote(jobId: string): Promise<void> {
-    await this.#reach(async (queue) => {
-      const job = await queue.getJob(jobId);
-      await job?.promote().catch(throwUnlessNotThere);
-    });
-  }
-
-  async #reach<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
-    try {
-      return await work(await this.#open());
-    } catch (error) {
-      throw storageUnavailable(error);
-    }
+    const job = await (await this.#open()).getJob(jobId);
+    await job?.promote().catch(throwUnlessNotThere);
   }
 
   async close(): Promise<void> {
@@ -84,7 +74,8 @@ export class OnDemandQueue {
 
   async #open(): Promise<Queue> {
     const { redis } = this.connection;
-    if (redis.status !== 'ready') throw new Error(`The connection to Redis is not ready: ${redis.status}.`);
+    if (redis.status !== 'ready')
+      throw storageUnavailable(new Error(`The connection to Redis is not ready: ${redis.status}.`));
     this.#queue ??= openQueue(this.name, this.connection);
     const queue = this.#queue;
     try {

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { openQueue } from './bullmq-on-demand-queue';
 
 /** The queues that an operator may pause. */
@@ -50,4 +50,3 @@ export class PausedQueues {
     );
   }
 }
-throwStorageErrors(PausedQueues);

@@ -10,7 +10,7 @@ import {
   workedQueues,
 } from '../domain/queues';
 import { parsedOrUndefined } from '../platform/json';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
 import { openQueue } from './bullmq-on-demand-queue';
@@ -172,8 +172,6 @@ export class QueueStandings {
     return { waiting, accounts: data.map((text) => accountOfJob(parsedOrUndefined(text))) };
   }
 }
-
-throwStorageErrors(QueueStandings);
 
 function countsOf(name: string, depths: readonly QueueDepth[]) {
   const jobsIn = (state: JobState) =>

@@ -6,7 +6,7 @@ import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queue
 import type { Emit } from '../domain/signal';
 import { chunksOf } from '../platform/batches';
 import { DueTimer } from '../platform/due-timer';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type InOrder, runStep, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { SCHEDULED_JOB_VERSION } from './bullmq-event-queue';
@@ -302,8 +302,6 @@ export class ScheduledQueue {
     await PLACE(target, keysIn(prefix, accountId), [accountId, eventId, deliverAt, onlyEarlier]);
   }
 }
-
-throwStorageErrors(ScheduledQueue);
 
 function keysIn(prefix: string, accountId: AccountId): readonly string[] {
   const { scheduled, scheduledAccounts, scheduledCount } = queueKeysOf(prefix);

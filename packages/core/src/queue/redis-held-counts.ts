@@ -3,7 +3,7 @@ import { type HoldReason, holdReasons } from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import type { QueueShard, QueueShards } from '../domain/queues';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /**
@@ -90,5 +90,3 @@ export class HeldCounts {
     await RECOUNT(this.redis, keys, [encodeAddress(address)]);
   }
 }
-
-throwStorageErrors(HeldCounts);

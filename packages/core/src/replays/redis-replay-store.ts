@@ -17,7 +17,7 @@ import {
 } from '../domain/replay';
 import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
 import { formatTime } from '../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
 export interface ReplayPage {
@@ -140,8 +140,6 @@ export class ReplayStore {
     return (await PROGRESS(redis, [keys.replay(id)], args, recorded)) === 1;
   }
 }
-throwStorageErrors(ReplayStore);
-
 function factsOf({ endpointId, mode, since, until, rate, isDryRun }: ReplayOrder) {
   const range = { since: formatTime(since), until: formatTime(until) };
   return { webhookId: endpointId, mode, ...range, rate, dryRun: isDryRun };

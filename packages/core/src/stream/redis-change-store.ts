@@ -7,7 +7,7 @@ import { endpointIdSchema } from '../domain/endpoint';
 import { eventIdSchema } from '../domain/event';
 import { keys } from '../domain/keys';
 import { replayIdSchema } from '../domain/replay';
-import { type RedisClient, throwStorageErrors } from '../platform/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 
 /** A change, with the cursor right after it. Cursors of an account grow. */
@@ -91,8 +91,6 @@ export class ChangeStore {
     return entries.slice(1).map(([id, fields]) => ({ id, change: parseChange(fields[1]) }));
   }
 }
-
-throwStorageErrors(ChangeStore);
 
 function beginning(commands: ChainableCommander, account: AccountId): ChainableCommander {
   const key = keys.changes(account);

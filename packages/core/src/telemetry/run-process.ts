@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Emit, SignalListener } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import { nameRedisError } from '../platform/redis-errors';
 import { ConfigError } from '../platform/settings';
 import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
 
@@ -84,7 +85,8 @@ function exitOnceWritten(): void {
 }
 
 /** Why a process did not start, for its operator: the setting to change, or where it broke. */
-export function describeStartFault(error: unknown): string {
+export function describeStartFault(thrown: unknown): string {
+  const error = nameRedisError(thrown);
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError || error instanceof AppError) return error.message;
   const { code } = error as NodeJS.ErrnoException;

@@ -24,7 +24,7 @@ import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-sto
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
-import { storageUnavailable } from '../platform/redis-connect';
+import { storageUnavailable } from '../platform/redis-errors';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { TransformPool } from '../transform/transform-pool';
 import { buildAdmission } from './build-admission';

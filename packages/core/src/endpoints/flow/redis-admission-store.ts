@@ -10,7 +10,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../../platform/redis-script';
 import {
   ADD_READY,
@@ -409,5 +409,3 @@ export class AdmissionStore {
     await this.redis.unlink(...keysOfLimits(endpointId), keys.accessToken(endpointId));
   }
 }
-
-throwStorageErrors(AdmissionStore);

@@ -1,7 +1,7 @@
 import { ReplyError } from 'ioredis';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 import {
   createInOrder,
   defineScript,
@@ -181,8 +181,6 @@ export class HealthStore {
     await this.redis.unlink(keys.health(endpointId));
   }
 }
-
-throwStorageErrors(HealthStore);
 
 function argumentsOf({ tally, limit = 0 }: AddedTally): readonly (string | number)[] {
   const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;

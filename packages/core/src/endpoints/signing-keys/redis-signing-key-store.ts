@@ -5,7 +5,7 @@ import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
 import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../domain/signing-key';
 import { createLru, ParsedCache } from '../../platform/caches';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 import type { Sealer } from '../seal';
 
 const CACHED_ACCOUNTS = 10_000;
@@ -87,8 +87,6 @@ export class SigningKeyStore {
     return key;
   }
 }
-throwStorageErrors(SigningKeyStore);
-
 interface OpenedKey {
   readonly sealed: string;
   readonly key: KeyObject;

@@ -2,7 +2,7 @@ import { keys } from '../../domain/keys';
 import type { Emit } from '../../domain/signal';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 
 const DAY_MS = 86_400_000;
 /** A certificate's owner is told so long before it expires, */
@@ -68,8 +68,6 @@ export class ReceiverCertificates {
     return hosts;
   }
 }
-
-throwStorageErrors(ReceiverCertificates);
 
 function isExpiring({ from, until }: Validity, now: number): boolean {
   return until - now <= Math.min(CERTIFICATE_EXPIRING_MS, (until - from) * EXPIRING_SHARE);

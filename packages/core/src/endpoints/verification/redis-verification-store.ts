@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AccountId } from '../../domain/account';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
 import { takeOne } from '../../platform/redis-take-one';
 
@@ -132,8 +132,6 @@ export class VerificationStore {
     return await takeOne(this.redis, keys.verificationsTried(digestOf(host)), ofHost, MINUTE_MS);
   }
 }
-
-throwStorageErrors(VerificationStore);
 
 // A name with a dot at its end is the same host.
 function digestOf(host: string): string {
