@@ -1,16 +1,28 @@
 // @ts-check
 import luaparse from 'luaparse';
-import { ScriptFault } from './read-head.mjs';
+import { readFileTags, readScriptTags, ScriptFault } from './read-tags.mjs';
 
-/** @typedef {import('./read-head.mjs').Head} Head */
-/** @typedef {import('./read-head.mjs').Member} Member */
-/** @typedef {import('./read-head.mjs').Type} Type */
+/** @typedef {import('./read-tags.mjs').FileTags} FileTags */
+/** @typedef {import('./read-tags.mjs').ScriptTags} ScriptTags */
+/** @typedef {import('./read-tags.mjs').Member} Member */
 /** @typedef {any} Node of luaparse, whose own types know no scopes */
+/** @typedef {{ name: string, line: number, node: Node }} Helper a local function, or a local value */
+/** @typedef {{ name: string, line: number, node: Node, tags: ScriptTags }} LuaScript */
+/**
+ * @typedef {object} LuaFile
+ * @property {string} path
+ * @property {string} text
+ * @property {FileTags} tags
+ * @property {readonly Helper[]} helpers
+ * @property {readonly LuaScript[]} scripts its global functions
+ */
+/** @typedef {{ file: LuaFile, helper: Helper }} Library */
 
-// What Redis gives a script, and what every script has here: see `redis-script-text.ts`.
+// What Redis gives a script, and what every script has here: see `platform/redis-script-text.ts`.
 const GLOBALS =
   `redis string table math cjson cmsgpack tonumber tostring type error pcall ipairs pairs next unpack select
-  KEYS ARGV once at_end shared reply stop keys`.split(/\s+/);
+  once at_end shared reply stop keys`.split(/\s+/);
+const OF_CHANGES = ['record_act', 'was_made'];
 
 // What stands for a member that a reply or a row does not name. A `nil` would end the list that Redis makes of it.
 const NOTHING = /** @type {Readonly<Record<string, string>>} */ ({
@@ -20,155 +32,244 @@ const NOTHING = /** @type {Readonly<Record<string, string>>} */ ({
   optional: 'false',
 });
 
+/** @param {string} path @param {string} text @returns {LuaFile} @throws {ScriptFault} */
+export function parseFile(path, text) {
+  const lines = text.split('\n');
+  const chunk = parse(path, text);
+  /** @type {Helper[]} */
+  const helpers = [];
+  /** @type {LuaScript[]} */
+  const scripts = [];
+  for (const node of chunk.body) {
+    const line = node.loc.start.line;
+    if (node.type === 'LocalStatement') {
+      const [variable, other] = node.variables;
+      if (other) throw new ScriptFault(path, line, 'declare each local value by itself');
+      helpers.push({ name: variable.name, line, node });
+    } else if (node.type === 'FunctionDeclaration' && node.isLocal) {
+      helpers.push({ name: node.identifier.name, line, node });
+    } else if (node.type === 'FunctionDeclaration' && node.identifier?.type === 'Identifier') {
+      const comment = commentAbove(lines, line);
+      const tags = readScriptTags(path, comment, line - comment.length);
+      scripts.push({ name: node.identifier.name, line, node, tags });
+    } else throw new ScriptFault(path, line, 'a file has functions, and local values that they share');
+  }
+  const file = { path, text, tags: readFileTags(path, lines), helpers, scripts };
+  for (const script of scripts) checkScript(file, script);
+  return file;
+}
+
+/** @param {readonly string[]} lines @param {number} line of the function @returns {readonly string[]} */
+function commentAbove(lines, line) {
+  let from = line - 1;
+  while (lines[from - 1]?.startsWith('---')) from -= 1;
+  return lines.slice(from, line - 1);
+}
+
+/** @param {LuaFile} file @param {LuaScript} script */
+function checkScript({ path }, { name, line, node, tags }) {
+  const expected = [...tags.keys, ...tags.params].map((each) => each.name).join(', ');
+  const declared = node.parameters.map((/** @type {Node} */ each) => each.name).join(', ');
+  if (declared !== expected)
+    throw new ScriptFault(path, line, `by its comment, ${name} has the parameters (${expected})`);
+  if (tags.keys.length === 0) throw new ScriptFault(path, line, `${name} has no key`);
+  /** @type {Map<string, number>} */
+  const uses = new Map();
+  walk(node, (each) => each.type === 'Identifier' && uses.set(each.name, (uses.get(each.name) ?? 0) + 1));
+  // The first key also says where Redis has the others.
+  const unused = [...tags.keys.slice(1), ...tags.params].find((each) => (uses.get(each.name) ?? 0) < 2);
+  if (unused) throw new ScriptFault(path, line, `${unused.name} is not used`);
+  const needsReply = tags.isGuard || tags.replies.length > 0 || tags.returns;
+  if (needsReply && node.body.at(-1)?.type !== 'ReturnStatement') {
+    throw new ScriptFault(path, node.loc.end.line, `${name} ends without a reply`);
+  }
+}
+
 /**
- * The Lua of a script as the body of a TypeScript template. In it, constants, keys, replies and rows are spelled out: so
- * their names cost Redis nothing. Each line stays where it is.
+ * The helpers that a script or a helper calls, each behind those that it calls itself.
  *
- * @param {{ path: string, head: Head, lines: readonly string[] }} source
- * @param {readonly { head: Head, lines: readonly string[] }[]} libraries that it includes
- * @returns {{ body: string, usesKeys: boolean }}
+ * @param {Node} node
+ * @param {readonly Library[]} known those of its file, and of all that the file includes
+ * @returns {Library[]}
+ */
+export function librariesOf(node, known) {
+  /** @type {Set<Library>} */
+  const found = new Set();
+  /** @param {Node} each */
+  const find = (each) => {
+    walk(each, ({ type, name }) => {
+      const library = type === 'Identifier' ? known.find(({ helper }) => helper.name === name) : undefined;
+      if (library === undefined || found.has(library) || library.helper.node === each) return;
+      find(library.helper.node);
+      found.add(library);
+    });
+  };
+  find(node);
+  return known.filter((library) => found.has(library));
+}
+
+/**
+ * The Lua of a script or a helper as the body of a TypeScript template. In it, constants, keys, replies and rows are spelled
+ * out: so their names cost Redis nothing. Each line stays where it is.
+ *
+ * @param {LuaFile} file
+ * @param {LuaScript | Helper} part
+ * @param {readonly Library[]} known as above
+ * @returns {{ body: string, usedConstants: ReadonlySet<string>, usesKeys: boolean }}
  * @throws {ScriptFault}
  */
-export function expandLua({ path, head, lines }, libraries) {
-  const text = lines.join('\n');
-  const chunk = parse(path, text);
+export function expandLua({ path, text, tags: fileTags }, part, known) {
+  const { node } = part;
+  const tags = 'tags' in part ? part.tags : undefined;
+  const files = [...new Set(known.map(({ file }) => file))];
   const records = new Map(
-    [head, ...libraries.map((each) => each.head)].flatMap(({ records: all }) =>
-      all.map((each) => [each.name, each.members]),
-    ),
+    [fileTags, ...files.map((file) => file.tags)]
+      .flatMap((each) => each.records)
+      .map(({ name, members }) => [name, members]),
   );
-  const constants = new Set(head.constants.map(({ name }) => name));
+  const constants = new Set(fileTags.constants.map(({ name }) => name));
+  /** @type {Set<string>} */
+  const usedConstants = new Set();
+  let usesKeys = false;
   checkNames();
-  checkEnd();
 
   /** @type {{ from: number, until: number, render: () => string }[]} */
   const edits = [];
-  let usesKeys = false;
-  visit(chunk);
+  visit(node);
   edits.sort((a, b) => a.from - b.from || b.until - a.until);
-  return { body: print(0, text.length), usesKeys };
+  const body = tags ? printScript(tags) : print(node.range[0], node.range[1]);
+  return { body, usedConstants, usesKeys };
 
   function checkNames() {
-    const known = new Set([
+    const allowed = new Set([
       ...GLOBALS,
-      ...(head.isChange ? ['record_act', 'was_made'] : []),
+      ...OF_CHANGES,
       ...constants,
       ...records.keys(),
-      ...libraries.flatMap(namesOf),
+      ...known.map(({ helper }) => helper.name),
     ]);
-    const unknown = chunk.globals.find((/** @type {Node} */ { name }) => !known.has(name));
-    if (unknown) throw fault(unknown, `nothing is called ${unknown.name}`);
-    /** @type {Map<string, number>} */
-    const uses = new Map();
-    walk(chunk, (node) => node.type === 'Identifier' && uses.set(node.name, (uses.get(node.name) ?? 0) + 1));
-    // A key or an argument is also where it is declared. The first key says where Redis has the others, too.
-    const declared = [...head.keys.slice(1), ...head.args].find(({ name }) => (uses.get(name) ?? 0) < 2);
-    const constant = head.constants.find(({ name }) => !uses.has(name));
-    if (declared)
-      throw new ScriptFault(
-        path,
-        1 + lines.findIndex((line) => line.startsWith(`local ${declared.name} =`)),
-        `${declared.name} is not used`,
-      );
-    if (constant) throw new ScriptFault(path, 1, `${constant.name} is not used`);
+    walk(node, (each) => {
+      if (isGlobal(each) && !allowed.has(each.name) && each !== node.identifier)
+        throw fault(each, `nothing is called ${each.name}`);
+    });
   }
 
-  function checkEnd() {
-    if (!head.isScript || !(head.isGuard || head.replies.length > 0 || head.returns)) return;
-    const last = chunk.body.at(-1);
-    if (last?.type !== 'ReturnStatement')
-      throw new ScriptFault(path, lines.length, 'the last line returns no reply');
+  /** @param {ScriptTags} of */
+  function printScript({ keys, params, made }) {
+    const lastName = node.parameters.at(-1) ?? node.identifier;
+    const bodyFrom = text.indexOf(')', lastName.range[1]) + 1;
+    const values = [
+      ...keys.map(({ from }, i) =>
+        from.kind !== 'list' ? `KEYS[${i + 1}]` : i === 0 ? 'KEYS' : `{ unpack(KEYS, ${i + 1}) }`,
+      ),
+      ...params.map((_, i) => `ARGV[${i + 1}]`),
+    ];
+    const names = node.parameters.map((/** @type {Node} */ { name }) => name);
+    const start = `local ${names.join(', ')} = ${values.join(', ')}${made === undefined ? '' : ` if was_made() then return ${made} end`}`;
+    return (
+      start +
+      '\n'.repeat(lineBreaks([node.range[0], bodyFrom])) +
+      print(bodyFrom, node.range[1] - 'end'.length)
+    );
   }
 
-  /** @param {Node} node */
-  function visit(node) {
-    const edit = editOf(node);
-    if (edit !== undefined) edits.push({ from: node.range[0], until: node.range[1], render: edit });
+  /** @param {Node} each */
+  function visit(each) {
+    const render = editOf(each);
+    if (render) edits.push({ from: each.range[0], until: each.range[1], render });
     // What a constant or a key is made of is part of it.
-    if (edit === undefined || isCallOf(node, [...records.keys(), 'reply', 'stop']))
-      for (const child of childrenOf(node)) visit(child);
+    if (!render || isCallOf(each, [...records.keys(), 'reply', 'stop']))
+      for (const child of childrenOf(each)) visit(child);
   }
 
-  /** @param {Node} node @returns {(() => string) | undefined} */
-  function editOf(node) {
-    if (node.type === 'Identifier' && isGlobal(node) && constants.has(node.name))
-      return () => `\${lua(${node.name})}`;
-    if (node.type === 'MemberExpression') {
-      const base = rootOf(node);
-      if (isGlobal(base) && constants.has(base.name)) return () => `\${lua(${text.slice(...node.range)})}`;
+  /** @param {Node} each @returns {(() => string) | undefined} */
+  function editOf(each) {
+    const constant = each.type === 'MemberExpression' ? rootOf(each) : each;
+    if (isGlobal(constant) && constants.has(constant.name)) {
+      usedConstants.add(constant.name);
+      return () => `\${lua(${text.slice(...each.range)})}`;
     }
-    if (isCallOf(node, ['reply', 'stop']) && !isLocal(node.base)) return () => spellReply(node);
-    if (isCallOf(node, [...records.keys()]))
-      return () => spellRow(node, node.base.name, records.get(node.base.name) ?? []);
+    if (isCallOf(each, ['reply', 'stop']) && isGlobal(each.base)) return () => spellReply(each);
+    if (isCallOf(each, [...records.keys()]) && isGlobal(each.base)) {
+      return () => spellRow(each, each.base.name, records.get(each.base.name) ?? []);
+    }
     if (
-      node.type === 'CallExpression' &&
-      node.base.type === 'MemberExpression' &&
-      node.base.base.name === 'keys' &&
-      isGlobal(node.base.base)
+      each.type === 'CallExpression' &&
+      each.base.type === 'MemberExpression' &&
+      isGlobal(each.base.base) &&
+      each.base.base.name === 'keys'
     ) {
       usesKeys = true;
-      return () => spellKey(node);
+      return () => spellKey(each);
     }
     return undefined;
   }
 
-  /** @param {Node} node */
-  function spellKey(node) {
-    const inputs = node.arguments.map((/** @type {Node} */ argument) => {
-      if (argument.type !== 'Identifier') throw fault(node, 'a key is made of variables');
+  /** @param {Node} each */
+  function spellKey(each) {
+    const inputs = each.arguments.map((/** @type {Node} */ argument) => {
+      if (argument.type !== 'Identifier') throw fault(each, 'a key is made of variables');
       return `'<${argument.name}>' as never`;
     });
-    return `\${inLua(keys.${node.base.identifier.name}(${inputs.join(', ')}))}`;
+    return `\${inLua(keys.${each.base.identifier.name}(${inputs.join(', ')}))}`;
   }
 
-  /** @param {Node} node */
-  function spellReply(node) {
-    const isStop = node.base.name === 'stop';
-    if (isStop && !head.isGuard) throw fault(node, 'only a guard stops');
-    const table = tableOf(node);
-    const first = head.isGuard ? [isStop ? '0' : '1'] : [];
-    if (head.replies.length === 0) {
-      if (table || head.returns) throw fault(node, 'this script has no @reply');
-      return `${first[0] ?? '1'}${linesIn(node)}`;
+  /** @param {Node} each */
+  function spellReply(each) {
+    const isStop = each.base.name === 'stop';
+    if (!tags) throw fault(each, 'only a script replies');
+    if (isStop && !tags.isGuard) throw fault(each, 'only a guard stops');
+    const table = tableOf(each);
+    const first = tags.isGuard ? [isStop ? '0' : '1'] : [];
+    if (tags.replies.length === 0) {
+      if (table || tags.returns) throw fault(each, 'this script has no @reply');
+      return `${first[0] ?? '1'}${restOfLines(each)}`;
     }
-    if (!table && isStop) return `{0}${linesIn(node)}`;
-    if (!table) throw fault(node, 'a reply is a table of its members');
-    return `{${[...first, ...fieldsOf(table, 'reply', head.replies)].join(', ')}}${linesIn(node)}`;
+    if (!table && isStop) return `{0}${restOfLines(each)}`;
+    if (!table) throw fault(each, 'a reply is a table of its members');
+    return `{${[...first, ...fieldsOf(table, 'reply', tags.replies)].join(', ')}}${restOfLines(each)}`;
   }
 
-  /** @param {Node} node @param {string} name @param {readonly Member[]} members */
-  function spellRow(node, name, members) {
-    const table = tableOf(node);
-    if (!table) throw fault(node, `${name} is made of a table of its members`);
-    return `{${fieldsOf(table, name, members).join(', ')}}${linesIn(node)}`;
+  /** @param {Node} each @param {string} name @param {readonly Member[]} members */
+  function spellRow(each, name, members) {
+    const table = tableOf(each);
+    if (!table) throw fault(each, `${name} is made of a table of its members`);
+    return `{${fieldsOf(table, name, members).join(', ')}}${restOfLines(each)}`;
   }
 
   /** @param {Node} table @param {string} name @param {readonly Member[]} members */
   function fieldsOf(table, name, members) {
-    /** @type {Map<string, Node>} */
+    /** @type {Map<string, readonly [number, number]>} */
     const fields = new Map();
     for (const field of table.fields) {
       const member = field.type === 'TableKeyString' ? field.key.name : undefined;
       if (!members.some((each) => each.name === member))
         throw fault(field, `${name} has no member ${member ?? 'without a name'}`);
-      fields.set(member, field.value);
+      fields.set(member, valueRange(field));
     }
     return members.map(({ name: member, type }) => {
       const field = fields.get(member);
       const nothing = NOTHING[type.kind];
       if (!field && nothing === undefined) throw fault(table, `${name} needs ${member}`);
       if (!field) return nothing;
-      const value = print(field.range[0], field.range[1]);
+      const value = print(...field);
       return nothing === undefined ? value : `(${value}) or ${nothing}`;
     });
   }
 
-  // A table of several lines is spelled on its first one: those after it stay empty, so that the lines behind it stay.
-  /** @param {Node} node */
-  function linesIn(node) {
+  // A table of several lines is spelled on its first one: those after it stay empty, so that what is behind it stays where it is.
+  /** @param {Node} each */
+  function restOfLines(each) {
     let inFields = 0;
-    for (const field of tableOf(node)?.fields ?? []) inFields += lineBreaks(field.value.range);
-    return '\n'.repeat(lineBreaks(node.range) - inFields);
+    for (const field of tableOf(each)?.fields ?? []) inFields += lineBreaks(valueRange(field));
+    return '\n'.repeat(lineBreaks(each.range) - inFields);
+  }
+
+  // With the parentheses around it.
+  /** @param {Node} field @returns {readonly [number, number]} */
+  function valueRange({ key, range }) {
+    const from = text.indexOf('=', key.range[1]) + 1;
+    return [from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0), range[1]];
   }
 
   /** @param {readonly [number, number]} range */
@@ -188,9 +289,9 @@ export function expandLua({ path, head, lines }, libraries) {
     return printed + escapeTemplate(text.slice(at, until));
   }
 
-  /** @param {Node} node @param {string} what */
-  function fault(node, what) {
-    return new ScriptFault(path, node.loc.start.line, what);
+  /** @param {Node} each @param {string} what */
+  function fault(each, what) {
+    return new ScriptFault(path, each.loc.start.line, what);
   }
 }
 
@@ -210,18 +311,10 @@ function parse(path, text) {
   }
 }
 
-/** The local functions and values that a library has for those that include it. @param {{ lines: readonly string[] }} library */
-function namesOf({ lines }) {
-  return lines.flatMap((line) => /^local (?:function )?(\w+)/.exec(line)?.[1] ?? []);
-}
-
 /** @param {Node} node @param {readonly string[]} names */
 function isCallOf(node, names) {
-  return (
-    (node.type === 'CallExpression' || node.type === 'TableCallExpression') &&
-    node.base.type === 'Identifier' &&
-    names.includes(node.base.name)
-  );
+  const isCall = node.type === 'CallExpression' || node.type === 'TableCallExpression';
+  return isCall && node.base.type === 'Identifier' && names.includes(node.base.name);
 }
 
 /** @param {Node} node */
@@ -238,11 +331,6 @@ function rootOf(node) {
 /** @param {Node} node */
 function isGlobal(node) {
   return node.type === 'Identifier' && node.isLocal === false;
-}
-
-/** @param {Node} node */
-function isLocal(node) {
-  return node.isLocal === true;
 }
 
 /** @param {Node} node @param {(node: Node) => void} see */

@@ -1,70 +1,86 @@
 // @ts-check
 import { basename, dirname, relative } from 'node:path';
-import { ScriptFault } from './read-head.mjs';
+import { expandLua, librariesOf } from './expand-lua.mjs';
+import { ScriptFault } from './read-tags.mjs';
 
-/** @typedef {import('./read-head.mjs').Head} Head */
-/** @typedef {import('./read-head.mjs').Member} Member */
-/** @typedef {import('./read-head.mjs').Type} Type */
+/** @typedef {import('./expand-lua.mjs').LuaFile} LuaFile */
+/** @typedef {import('./expand-lua.mjs').LuaScript} LuaScript */
+/** @typedef {import('./expand-lua.mjs').Helper} Helper */
+/** @typedef {import('./expand-lua.mjs').Library} Library */
+/** @typedef {import('./read-tags.mjs').ScriptTags} ScriptTags */
+/** @typedef {import('./read-tags.mjs').Member} Member */
+/** @typedef {import('./read-tags.mjs').Type} Type */
 
 /**
- * The TypeScript of a script: a function that calls it, with the types of what it gets and gives; or the functions of a file
- * that others include.
+ * The TypeScript of a file: for each script a function that calls it, with the types of what it gets and gives.
  *
- * @param {object} source
- * @param {string} source.path of the `.lua` file, below the folder of all sources
- * @param {Head} source.head
- * @param {string} source.body as a template
- * @param {boolean} source.usesKeys whether the template makes keys
- * @param {readonly string[]} source.libraries paths of the files that it includes, each behind those that it needs
- * @param {ReadonlyMap<string, string>} source.knownTypes name → file of the types of `domain/`, without `.ts`
+ * @param {LuaFile} file
+ * @param {readonly Library[]} known the helpers of the file, and of all that it includes
+ * @param {ReadonlyMap<string, string>} knownTypes name → file of the types of `domain/`, without `.ts`
  * @returns {string}
  * @throws {ScriptFault}
  */
-export function writeModule({ path, head, body, usesKeys, libraries, knownTypes }) {
-  const name = camelCase(basename(path, '.lua'));
-  const recordNames = new Set(head.records.map((record) => record.name));
-  /** @type {Set<string>} */
-  const usedTypes = new Set();
-  const replyType = `${pascalCase(name)}Reply`;
-  const parts = head.isScript ? [scriptText(), ...typeTexts(), callText(), readText()] : [libraryText()];
-  const written = parts.filter(Boolean).join('\n');
-  return `// Written by \`npm run scripts\` from ${basename(path)}: change that.\n${importTexts().join('\n')}\n\n${written}`;
+export function writeModule(file, known, knownTypes) {
+  const { path, tags: fileTags } = file;
+  const imports = new Imports(file, knownTypes);
+  const records = new Map(fileTags.records.map(({ name, members }) => [name, members]));
+  const parts = [
+    ...file.helpers.map(helperText),
+    ...fileTags.records.flatMap(recordTexts),
+    ...file.scripts.flatMap(scriptTexts),
+  ];
+  return `// Written by \`npm run scripts\` from ${basename(path)}: change that.\n${imports.text()}\n\n${parts.join('\n')}`;
 
-  function libraryText() {
-    return `export const ${name} = defineLibrary({ file: '${path}', body: \`${body}\` });\n`;
+  /** @param {Helper} helper */
+  function helperText(helper) {
+    imports.add('type Library', 'platform/lua');
+    return `export const ${camelCase(helper.name)}: Library = {\n  file: '${path}',\n  line: ${helper.line},\n  body: \`${bodyOf(helper)}\`,\n};\n`;
   }
 
-  function scriptText() {
-    const names = libraries.map((library) => camelCase(basename(library, '.lua')));
-    return `const script = ${head.isChange ? 'defineChange' : 'defineLua'}({\n  file: '${path}',\n  isGuard: ${head.isGuard},\n  libraries: [${names.join(', ')}],\n  body: \`${body}\`,\n});\n`;
-  }
-
-  function typeTexts() {
-    const inputs = inputsOf(head).map((member) =>
+  /** @param {LuaScript} script */
+  function scriptTexts(script) {
+    const { name, tags } = script;
+    const texts = [definitionText(script)];
+    const inputs = inputsOf(tags).map((member) =>
       memberText(member, member.type.kind === 'optional' ? '?' : ''),
     );
-    const texts = inputs.length === 0 ? [] : [interfaceText(`${pascalCase(name)}Input`, inputs)];
-    for (const { name: record, members } of head.records)
+    if (inputs.length > 0) texts.push(interfaceText(`${pascalCase(name)}Input`, inputs));
+    if (tags.replies.length > 0)
       texts.push(
         interfaceText(
-          pascalCase(record),
-          members.map((member) => memberText(member)),
+          `${pascalCase(name)}Reply`,
+          tags.replies.map((member) => memberText(member)),
         ),
       );
-    if (head.replies.length > 0)
-      texts.push(
-        interfaceText(
-          replyType,
-          head.replies.map((member) => memberText(member)),
-        ),
-      );
-    return texts;
+    return [...texts, callText(script), readText(script)];
+  }
+
+  /** @param {LuaScript} script */
+  function definitionText(script) {
+    const libraries = librariesOf(script.node, known);
+    for (const { file: other, helper } of libraries) {
+      if (other !== file) imports.add(camelCase(helper.name), other.path.replace(/\.lua$/, '.script'));
+    }
+    const { isChange, isGuard } = script.tags;
+    const define = isChange ? 'defineChange' : 'defineLua';
+    imports.add(define, isChange ? CHANGES : 'platform/lua');
+    const names = libraries.map(({ helper }) => camelCase(helper.name));
+    return `const ${camelCase(script.name)}Script = ${define}({\n  file: '${path}',\n  line: ${script.line},\n  isGuard: ${isGuard},\n  libraries: [${names.join(', ')}],\n  body: \`${bodyOf(script)}\`,\n});\n`;
+  }
+
+  /** @param {Helper | LuaScript} part */
+  function bodyOf(part) {
+    const { body, usedConstants, usesKeys } = expandLua(file, part, known);
+    if (usedConstants.size > 0) imports.add('lua', 'platform/lua');
+    if (usesKeys) imports.add('inLua', 'platform/lua').add('keys', 'domain/keys');
+    for (const { name, from } of fileTags.constants) if (usedConstants.has(name)) imports.addFrom(name, from);
+    return body;
   }
 
   /** @param {Member} member @param {'?' | ''} mark */
-  function memberText({ name: member, type, comment }, mark = '') {
+  function memberText({ name, type, comment }, mark = '') {
     const doc = comment === '' ? '' : `  /** ${comment[0]?.toUpperCase()}${comment.slice(1)}. */\n`;
-    return `${doc}  readonly ${camelCase(member)}${mark}: ${typeText(type)};`;
+    return `${doc}  readonly ${camelCase(name)}${mark}: ${typeText(type)};`;
   }
 
   /** @param {Type} type @returns {string} */
@@ -89,99 +105,116 @@ export function writeModule({ path, head, body, usesKeys, libraries, knownTypes 
       case 'object':
         return `{ ${type.members.map((member) => `readonly ${camelCase(member.name)}: ${typeText(member.type)}`).join('; ')} }`;
       case 'named':
-        if (recordNames.has(type.name)) return pascalCase(type.name);
-        usedTypes.add(type.name);
+        if (records.has(type.name)) return pascalCase(type.name);
+        imports.addType(type.name);
         return type.name;
     }
   }
 
-  function replyTypeText() {
-    if (head.returns) return typeText(head.returns);
-    if (head.replies.length === 0) return head.isGuard ? 'boolean' : 'void';
-    return mayStopWithoutMembers() ? `${replyType} | undefined` : replyType;
+  /** @param {LuaScript} script */
+  function replyTypeText({ name, tags }) {
+    if (tags.returns) return typeText(tags.returns);
+    if (tags.replies.length === 0) return tags.isGuard ? 'boolean' : 'void';
+    return tags.isGuard ? `${pascalCase(name)}Reply | undefined` : `${pascalCase(name)}Reply`;
   }
 
-  // `stop()` without members is spelled as this.
-  function mayStopWithoutMembers() {
-    return head.isGuard && body.includes('{0}');
+  /** @param {LuaScript} script */
+  function callText(script) {
+    const { name, tags } = script;
+    const [kind, make] = kindOf(tags);
+    const from = tags.isChange ? CHANGES : 'platform/lua';
+    imports.add(make, from).add(`type ${kind}`, from);
+    const doc = tags.description.map((line) => ` *${line === '' ? '' : ` ${line}`}\n`).join('');
+    const input = inputsOf(tags).length === 0 ? '' : `input: ${pascalCase(name)}Input`;
+    const args = tags.params.map(({ name: param, type }) => packText(type, `input.${camelCase(param)}`));
+    return `${doc === '' ? '' : `/**\n${doc} */\n`}export function ${camelCase(name)}(${input}): ${kind}<${replyTypeText(script)}> {\n  return ${make}(${camelCase(name)}Script, ${keysText(script)}, [${args.join(', ')}], read${pascalCase(name)});\n}\n`;
   }
 
-  function callText() {
-    const hasInput = inputsOf(head).length > 0;
-    const doc = head.description.map((line) => ` *${line === '' ? '' : ` ${line}`}\n`).join('');
-    const [kind, make] = kindOf(head);
-    const args = head.args.map(({ name: arg, type }) => packText(type, `input.${camelCase(arg)}`));
-    return `/**\n${doc} */\nexport function ${name}(${hasInput ? `input: ${pascalCase(name)}Input` : ''}): ${kind}<${replyTypeText()}> {\n  return ${make}(script, ${keysText()}, [${args.join(', ')}], read);\n}\n`;
+  /** @param {LuaScript} script */
+  function keysText({ tags, line }) {
+    const always = tags.keys.filter(({ condition }) => condition === undefined);
+    const others = tags.keys.slice(always.length);
+    const [condition, different] = new Set(others.map((key) => key.condition));
+    if (
+      different !== undefined ||
+      tags.keys.slice(0, always.length).some((key) => key.condition !== undefined)
+    ) {
+      throw new ScriptFault(path, line, 'keys with a condition come last, and have one condition');
+    }
+    const texts = always.map(keyText);
+    if (condition !== undefined) {
+      texts.push(`...(${conditionText(tags, condition, line)} ? [${others.map(keyText).join(', ')}] : [])`);
+    }
+    return `[${texts.join(', ')}]`;
   }
 
-  function keysText() {
-    const isConditional = head.keys.some(({ condition }) => condition !== undefined);
-    const always = head.keys.filter(({ condition }) => condition === undefined).map(keyText);
-    if (!isConditional) return `[${always.join(', ')}]`;
-    const [first] = head.keys.filter(({ condition }) => condition !== undefined);
-    const others = head.keys.filter(({ condition }) => condition !== undefined).map(keyText);
-    const conditions = new Set(head.keys.slice(always.length).map(({ condition }) => condition));
-    if (conditions.size > 1 || conditions.has(undefined))
-      throw fault('keys with a condition come last, and have one condition');
-    return `[${always.join(', ')}, ...(${conditionText(first?.condition ?? '')} ? [${others.join(', ')}] : [])]`;
-  }
-
-  /** @param {string} condition the name of an input */
-  function conditionText(condition) {
-    const input = inputsOf(head).find((each) => each.name === condition);
-    if (!input) throw fault(`the condition ${condition} is no @with and no @arg`);
+  /** @param {ScriptTags} tags @param {string} condition the name of an input @param {number} line */
+  function conditionText(tags, condition, line) {
+    const input = inputsOf(tags).find((each) => each.name === condition);
+    if (!input) throw new ScriptFault(path, line, `the condition ${condition} is no @with and no @param`);
     return input.type.kind === 'boolean'
       ? `input.${camelCase(condition)}`
       : `input.${camelCase(condition)} !== undefined`;
   }
 
-  /** @param {import('./read-head.mjs').Key} key */
-  function keyText({ name: key, from }) {
-    if (from.kind === 'caller') return `input.${camelCase(key)}`;
+  /** @param {import('./read-tags.mjs').Key} key */
+  function keyText({ name, from }) {
+    if (from.kind === 'caller') return `input.${camelCase(name)}`;
+    if (from.kind === 'list') return `...input.${camelCase(name)}`;
     if (from.kind === 'member') return `input.${from.path}`;
-    const inputs = from.inputs.map((input) => (/^'/.test(input) ? input : `input.${camelCase(input)}`));
+    imports.add('keys', 'domain/keys');
+    const inputs = from.inputs.map((input) => (input.startsWith("'") ? input : `input.${camelCase(input)}`));
     return inputs.length === 0 ? `keys.${from.key}` : `keys.${from.key}(${inputs.join(', ')})`;
   }
 
-  function readText() {
-    if (head.returns)
-      return `function read(reply: unknown${usesTexts(head.returns) ? ', texts: readonly string[]' : ''}): ${replyTypeText()} {\n  return ${readValue(head.returns, 'reply')};\n}\n`;
-    if (head.replies.length === 0) {
-      return head.isGuard
-        ? 'function read(reply: unknown): boolean {\n  return reply === 1;\n}\n'
-        : 'function read(): void {}\n';
+  /** @param {LuaScript} script */
+  function readText(script) {
+    const { name, tags } = script;
+    const head = `function read${pascalCase(name)}(`;
+    if (tags.returns) {
+      return `${head}reply: unknown${textsParameter([tags.returns])}): ${replyTypeText(script)} {\n  return ${readValue(tags.returns, 'reply')};\n}\n`;
     }
-    const offset = head.isGuard ? 1 : 0;
-    const members = head.replies.map(
-      ({ name: member, type }, i) =>
-        `    ${camelCase(member)}: ${readValue(type, `reply[${i + offset}]`)},\n`,
-    );
-    const texts = head.replies.some(({ type }) => usesTexts(type)) ? ', texts: readonly string[]' : '';
-    const stopped = mayStopWithoutMembers() ? '  if (reply.length === 1) return undefined;\n' : '';
-    const read = `function read(reply: readonly unknown[]${texts}): ${replyTypeText()} {\n${stopped}  return {\n${members.join('')}  };\n}\n`;
-    return [read, ...head.records.map(recordReadText)].join('\n');
+    if (tags.replies.length === 0) {
+      return tags.isGuard
+        ? `${head}reply: unknown): boolean {\n  return reply === 1;\n}\n`
+        : `${head}): void {}\n`;
+    }
+    const offset = tags.isGuard ? 1 : 0;
+    const texts = textsParameter(tags.replies.map(({ type }) => type));
+    const stopped = tags.isGuard ? '  if (reply.length === 1) return undefined;\n' : '';
+    return `${head}reply: readonly unknown[]${texts}): ${replyTypeText(script)} {\n${stopped}  return {\n${membersText(tags.replies, 'reply', offset)}  };\n}\n`;
   }
 
   /** @param {{ name: string, members: readonly Member[] }} record */
-  function recordReadText({ name: record, members }) {
-    const texts = members.some(({ type }) => usesTexts(type)) ? ', texts: readonly string[]' : '';
-    const each = members.map(
-      ({ name: member, type }, i) => `    ${camelCase(member)}: ${readValue(type, `row[${i}]`)},\n`,
-    );
-    return `function read${pascalCase(record)}(row: readonly unknown[]${texts}): ${pascalCase(record)} {\n  return {\n${each.join('')}  };\n}\n`;
+  function recordTexts({ name, members }) {
+    const type = pascalCase(name);
+    const texts = textsParameter(members.map((member) => member.type));
+    return [
+      interfaceText(
+        type,
+        members.map((member) => memberText(member)),
+      ),
+      `export function read${type}(row: readonly unknown[]${texts}): ${type} {\n  return {\n${membersText(members, 'row', 0)}  };\n}\n`,
+    ];
+  }
+
+  /** @param {readonly Member[]} members @param {string} list @param {number} offset */
+  function membersText(members, list, offset) {
+    return members
+      .map(({ name, type }, i) => `    ${camelCase(name)}: ${readValue(type, `${list}[${i + offset}]`)},\n`)
+      .join('');
+  }
+
+  /** @param {readonly Type[]} types */
+  function textsParameter(types) {
+    return types.some(usesTexts) ? ', texts: readonly string[]' : '';
   }
 
   /** @param {Type} type @returns {boolean} */
   function usesTexts(type) {
     if (type.kind === 'shared') return true;
     if (type.kind === 'optional' || type.kind === 'list') return usesTexts(type.of);
-    return (
-      type.kind === 'named' &&
-      head.records.some(
-        ({ name: record, members }) =>
-          record === type.name && members.some((member) => usesTexts(member.type)),
-      )
-    );
+    return type.kind === 'named' && (records.get(type.name) ?? []).some((member) => usesTexts(member.type));
   }
 
   /** What was replied, as its type. @param {Type} type @param {string} value @returns {string} */
@@ -190,16 +223,25 @@ export function writeModule({ path, head, body, usesKeys, libraries, knownTypes 
       case 'boolean':
         return `${value} === 1`;
       case 'shared':
+        imports.add('sharedText', 'platform/lua');
         return `sharedText(texts, ${value}) as string`;
       case 'optional':
-        if (type.of.kind === 'shared') return `sharedText(texts, ${value})`;
+        if (type.of.kind === 'shared') {
+          imports.add('sharedText', 'platform/lua');
+          return `sharedText(texts, ${value})`;
+        }
         if (type.of.kind === 'list' || isRecord(type.of))
           return `${value} ? ${readValue(type.of, value)} : undefined`;
         return `(${value} ?? undefined) as ${typeText(type)}`;
       case 'list':
         if (!isRecord(type.of)) return `${value} as ${typeText(type)}`;
         return `(${value} as readonly (readonly unknown[])[]).map((row) => ${readRow(type.of, 'row')})`;
-      default:
+      case 'text':
+      case 'integer':
+      case 'digits':
+      case 'choice':
+      case 'named':
+      case 'object':
         return isRecord(type)
           ? readRow(type, `${value} as readonly unknown[]`)
           : `${value} as ${typeText(type)}`;
@@ -213,71 +255,69 @@ export function writeModule({ path, head, body, usesKeys, libraries, knownTypes 
 
   /** @param {Type} type */
   function isRecord(type) {
-    return type.kind === 'named' && recordNames.has(type.name);
-  }
-
-  function importTexts() {
-    const lua = moduleAt('platform/lua');
-    const helpers = ['defineLibrary', 'defineLua', 'inLua', 'lua', 'sharedText'].filter((each) =>
-      new RegExp(`\\b${each}\\(`).test(written),
-    );
-    const [kind, make] = kindOf(head);
-    if (head.isScript && !head.isChange) helpers.push(make, `type ${kind}`);
-    const texts = helpers.length === 0 ? [] : [`import { ${helpers.join(', ')} } from '${lua}';`];
-    if (head.isChange)
-      texts.push(
-        `import { ${make}, defineChange, type ${kind} } from '${moduleAt('audit/redis-recorded-change')}';`,
-      );
-    if (usesKeys || /\bkeys\./.test(written))
-      texts.push(`import { keys } from '${moduleAt('domain/keys')}';`);
-    for (const [from, names] of grouped(head.constants))
-      texts.push(`import { ${names.join(', ')} } from '${from}';`);
-    const types = [...usedTypes].map((type) => ({ name: type, from: typeFile(type) }));
-    for (const [from, names] of grouped(types))
-      texts.push(`import type { ${names.join(', ')} } from '${from}';`);
-    for (const library of head.isScript ? libraries : []) {
-      texts.push(
-        `import { ${camelCase(basename(library, '.lua'))} } from '${moduleAt(library.replace(/\.lua$/, '.script'))}';`,
-      );
-    }
-    return texts;
-  }
-
-  /** @param {string} type */
-  function typeFile(type) {
-    const own = head.types.find((each) => each.name === type);
-    if (own) return own.from;
-    const known = knownTypes.get(type);
-    if (known === undefined) throw fault(`no type is called ${type}: name its file with @type`);
-    return moduleAt(known);
-  }
-
-  // Of the head as a whole.
-  /** @param {string} what */
-  function fault(what) {
-    return new ScriptFault(path, 1, what);
-  }
-
-  /** @param {string} file below the folder of all sources */
-  function moduleAt(file) {
-    const way = relative(dirname(path), file);
-    return way.startsWith('.') ? way : `./${way}`;
+    return type.kind === 'named' && records.has(type.name);
   }
 }
 
-/** What a call of a script is, and what makes one. @param {Head} head @returns {readonly [kind: string, make: string]} */
+const CHANGES = 'audit/redis-recorded-change';
+
+/** What a module imports. */
+class Imports {
+  /** @type {Map<string, Set<string>>} */
+  #names = new Map();
+  #file;
+  #knownTypes;
+
+  /** @param {LuaFile} file @param {ReadonlyMap<string, string>} knownTypes */
+  constructor(file, knownTypes) {
+    this.#file = file;
+    this.#knownTypes = knownTypes;
+  }
+
+  /** @param {string} name @param {string} file below the folder of all sources */
+  add(name, file) {
+    const way = relative(dirname(this.#file.path), file);
+    return this.addFrom(name, way.startsWith('.') ? way : `./${way}`);
+  }
+
+  /** @param {string} name @param {string} from as it is written */
+  addFrom(name, from) {
+    this.#names.set(from, (this.#names.get(from) ?? new Set()).add(name));
+    return this;
+  }
+
+  /** @param {string} name */
+  addType(name) {
+    const own = this.#file.tags.types.find((type) => type.name === name);
+    const known = this.#knownTypes.get(name);
+    if (own) this.addFrom(`type ${name}`, own.from);
+    else if (known !== undefined) this.add(`type ${name}`, known);
+    else throw new ScriptFault(this.#file.path, 1, `no type is called ${name}: name its file with @type`);
+  }
+
+  text() {
+    return [...this.#names]
+      .map(([from, names]) => `import { ${[...names].toSorted().join(', ')} } from '${from}';`)
+      .join('\n');
+  }
+}
+
+/** What a call of a script is, and what makes one. @param {ScriptTags} tags @returns {readonly [kind: string, make: string]} */
 function kindOf({ isChange, isGuard }) {
   if (isChange) return ['Change', 'changeOf'];
   return isGuard ? ['Guard', 'guardOf'] : ['Step', 'stepOf'];
 }
 
-/** What a caller gives: for the keys, the keys of its own, and the arguments. @param {Head} head @returns {Member[]} */
-function inputsOf({ inputs, keys, args }) {
-  const own = keys.filter(({ from }) => from.kind === 'caller');
+const TEXT = /** @type {const} */ ({ kind: 'text' });
+const TEXTS = /** @type {const} */ ({ kind: 'list', of: TEXT });
+
+/** What a caller gives: for the keys, the keys of its own, and the arguments. @param {ScriptTags} tags @returns {Member[]} */
+function inputsOf({ inputs, keys, params }) {
+  const own = keys.filter(({ from }) => from.kind === 'caller' || from.kind === 'list');
   return [
     ...inputs,
-    ...own.map(({ name }) => ({ name, type: /** @type {const} */ ({ kind: 'text' }), comment: '' })),
-    ...args,
+    ...own.map(({ name, from }) => ({ name, type: from.kind === 'list' ? TEXTS : TEXT, comment: '' })),
+    ...params,
   ];
 }
 
@@ -296,7 +336,12 @@ function packText(type, value) {
     }
     case 'object':
       return `{ ${type.members.map((member) => `${member.name}: ${packText(member.type, `${value}.${camelCase(member.name)}`)}`).join(', ')} }`;
-    default:
+    case 'text':
+    case 'integer':
+    case 'boolean':
+    case 'shared':
+    case 'choice':
+    case 'named':
       return value;
   }
 }
@@ -306,15 +351,8 @@ function interfaceText(name, members) {
   return `export interface ${name} {\n${members.join('\n')}\n}\n`;
 }
 
-/** @param {readonly { name: string, from: string }[]} imports @returns {ReadonlyMap<string, string[]>} */
-function grouped(imports) {
-  const names = new Map();
-  for (const { name, from } of imports) names.set(from, [...(names.get(from) ?? []), name].toSorted());
-  return names;
-}
-
 /** @param {string} name */
-export function camelCase(name) {
+function camelCase(name) {
   return name.replaceAll(/[-_](\w)/g, (_, letter) => letter.toUpperCase());
 }
 

@@ -1,16 +1,16 @@
 // @ts-check
 /**
- * `npm run scripts`: writes a module of TypeScript, `X.script.ts`, beside each script of Redis, `X.lua`: the function that calls
- * it. All that compiles runs this first; it writes what has changed only. What the head of a script says is in `read-head.mjs`.
- * `-- --from DIR` does so in another folder.
+ * `npm run scripts`: writes a module of TypeScript, `X.script.ts`, beside each file of scripts for Redis, `X.lua`: the functions
+ * that call them. All that compiles runs this first; it writes what has changed only. What the comments of a script say is in
+ * `read-tags.mjs`. `-- --from DIR` does so in another folder.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readHead, ScriptFault } from './read-head.mjs';
-import { writeModule } from './write-module.mjs';
+import { ScriptFault } from './read-tags.mjs';
 
-/** @typedef {{ path: string, head: import('./read-head.mjs').Head, lines: string[] }} Source */
+/** @typedef {import('./expand-lua.mjs').LuaFile} LuaFile */
+/** @typedef {import('./expand-lua.mjs').Library} Library */
 
 // Who installs without what development needs compiles nothing.
 const canBeMade = !(process.env['npm_config_omit'] ?? '').includes('dev');
@@ -26,52 +26,47 @@ try {
 
 /** @param {string} folder of all sources */
 async function writeScripts(folder) {
-  const { expandLua } = await import('./expand-lua.mjs');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
-  const paths = files.filter((file) => file.endsWith('.lua'));
-  const sources = new Map(
-    paths.map((path) => [path, { path, ...readHead(path, readFileSync(join(folder, path), 'utf8')) }]),
+  const { parseFile } = await import('./expand-lua.mjs');
+  const { writeModule } = await import('./write-module.mjs');
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+  const paths = names.filter((name) => name.endsWith('.lua'));
+  const files = new Map(
+    paths.map((path) => [path, parseFile(path, readFileSync(join(folder, path), 'utf8'))]),
   );
-  const knownTypes = findTypes(folder, files);
-  for (const source of sources.values()) {
-    const libraries = librariesOf(source, sources);
-    const expanded = expandLua(source, libraries);
-    const text = writeModule({
-      ...source,
-      ...expanded,
-      libraries: libraries.map(({ path }) => path),
-      knownTypes,
-    });
-    writeIfChanged(join(folder, source.path.replace(/\.lua$/, '.script.ts')), text);
+  const knownTypes = findTypes(folder, names);
+  for (const file of files.values()) {
+    const text = writeModule(file, helpersFor(file, files), knownTypes);
+    writeIfChanged(join(folder, file.path.replace(/\.lua$/, '.script.ts')), text);
   }
-  // Of a script that is gone.
-  for (const file of files)
-    if (file.endsWith('.script.ts') && !sources.has(file.replace(/\.script\.ts$/, '.lua')))
-      rmSync(join(folder, file));
+  // Of scripts that are gone.
+  const stale = names.filter(
+    (name) => name.endsWith('.script.ts') && !files.has(name.replace(/\.script\.ts$/, '.lua')),
+  );
+  for (const name of stale) rmSync(join(folder, name));
 }
 
-/** All that a script includes, each behind those that it needs itself. @param {Source} source @param {ReadonlyMap<string, Source>} sources @returns {Source[]} */
-function librariesOf(source, sources) {
-  /** @type {Set<Source>} */
-  const found = new Set();
-  for (const include of source.head.includes) {
-    const path = join(dirname(source.path), include);
-    const library = sources.get(path);
-    if (!library) throw new ScriptFault(source.path, 1, `there is no ${path} to include`);
-    for (const each of librariesOf(library, sources)) found.add(each);
-    found.add(library);
+/** The helpers that a file may call: those of each file that it includes, then its own. @param {LuaFile} file @param {ReadonlyMap<string, LuaFile>} files @returns {Library[]} */
+function helpersFor(file, files) {
+  /** @type {Map<import('./expand-lua.mjs').Helper, Library>} */
+  const found = new Map();
+  for (const include of file.tags.includes) {
+    const path = join(dirname(file.path), include);
+    const included = files.get(path);
+    if (!included) throw new ScriptFault(file.path, 1, `there is no ${path} to include`);
+    for (const library of helpersFor(included, files)) found.set(library.helper, library);
   }
-  return [...found];
+  for (const helper of file.helpers) found.set(helper, { file, helper });
+  return [...found.values()];
 }
 
-/** The types that `domain/` exports. @param {string} folder @param {readonly string[]} files @returns {ReadonlyMap<string, string>} */
-function findTypes(folder, files) {
+/** The types that `domain/` exports. @param {string} folder @param {readonly string[]} names @returns {ReadonlyMap<string, string>} */
+function findTypes(folder, names) {
   const types = new Map();
-  for (const file of files) {
-    if (!/^domain\/[\w-]+\.ts$/.test(file)) continue;
-    const text = readFileSync(join(folder, file), 'utf8');
-    for (const [, name] of text.matchAll(/^export (?:type|interface) (\w+)/gm))
-      types.set(name, file.replace(/\.ts$/, ''));
+  for (const name of names) {
+    if (!/^domain\/[\w-]+\.ts$/.test(name)) continue;
+    const text = readFileSync(join(folder, name), 'utf8');
+    for (const [, type] of text.matchAll(/^export (?:type|interface) (\w+)/gm))
+      types.set(type, name.replace(/\.ts$/, ''));
   }
   return types;
 }

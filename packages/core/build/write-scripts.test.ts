@@ -6,7 +6,18 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const tool = join(__dirname, 'write-scripts.mjs');
-const HEAD = '---@with endpoint EndpointId\n---@key list = list(endpoint)\n';
+/** A file with one script. @param tags beside those of its key @param body its lines, from the sixth on */
+function fileWith(tags: readonly string[], body: string, parameters = 'list'): string {
+  const lines = ['---@with endpoint EndpointId', '---@key list = list(endpoint)', ...tags];
+  return [
+    ...lines,
+    ...Array(4 - lines.length).fill('---'),
+    `function do_it(${parameters})`,
+    body,
+    'end',
+    '',
+  ].join('\n');
+}
 
 /** What the tool writes for these files, or the fault that it finds. */
 async function writeScripts(files: Readonly<Record<string, string>>) {
@@ -34,60 +45,85 @@ const domain = {
 };
 
 describe('npm run scripts', () => {
-  it.each<[string, string, string]>([
-    ['a name that nobody has', 'return nobody(list)', 'a/x.lua:3: nothing is called nobody'],
-    ['an argument that is not used', '---@arg other text\nreturn list', 'a/x.lua:3: other is not used'],
-    ['a tag that there is not', '---@keyy x', 'a/x.lua:3: there is no tag @keyy'],
-    ['a stop of what is no guard', 'if list then return stop() end', 'a/x.lua:3: only a guard stops'],
+  it.each<[what: string, text: string, fault: string]>([
+    ['a name that nobody has', fileWith([], 'return nobody(list)'), '6: nothing is called nobody'],
+    [
+      'an argument that is not used',
+      fileWith(['---@param other text'], 'return list', 'list, other'),
+      '5: other is not used',
+    ],
+    [
+      'other parameters than those of the comment',
+      fileWith(['---@param other text'], 'return list'),
+      '5: by its comment, do_it has the parameters (list, other)',
+    ],
+    ['a script without a key', '---@param a text\nfunction do_it(a)\n  return a\nend', '2: do_it has no key'],
+    ['a tag that there is not', fileWith(['---@keyy x'], 'return list'), '3: there is no tag @keyy'],
+    ['a stop of what is no guard', fileWith([], 'if list then return stop() end'), '6: only a guard stops'],
     [
       'a member that the reply has not',
-      '---@reply a integer\nreturn reply { b = list }',
-      'a/x.lua:4: reply has no member b',
+      fileWith(['---@reply a integer'], 'return reply { b = list }'),
+      '6: reply has no member b',
     ],
-    [
-      'a member that the reply lacks',
-      '---@reply a text\nlocal _ = list\nreturn reply {}',
-      'a/x.lua:5: reply needs a',
-    ],
+    ['a member that the reply lacks', fileWith(['---@reply a text'], 'return reply {}'), '6: reply needs a'],
     [
       'a reply that may be missing',
-      '---@reply a integer\nlocal _ = list',
-      'a/x.lua:4: the last line returns no reply',
+      fileWith(['---@reply a integer'], 'local _ = list'),
+      '7: do_it ends without a reply',
     ],
-    ['what is no Lua', 'return (list', "a/x.lua:3: ')' expected near '<eof>'"],
+    ['what is no Lua', fileWith([], 'return (list'), "7: ')' expected near 'end'"],
+    [
+      'a command outside of functions',
+      "redis.call('PING')",
+      '1: a file has functions, and local values that they share',
+    ],
     [
       'a file that is not there',
-      '---@include ./y.lua\nreturn list',
-      'a/x.lua:1: there is no a/y.lua to include',
+      `---@include ./y.lua\n${fileWith([], 'return list')}`,
+      '1: there is no a/y.lua to include',
     ],
     [
       'a type that nobody exports',
-      '---@with x Nobody\nreturn list',
-      'a/x.lua:1: no type is called Nobody: name its file with @type',
+      fileWith(['---@with x Nobody'], 'return list'),
+      '1: no type is called Nobody: name its file with @type',
     ],
-    ['a type that breaks off', '---@arg x {a text', 'a/x.lua:3: expected "}" at ""'],
+    ['a type that breaks off', fileWith(['---@param x {a text'], 'return list'), '3: expected "}" at ""'],
     [
       'a key without a name',
-      '---@key = list',
-      'a/x.lua:3: expected a key such as "log = delivery(endpoint, event)", not "= list"',
+      fileWith(['---@key = list'], 'return list'),
+      '3: expected a key such as "log = delivery(endpoint, event)", not "= list"',
     ],
-  ])('names the file and the line of %s', async (_what, body, fault) => {
-    expect((await writeScripts({ ...domain, 'a/x.lua': `${HEAD}${body}` })).fault).toBe(fault);
+  ])('names the file and the line of %s', async (_what, text, fault) => {
+    expect((await writeScripts({ ...domain, 'a/x.lua': text })).fault).toBe(`a/x.lua:${fault}`);
   });
 
   it('keeps the line of each command, whatever is spelled out', async () => {
-    const body =
-      '---@reply a integer\n---@reply b text?\nreturn reply {\n  b = (\n    list\n  ),\n  a = 1,\n}, list';
-    const lines = `${HEAD}${body}`.split('\n');
-    const { text } = await writeScripts({ ...domain, 'a/x.lua': lines.join('\n') });
-    const written = /body: `([^`]*)`/.exec(text)?.[1]?.split('\n') ?? [];
-    expect(written).toHaveLength(lines.length);
-    expect(written.findIndex((line) => line.startsWith('return {'))).toBe(4);
-    expect(written.at(-1)).toBe(', list');
+    const body = '  return reply {\n    b = (\n      list\n    ),\n    a = 1,\n  }, list';
+    const file = fileWith(['---@reply a integer', '---@reply b text?'], body);
+    const { text } = await writeScripts({ ...domain, 'a/x.lua': file });
+    const [, line, written = ''] = /line: (\d+),[^`]*body: `([^`]*)`/.exec(text) ?? [];
+    expect(line).toBe('5');
+    expect(written.split('\n')).toEqual([
+      'local list = KEYS[1]',
+      '  return {(1) or 0, ((',
+      '      list',
+      '    )) or false}',
+      '',
+      '',
+      ', list',
+      '',
+    ]);
+  });
+
+  it('gives a script the helpers that it calls, and those that they call', async () => {
+    const helpers = 'local unused = 1\nlocal base = 2\nlocal function sum(a)\n  return a + base\nend\n';
+    const file = `---@include ./h.lua\n${fileWith([], 'return sum(#list)')}`;
+    const { text } = await writeScripts({ ...domain, 'a/h.lua': helpers, 'a/x.lua': file });
+    expect(text).toContain('libraries: [base, sum]');
   });
 
   it('removes what it wrote for a script that is gone, and leaves alone what is current', async () => {
-    const files = { ...domain, 'a/gone.script.ts': 'export {};', 'a/x.lua': `${HEAD}return list` };
+    const files = { ...domain, 'a/gone.script.ts': 'export {};', 'a/x.lua': fileWith([], 'return list') };
     expect((await writeScripts(files)).written).toEqual(['a/x.script.ts']);
   });
 });

@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { changesBetween, type Fields, plainFields } from '../audit/field-changes';
-import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
+import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type Account,
   type AccountId,
@@ -13,8 +13,8 @@ import { keys, queueKeysOf } from '../domain/keys';
 import type { EndpointVerification } from '../domain/verification';
 import { ParsedCache } from '../platform/caches';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type RunScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import { createAccount, removeAccount, replaceAccount } from './redis-account-store.script';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];
@@ -44,39 +44,6 @@ const CACHED_ACCOUNTS = 10_000;
 // The weights on the first shard. Workers copy them to the others.
 const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
-// KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. The id of an erased
-// account stays taken until no data of that time can come back.
-const CREATE = defineTextChange(
-  '1',
-  `
-  local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
-  if taken_until and tonumber(taken_until) > tonumber(ARGV[4]) then return 0 end
-  if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
-  redis.call('ZREM', KEYS[3], ARGV[1])
-  redis.call('ZADD', KEYS[2], 0, ARGV[3])
-  record_act()
-  return 1`,
-);
-
-// KEYS: accounts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = defineTextChange(
-  '1',
-  `
-  if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  record_act()
-  return 1`,
-);
-
-// KEYS: accounts, account-ids, erased-accounts. ARGV: id, its member, now, until when the id is taken.
-const REMOVE = defineScript(`
-  redis.call('HDEL', KEYS[1], ARGV[1])
-  redis.call('ZREM', KEYS[2], ARGV[2])
-  redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[3])`);
-
-const ALL_KEYS = [keys.accounts, keys.accountIds, keys.erasedAccounts];
-
 export class AccountStore {
   readonly #cache = new ParsedCache(parse, { entries: CACHED_ACCOUNTS });
 
@@ -91,9 +58,9 @@ export class AccountStore {
   async create(account: Account, act?: Act): Promise<boolean> {
     const { id, createdAt } = account;
     const member = timedMember(createdAt, id);
-    const args = [id, JSON.stringify(account), member, createdAt];
+    const created = createAccount({ id, record: JSON.stringify(account), member, now: createdAt });
     const recorded = recordedOf(act, id, changesBetween({}, fieldsOf(account)));
-    const isNew = (await CREATE(this.redis, ALL_KEYS, args, recorded)) === 1;
+    const isNew = await makeChange(this.redis, created, recorded);
     if (isNew) await this.#copy(account);
     return isNew;
   }
@@ -109,9 +76,9 @@ export class AccountStore {
       const account = parse(raw);
       if (account.erasingSince !== undefined) return account;
       const changed = changedBy(account, change);
-      const args = [id, raw, JSON.stringify(changed)];
+      const replaced = replaceAccount({ id, before: raw, after: JSON.stringify(changed) });
       const recorded = recordedOf(act, id, changesBetween(fieldsOf(account), fieldsOf(changed)));
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args, recorded)) === 0) continue;
+      if (!(await makeChange(this.redis, replaced, recorded))) continue;
       await this.#copy(changed);
       return changed;
     }
@@ -128,9 +95,8 @@ export class AccountStore {
       const account = parse(raw);
       if (account.erasingSince !== undefined) return account;
       const marked = { ...account, erasingSince };
-      const args = [id, raw, JSON.stringify(marked)];
-      const recorded = recordedOf(act, id);
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.accounts], args, recorded)) === 1) return marked;
+      const replaced = replaceAccount({ id, before: raw, after: JSON.stringify(marked) });
+      if (await makeChange(this.redis, replaced, recordedOf(act, id))) return marked;
     }
   }
 
@@ -139,7 +105,7 @@ export class AccountStore {
     // Before the record: an erasure that breaks off in between comes here again.
     await this.redis.hdel(ACCOUNT_WEIGHTS, id);
     await this.redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
-    await this.#run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
+    await removeAccount({ id, member: timedMember(createdAt, id), now, takenUntil })(this.redis);
   }
 
   async findStanding(id: AccountId): Promise<AccountStanding> {
@@ -163,10 +129,6 @@ export class AccountStore {
     const ids = members.map(idOfMember);
     const raws = ids.length === 0 ? [] : await this.redis.hmget(keys.accounts, ...ids);
     return { accounts: raws.flatMap((raw) => (raw === null ? [] : [parse(raw)])), nextCursor };
-  }
-
-  #run(script: RunScript, ...args: readonly string[]) {
-    return script(this.redis, ALL_KEYS, args);
   }
 
   // Copy them to where they are read without the account: to the queues, and beside the account's usage,

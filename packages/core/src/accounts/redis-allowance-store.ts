@@ -3,7 +3,7 @@ import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import { isUnavailable } from '../platform/redis-errors';
-import { defineScript } from '../platform/redis-script';
+import { takeAllowance } from './redis-allowance-store.script';
 
 /** A window of time in which taken points are counted, and the points to take now. */
 export interface Window {
@@ -19,21 +19,6 @@ export interface Usage {
   readonly taken: number;
   readonly resetsInMs: number;
 }
-
-// KEYS: windows. ARGV: for each the points to take, and its length from the first request on.
-const TAKE = defineScript(`
-  local usages = {}
-  for i, key in ipairs(KEYS) do
-    local points, window = ARGV[2 * i - 1], ARGV[2 * i]
-    local taken = redis.call('INCRBY', key, points)
-    local resets_in = redis.call('PTTL', key)
-    if resets_in < 0 then
-      redis.call('PEXPIRE', key, window)
-      resets_in = tonumber(window)
-    end
-    usages[2 * i - 1], usages[2 * i] = taken, resets_in
-  end
-  return usages`);
 
 /**
  * Counts the points that API keys take, in fixed windows that start with the first request. One script counts
@@ -79,8 +64,9 @@ class SharedAllowances {
 
   async take(accountId: AccountId, windows: readonly Window[]): Promise<Usage[]> {
     const names = windows.map(({ apiKeyId }) => keys.rateLimit(accountId, apiKeyId));
-    const values = windows.flatMap(({ points, windowMs }) => [points, windowMs]);
-    const found = (await TAKE(this.redis, names, values)) as number[];
+    const points = windows.map((window) => window.points);
+    const lengths = windows.map(({ windowMs }) => windowMs);
+    const found = await takeAllowance({ windows: names, points, lengths })(this.redis);
     return windows.map((_, i) => ({ taken: found[2 * i] ?? 0, resetsInMs: found[2 * i + 1] ?? 0 }));
   }
 }

@@ -1,13 +1,13 @@
 import { newFields } from '../audit/field-changes';
-import { defineTextChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../audit/redis-recorded-change';
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { ParsedCache, type Remembered } from '../platform/caches';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import { leaveApiKeys, noteApiKeyUse, removeApiKey, saveApiKey } from './redis-api-key-store.script';
 
 export interface ListedApiKey extends ApiKey {
   /** To the minute. Milliseconds since the Unix epoch. */
@@ -21,39 +21,8 @@ export interface ApiKeyPage {
 
 const CACHED_KEYS = 10_000;
 
-// KEYS: api-key, api-key-used. A key that was revoked meanwhile must leave nothing behind.
-const NOTE_USE = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
-
-// KEYS: api-key. ARGV: the record. Saving it again changes nothing.
-const SAVE = defineTextChange(
-  '1',
-  `
-  if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
-  redis.call('SET', KEYS[1], ARGV[1])
-  record_act()
-  return 1`,
-);
-
-// KEYS: api-key, api-key-used.
-const REMOVE = defineTextChange(
-  '1',
-  `
-  if redis.call('UNLINK', KEYS[1], KEYS[2]) == 0 then return 0 end
-  record_act()
-  return 1`,
-);
-
 // Longer than any request takes between reading that another key exists and removing this one.
 const LEAVING_SECONDS = 60;
-
-// KEYS: api-keys-leaving. ARGV: the id of the key that leaves, the id of one that stays ('' if none has to),
-// seconds.
-const LEAVE = defineScript(`
-  if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 0 end
-  redis.call('SADD', KEYS[1], ARGV[1])
-  redis.call('EXPIRE', KEYS[1], ARGV[3])
-  return 1`);
 
 /**
  * Keys are found by their id alone, before their account is known, so a key's record and its account's list
@@ -86,16 +55,16 @@ export class ApiKeyStore {
     await this.redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
     const changes = newFields({ name, scopes, expiresAt: expiresAt && formatTime(expiresAt) });
     const recorded = act && { act, accountId, targetId: id, changes };
-    await SAVE(this.redis, [keys.apiKey(id)], [JSON.stringify(apiKey)], recorded);
+    await makeChange(this.redis, saveApiKey({ id, record: JSON.stringify(apiKey) }), recorded);
   }
 
   /** Give whether it existed. @param act absent: it is on no record. */
   async remove({ id, accountId, createdAt }: ApiKey, act?: Act): Promise<boolean> {
     this.#cache.forget(id);
     const recorded = act && { act, accountId, targetId: id };
-    const removed = await REMOVE(this.redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [], recorded);
+    const removed = await makeChange(this.redis, removeApiKey({ id }), recorded);
     await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
-    return removed === 1;
+    return removed;
   }
 
   /**
@@ -104,9 +73,9 @@ export class ApiKeyStore {
    *
    * @param stayingId absent if it relies on none.
    */
-  async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
-    const left = await LEAVE(this.redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
-    return left === 1;
+  async leave({ id, accountId }: ApiKey, stayingId?: string): Promise<boolean> {
+    const leaving = { account: accountId, leavingId: id, stayingId, seconds: LEAVING_SECONDS };
+    return await leaveApiKeys(leaving)(this.redis);
   }
 
   /** Newest first; `before` is the `nextCursor` of the page before. */
@@ -124,7 +93,7 @@ export class ApiKeyStore {
   }
 
   async noteUse(id: string, usedAt: number): Promise<void> {
-    await NOTE_USE(this.redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [usedAt]);
+    await noteApiKeyUse({ id, usedAt })(this.redis);
   }
 
   async #readListed(member: string): Promise<ListedApiKey[]> {

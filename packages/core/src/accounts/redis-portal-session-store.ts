@@ -1,5 +1,5 @@
 import { newFields } from '../audit/field-changes';
-import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
+import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type AccountId,
   type Exchange,
@@ -14,9 +14,14 @@ import { keys } from '../domain/keys';
 import { lapseOfSession } from '../domain/usage';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
-import { COUNT_USAGE } from './redis-usage-store';
+import {
+  exchangePortalSession,
+  listPortalSession,
+  removePortalSession,
+  savePortalSession,
+  unlistPortalSession,
+} from './redis-portal-session-store.script';
 
 /** A session as stored: with `exchange` once its code was exchanged. */
 export type FoundSession = PortalSession & { readonly exchange?: Exchange };
@@ -25,63 +30,6 @@ export interface PortalSessionPage {
   readonly sessions: readonly FoundSession[];
   readonly nextCursor: Mark | undefined;
 }
-
-// KEYS: portal-session-ids, usage, used bytes. ARGV: id, when it ends, now, the most sessions; field of
-// usage, bytes, how long they are counted.
-const ENLIST = defineScript(
-  `
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
-  local is_new = not redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if is_new and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
-  if is_new then count_usage(KEYS[2], KEYS[3], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])) end
-  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-  redis.call('PEXPIREAT', KEYS[1], redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2])
-  return 1`,
-  COUNT_USAGE,
-);
-
-// KEYS: portal-session-ids, usage, used bytes. ARGV: id, field of usage, bytes. Leaves no counter of an
-// account that may be gone by now.
-const DELIST = defineScript(
-  `
-  if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
-  count_usage(KEYS[2], KEYS[3], ARGV[2], -tonumber(ARGV[3]), 0)
-  write_usage(KEYS[2])
-  if redis.call('HGET', KEYS[2], ARGV[2]) == '0' then redis.call('HDEL', KEYS[2], ARGV[2]) end
-  if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) end
-  return 1`,
-  COUNT_USAGE,
-);
-
-// KEYS: portal-session. ARGV: the session, its page, when it ends.
-const SAVE = defineTextChange(
-  '1',
-  `
-  local is_new = redis.call('HGET', KEYS[1], 'session') ~= ARGV[1]
-  redis.call('HSET', KEYS[1], 'session', ARGV[1], 'page', ARGV[2])
-  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
-  if is_new then record_act() end
-  return 1`,
-);
-
-// KEYS: portal-session.
-const REMOVE = defineTextChange(
-  '1',
-  `
-  if redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
-  record_act()
-  return 1`,
-);
-
-// KEYS: portal-session. ARGV: the exchange. A session that is revoked meanwhile must leave nothing behind.
-const EXCHANGE = defineTextChange(
-  '1',
-  `
-  if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-  if redis.call('HSETNX', KEYS[1], 'exchange', ARGV[1]) == 0 then return 0 end
-  record_act()
-  return 1`,
-);
 
 /**
  * Sessions are found by their id alone, before their account is known, so a session's record and its
@@ -106,13 +54,13 @@ export class PortalSessionStore {
   ): Promise<boolean> {
     const { id, accountId, expiresAt, bytes = 0 } = session;
     const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
-    const counted = [usageFieldOf(session), bytes, keptMs];
-    if ((await ENLIST(this.redis, listKeysOf(accountId), [id, expiresAt, now, limit, ...counted])) === 0)
-      return false;
-    const record = [JSON.stringify(session), JSON.stringify(page), expiresAt];
+    const counted = { field: usageFieldOf(session), bytes, keptMs };
+    const listed = { account: accountId, id, endsAt: expiresAt, now, most: limit, ...counted };
+    if (!(await listPortalSession(listed)(this.redis))) return false;
+    const record = { session: JSON.stringify(session), page: JSON.stringify(page), endsAt: expiresAt };
     const { label, capabilities } = session;
     const changes = newFields({ label, capabilities, expiresAt: formatTime(expiresAt) });
-    await SAVE(this.redis, [keys.portalSession(id)], record, recordedOf(act, session, changes));
+    await makeChange(this.redis, savePortalSession({ id, ...record }), recordedOf(act, session, changes));
     return true;
   }
 
@@ -126,9 +74,8 @@ export class PortalSessionStore {
 
   /** Give whether it is the first exchange of a session that still exists. */
   async exchange(session: PortalSession, exchange: Exchange, act?: Act): Promise<boolean> {
-    const args = [JSON.stringify(exchange)];
-    const key = keys.portalSession(session.id);
-    return (await EXCHANGE(this.redis, [key], args, recordedOf(act, session))) === 1;
+    const exchanged = exchangePortalSession({ id: session.id, exchange: JSON.stringify(exchange) });
+    return await makeChange(this.redis, exchanged, recordedOf(act, session));
   }
 
   async readPage(id: string): Promise<PortalPage> {
@@ -139,9 +86,9 @@ export class PortalSessionStore {
   /** Give whether it existed. */
   async remove(session: PortalSession, act?: Act): Promise<boolean> {
     const { id, accountId, bytes = 0 } = session;
-    const removed = await REMOVE(this.redis, [keys.portalSession(id)], [], recordedOf(act, session));
-    await DELIST(this.redis, listKeysOf(accountId), [id, usageFieldOf(session), bytes]);
-    return removed === 1;
+    const removed = await makeChange(this.redis, removePortalSession({ id }), recordedOf(act, session));
+    await unlistPortalSession({ account: accountId, id, field: usageFieldOf(session), bytes })(this.redis);
+    return removed;
   }
 
   /**
@@ -163,10 +110,6 @@ export class PortalSessionStore {
     };
   }
 }
-function listKeysOf(accountId: AccountId): string[] {
-  return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
-}
-
 /** The field that counts it until it ends. */
 function usageFieldOf({ expiresAt }: PortalSession): string {
   return `sessions:${lapseOfSession(expiresAt)}`;

@@ -1,60 +1,11 @@
-import { z } from 'zod';
 import type { AccountId } from '../domain/account';
-import { keys } from '../domain/keys';
-import {
-  type AccountUsage,
-  API_KEY_BYTES,
-  type UsageChange,
-  type UsageKind,
-  WEBHOOK_BYTES,
-} from '../domain/usage';
+import type { AccountUsage, UsageChange } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
+import { addUsage, countUsage, keepFor, lookAtUsage, writeUsage } from './redis-usage-store.script';
 
-/**
- * For scripts that store or remove data of an account: `count_usage(usage, used, field, bytes, kept_ms)`.
- * Both keys have the account's hash tag. What scripts count that run as one is written at their end, or by
- * `write_usage(usage)`.
- *
- * `usage` is a hash: `kind:time` → bytes that Redis drops by then. `used` is the sum of all, so that one
- * command reads it together with other keys. Lapsed parts are subtracted when an account is checked
- * (`redis-usage-store.ts`). Nothing is subtracted twice: data that is removed before its time is subtracted
- * from the part of that time, down to 0.
- */
-export const COUNT_USAGE = `
-  local function keep_for(key, ms)
-    if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, string.format('%d', ms)) end
-  end
-
-  local function write_usage(usage)
-    local counted, sum = once['usage ' .. usage], 0
-    if next(counted.fields) == nil then return end
-    for field, change in pairs(counted.fields) do
-      redis.call('HINCRBY', usage, field, string.format('%d', change))
-      sum = sum + change
-    end
-    counted.fields = {}
-    if sum ~= 0 then redis.call('INCRBY', counted.used, string.format('%d', sum)) end
-    keep_for(usage, counted.kept_ms)
-    keep_for(counted.used, counted.kept_ms)
-  end
-
-  local function count_usage(usage, used, field, bytes, kept_ms)
-    local counted = once['usage ' .. usage]
-    if not counted then
-      counted = {used = used, fields = {}, kept_ms = 0}
-      once['usage ' .. usage] = counted
-    end
-    local change = bytes
-    if bytes < 0 then
-      local present = tonumber(redis.call('HGET', usage, field) or '0') + (counted.fields[field] or 0)
-      change = -math.min(present, -bytes)
-    end
-    if change == 0 then return end
-    counted.fields[field] = (counted.fields[field] or 0) + change
-    counted.kept_ms = math.max(counted.kept_ms, kept_ms)
-    at_end('write usage ' .. usage, function() write_usage(usage) end)
-  end`;
+/** For scripts that are no files yet. */
+export const COUNT_USAGE = [keepFor, writeUsage, countUsage].map(({ body }) => body).join('\n');
 
 /** The usage as read beside other keys, without subtracting lapsed parts: never less than the real usage. */
 export interface Standing {
@@ -62,48 +13,6 @@ export interface Standing {
   /** The operator's setting; `undefined`: not set. 0: unlimited. */
   readonly ownQuotaBytes: number | undefined;
 }
-
-// KEYS: usage, used bytes. ARGV: now, then of each change its kind, bytes and when it lapses.
-const COUNT = defineScript(
-  `
-  local now = tonumber(ARGV[1])
-  for i = 2, #ARGV, 3 do
-    local kept_ms = tonumber(ARGV[i + 2]) - now
-    if kept_ms > 0 then
-      count_usage(KEYS[1], KEYS[2], ARGV[i] .. ':' .. ARGV[i + 2], tonumber(ARGV[i + 1]), kept_ms)
-    end
-  end`,
-  COUNT_USAGE,
-);
-
-// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an
-// API key. Subtracts lapsed parts, and counts what does not lapse.
-const LOOK = defineScript(`
-  local now, total = tonumber(ARGV[1]), 0
-  local sums = {events = 0, deliveries = 0, answers = 0, replays = 0, sessions = 0}
-  local fields = redis.call('HGETALL', KEYS[1])
-  for i = 1, #fields, 2 do
-    local kind, lapses_at = string.match(fields[i], '^(%a+):(%d+)$')
-    if not kind or not sums[kind] or tonumber(lapses_at) <= now then
-      redis.call('HDEL', KEYS[1], fields[i])
-    else
-      sums[kind] = sums[kind] + tonumber(fields[i + 1])
-      total = total + tonumber(fields[i + 1])
-    end
-  end
-  local webhooks, api_keys = redis.call('HLEN', KEYS[5]), redis.call('ZCARD', KEYS[6])
-  total = total + webhooks * tonumber(ARGV[2]) + api_keys * tonumber(ARGV[3])
-  local left = redis.call('PTTL', KEYS[1])
-  if left > 0 then redis.call('SET', KEYS[2], string.format('%d', total), 'PX', left) else redis.call('DEL', KEYS[2]) end
-  return {
-    string.format('%d', total), redis.call('GET', KEYS[3]) or '',
-    string.format('%d', sums.events), string.format('%d', sums.deliveries),
-    string.format('%d', sums.answers), string.format('%d', sums.replays), string.format('%d', sums.sessions),
-    redis.call('ZCARD', KEYS[4]), webhooks, api_keys
-  }`);
-
-const count = z.coerce.number();
-const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count, count]);
 
 /** The counted usage of each account. */
 export class UsageStore {
@@ -116,8 +25,7 @@ export class UsageStore {
     now: number,
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
-    await COUNT(target, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
+    await addUsage({ account: accountId, now, changes })(target);
   }
 
   /** The exact usage at this moment. */
@@ -125,23 +33,24 @@ export class UsageStore {
     accountId: AccountId,
     now: number,
   ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
-    const lookKeys = [keys.usage, keys.usedBytes, keys.quota, keys.events, keys.endpoints, keys.apiKeyIds];
-    const reply = await LOOK(
-      this.redis,
-      lookKeys.map((keyOf) => keyOf(accountId)),
-      [now, WEBHOOK_BYTES, API_KEY_BYTES],
-    );
-    const [usedBytes, own, ...counts] = lookSchema.parse(reply);
-    const [eventBytes, deliveryBytes, answerBytes, replayBytes, sessionBytes, ...numbers] = counts;
-    const [events, webhooks, apiKeys] = numbers;
-    const bytes: Record<UsageKind, number> = {
-      events: eventBytes,
-      deliveries: deliveryBytes,
-      answers: answerBytes,
-      replays: replayBytes,
-      sessions: sessionBytes,
+    const { usedBytes, ownQuota, eventCount, webhookCount, apiKeyCount, ...each } = await lookAtUsage({
+      account: accountId,
+      now,
+    })(this.redis);
+    return {
+      usedBytes,
+      ownQuotaBytes: parseQuota(ownQuota ?? ''),
+      bytes: {
+        events: each.eventBytes,
+        deliveries: each.deliveryBytes,
+        answers: each.answerBytes,
+        replays: each.replayBytes,
+        sessions: each.sessionBytes,
+      },
+      events: eventCount,
+      webhooks: webhookCount,
+      apiKeys: apiKeyCount,
     };
-    return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
   }
 }
 /**

@@ -13,7 +13,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineLua, stepOf } from '../platform/lua';
 import { defineScript } from '../platform/redis-script';
 import type { LuaSource, Packed, Script } from '../platform/redis-script-text';
-import { appendEntry } from './append-entry.script';
+import { appendEntry, hasEntry } from './append-entry.script';
 import { boundChanges } from './field-changes';
 
 /** An act with what only the change itself knows of it. */
@@ -94,7 +94,7 @@ type LogEntry = readonly (string | number)[];
  * whose reply was lost on the way, is not made again.
  */
 export function defineChange(source: LuaSource): Script {
-  return defineLua({ ...source, libraries: [...source.libraries, appendEntry], wrap: inChange });
+  return defineLua({ ...source, libraries: [...source.libraries, hasEntry, appendEntry], wrap: inChange });
 }
 
 const inChange = (body: string) => `
@@ -157,7 +157,7 @@ function replyOf(reply: unknown): unknown {
 
 const NO_ENTRY = ['', '', '', '', ''];
 
-export const APPEND_ENTRY = appendEntry.body;
+export const APPEND_ENTRY = `${hasEntry.body}\n${appendEntry.body}`;
 
 /** Record an act by itself: one that changes nothing, or whose steps come after it. */
 const APPEND = defineTextChange('1', 'record_act() return 1');

@@ -8,8 +8,7 @@ import { ParsedCache } from '../platform/caches';
 import type { RedisClient } from '../platform/redis-connect';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
-import { removeEventType } from './remove-event-type.script';
-import { replaceEventType } from './replace-event-type.script';
+import { removeEventType, replaceEventType } from './redis-event-type-store.script';
 
 export interface CompiledEventType extends CustomEventType {
   readonly check: CheckData;

@@ -12,15 +12,11 @@ import {
 } from './redis-script-text';
 
 /** What the modules that `npm run scripts` writes are made of. */
-export { inLua, type Step };
+export { inLua, type Library, type Step };
 
 declare const guard: unique symbol;
 /** A step that decides whether those after it run. */
 export type Guard<Reply = unknown> = Step<Reply> & { readonly [guard]: true };
-
-export function defineLibrary(library: Library): Library {
-  return library;
-}
 
 export function defineLua(source: LuaSource): Script {
   return toTypedScript(source);
@@ -47,11 +43,7 @@ export function guardOf<Reply>(
   args: readonly Packed[],
   read: Read<Reply>,
 ): Guard<Reply> {
-  return asGuard(stepOf(script, keys, args, read));
-}
-
-export function asGuard<Reply>(step: Step<Reply>): Guard<Reply> {
-  return step as Guard<Reply>;
+  return stepOf(script, keys, args, read) as Guard<Reply>;
 }
 
 const NO_TEXTS: readonly string[] = [];

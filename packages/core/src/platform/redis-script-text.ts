@@ -20,6 +20,8 @@ export interface Script {
 export interface Library {
   /** Below `src`. */
   readonly file: string;
+  /** Of the file, where it begins. */
+  readonly line: number;
   readonly body: string;
 }
 
@@ -46,7 +48,14 @@ export function toScript(body: string, libraries: readonly string[], isGuard: bo
 }
 
 /** A script that is a file of its own. */
-export function toTypedScript({ file, body, libraries, isGuard, wrap = (text) => text }: LuaSource): Script {
+export function toTypedScript({
+  file,
+  line,
+  body,
+  libraries,
+  isGuard,
+  wrap = (text) => text,
+}: LuaSource): Script {
   definedScripts += 1;
   const whole = wrap(body);
   const text = `${START}
@@ -65,7 +74,7 @@ ${whole}
     digest: digestOf(text),
     isGuard,
     number: definedScripts,
-    files: [...libraries, { file, body }],
+    files: [...libraries, { file, line, body }],
   };
 }
 
@@ -74,10 +83,10 @@ export function locateIn(text: string, scripts: readonly Script[], message: stri
   return message.replaceAll(/@?user_script:(\d+)/g, (found, line) => {
     const before = text.split('\n', Number(line) - 1);
     const at = before.reduce((sum, each) => sum + each.length + 1, 0);
-    for (const { file, body } of scripts.flatMap(({ files = [] }) => files)) {
+    for (const { file, line: firstLine, body } of scripts.flatMap(({ files = [] }) => files)) {
       const start = text.indexOf(body);
       if (start !== -1 && at >= start && at < start + body.length) {
-        return `${file}:${text.slice(start, at).split('\n').length}`;
+        return `${file}:${firstLine + text.slice(start, at).split('\n').length - 1}`;
       }
     }
     return found;

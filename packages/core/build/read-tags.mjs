@@ -1,23 +1,26 @@
 // @ts-check
 /**
- * What a script of Redis gets and gives, by the head of its `.lua` file. Each line of the head that names something becomes
- * one line of Lua in its place, so that line numbers stay.
+ * The comments that say what a script of Redis gets and gives. They stand above its function:
  *
- *   --- What it does: the comment of the function that calls it.
+ *   --- What it does: the comment of the TypeScript function that calls it.
  *   ---@guard                       what comes after it runs only if it returns `reply`, not `stop`
- *   ---@include ./lines.lua         the local functions of another file, which has no keys and arguments of its own
- *   ---@const A, B ../domain/file   constants of TypeScript
- *   ---@type JobKeys ./file         a type of TypeScript; those of `domain/` are known
- *   ---@with endpoint EndpointId    what the caller gives for the keys alone
- *   ---@key log = delivery(endpoint, event)   a key of `domain/keys.ts`, or `= accounts`, or `= jobs.wait`, a member of what the caller gives;
- *                                   `if counts` behind it: only then. `---@key lock`: the caller's own text
- *   ---@arg length integer          of the log
- *   ---@reply failures integer      since the last success
- *   ---@returns boolean             instead of members: the reply is this value
- *   ---@record mate {event EventId, log text?}   a row of a reply: in the script, `mate {event = …}` makes one
  *   ---@change                      calls `record_act()` where it makes a change that the audit log is to have: see
  *                                   `audit/redis-recorded-change.ts`
- *   ---@made 1                      what it returns if it has made the change already, and the reply was lost
+ *   ---@made true                   what it returns if it has made the change already, and the reply was lost
+ *   ---@with endpoint EndpointId    what the caller gives for the keys alone
+ *   ---@key log = delivery(endpoint, event)   a key of `domain/keys.ts`, or `= accounts`, or `= jobs.wait`, a member of what
+ *                                   the caller gives; `if counts` behind it: only then. `---@key lock`: the caller's own text
+ *   ---@keys windows                as many as the caller gives: the last ones
+ *   ---@param length integer        of the log
+ *   ---@reply failures integer      since the last success
+ *   ---@return boolean              instead of members: the reply is this value
+ *
+ * and these anywhere in the file:
+ *
+ *   ---@include ./lines.lua         the local functions of another file
+ *   ---@const A, B ../domain/file   constants of TypeScript
+ *   ---@type JobKeys ./file         a type of TypeScript; those of `domain/` are known
+ *   ---@record mate {event EventId, log text?}   a row of a reply: in the script, `mate {event = …}` makes one
  *
  * Types: `text`, `integer`, `digits` (an integer that only goes on to a command), `boolean`, `shared` (a text that several
  * calls may reply with), 'a'|'b', `{name type, …}`, the name of a type or a record; `?` and `[]` behind each.
@@ -34,22 +37,26 @@
 /** @typedef {{ name: string, type: Type, comment: string }} Member */
 /**
  * @typedef {{ name: string, condition: string | undefined, from:
- *   { kind: 'key', key: string, inputs: readonly string[] } | { kind: 'member', path: string } | { kind: 'caller' } }} Key
+ *   { kind: 'key', key: string, inputs: readonly string[] } | { kind: 'member', path: string }
+ *   | { kind: 'caller' } | { kind: 'list' } }} Key
  */
 /**
- * @typedef {object} Head
+ * @typedef {object} ScriptTags
  * @property {string[]} description
  * @property {boolean} isGuard
  * @property {boolean} isChange
- * @property {boolean} isScript whether it has keys: another file's functions otherwise
+ * @property {string | undefined} made
+ * @property {Member[]} inputs
+ * @property {Key[]} keys
+ * @property {Member[]} params
+ * @property {Member[]} replies
+ * @property {Type | undefined} returns
+ */
+/**
+ * @typedef {object} FileTags
  * @property {string[]} includes
  * @property {{ name: string, from: string }[]} constants
  * @property {{ name: string, from: string }[]} types
- * @property {Member[]} inputs
- * @property {Key[]} keys
- * @property {Member[]} args
- * @property {Member[]} replies
- * @property {Type | undefined} returns
  * @property {{ name: string, members: readonly Member[] }[]} records
  */
 
@@ -62,101 +69,78 @@ export class ScriptFault extends Error {
 }
 
 const TAG = /^---@(\w+)\s*(.*)$/;
+const FILE_TAGS = ['include', 'const', 'type', 'record'];
 
-/**
- * @param {string} path of the file, for faults
- * @param {string} source
- * @returns {{ head: Head, lines: string[] }} `lines`: the Lua
- * @throws {ScriptFault} for a line that can't be read
- */
-export function readHead(path, source) {
-  /** @type {Head} */
-  const head = {
-    description: [],
-    isGuard: false,
-    isChange: false,
-    isScript: false,
-    includes: [],
-    constants: [],
-    types: [],
-    inputs: [],
-    keys: [],
-    args: [],
-    replies: [],
-    returns: undefined,
-    records: [],
-  };
-  let isDescription = true;
-  const lines = source
-    .trimEnd()
-    .split('\n')
-    .map((line, i) => {
-      const [, tag = '', rest = ''] = TAG.exec(line) ?? [];
-      isDescription &&= line.startsWith('---') && tag === '';
-      if (isDescription) {
-        head.description.push(line.slice('--- '.length));
-        return '';
-      }
-      if (tag === '') return line;
-      try {
-        return readTag(head, tag, rest) ?? '';
-      } catch (error) {
-        throw new ScriptFault(path, i + 1, error instanceof Error ? error.message : String(error));
-      }
-    });
-  return { head, lines };
+/** @param {string} path @param {readonly string[]} lines of the whole file @returns {FileTags} @throws {ScriptFault} */
+export function readFileTags(path, lines) {
+  /** @type {FileTags} */
+  const tags = { includes: [], constants: [], types: [], records: [] };
+  eachTag(path, lines, 1, (tag, rest) => readFileTag(tags, tag, rest));
+  return tags;
 }
 
-/** @param {Head} head @param {string} tag @param {string} rest @returns {string | undefined} the Lua in its place */
-function readTag(head, tag, rest) {
-  switch (tag) {
-    case 'guard':
-      head.isGuard = true;
-      return undefined;
-    case 'change':
-      head.isChange = true;
-      return undefined;
-    case 'made':
-      return `if was_made() then return ${rest} end`;
-    case 'include':
-      head.includes.push(rest);
-      return undefined;
-    case 'const':
-      head.constants.push(...namesFrom(rest));
-      return undefined;
-    case 'type':
-      head.types.push(...namesFrom(rest));
-      return undefined;
-    case 'with':
-      head.inputs.push(readMember(rest));
-      return undefined;
-    case 'key': {
-      const key = readKey(rest);
-      head.isScript = true;
-      head.keys.push(key);
-      return `local ${key.name} = KEYS[${head.keys.length}]`;
+/**
+ * @param {string} path
+ * @param {readonly string[]} comment right above the function
+ * @param {number} line of its first one
+ * @returns {ScriptTags}
+ * @throws {ScriptFault}
+ */
+export function readScriptTags(path, comment, line) {
+  /** @type {ScriptTags} */
+  const tags = {
+    description: comment.filter((each) => !TAG.test(each)).map((each) => each.slice('--- '.length)),
+    isGuard: false,
+    isChange: false,
+    made: undefined,
+    inputs: [],
+    keys: [],
+    params: [],
+    replies: [],
+    returns: undefined,
+  };
+  eachTag(path, comment, line, (tag, rest) => readScriptTag(tags, tag, rest));
+  return tags;
+}
+
+/** @param {string} path @param {readonly string[]} lines @param {number} line @param {(tag: string, rest: string) => void} read */
+function eachTag(path, lines, line, read) {
+  for (const [i, text] of lines.entries()) {
+    const [, tag, rest = ''] = TAG.exec(text) ?? [];
+    if (tag === undefined) continue;
+    try {
+      read(tag, rest);
+    } catch (error) {
+      throw new ScriptFault(path, line + i, error instanceof Error ? error.message : String(error));
     }
-    case 'arg': {
-      const arg = readMember(rest);
-      head.isScript = true;
-      head.args.push(arg);
-      return `local ${arg.name} = ARGV[${head.args.length}]`;
-    }
-    case 'reply':
-      head.replies.push(readMember(rest));
-      return undefined;
-    case 'returns':
-      head.returns = new Reader(rest).type();
-      return undefined;
-    case 'record': {
-      const { name, type } = readMember(rest);
-      if (type.kind !== 'object') throw new Error(`the record ${name} has no members`);
-      head.records.push({ name, members: type.members });
-      return undefined;
-    }
-    default:
-      throw new Error(`there is no tag @${tag}`);
   }
+}
+
+/** @param {FileTags} tags @param {string} tag @param {string} rest */
+function readFileTag(tags, tag, rest) {
+  if (tag === 'include') tags.includes.push(rest);
+  if (tag === 'const') tags.constants.push(...namesFrom(rest));
+  if (tag === 'type') tags.types.push(...namesFrom(rest));
+  if (tag !== 'record') return;
+  const { name, type } = readMember(rest);
+  if (type.kind !== 'object') throw new Error(`the record ${name} has no members`);
+  tags.records.push({ name, members: type.members });
+}
+
+/** @param {ScriptTags} tags @param {string} tag @param {string} rest */
+function readScriptTag(tags, tag, rest) {
+  if (FILE_TAGS.includes(tag)) return;
+  if (tag === 'guard') tags.isGuard = true;
+  else if (tag === 'change') tags.isChange = true;
+  else if (tag === 'made') tags.made = rest;
+  else if (tag === 'with') tags.inputs.push(readMember(rest));
+  else if (tag === 'key') tags.keys.push(readKey(rest));
+  else if (tag === 'keys')
+    tags.keys.push({ name: new Reader(rest).word(), condition: undefined, from: { kind: 'list' } });
+  else if (tag === 'param') tags.params.push(readMember(rest));
+  else if (tag === 'reply') tags.replies.push(readMember(rest));
+  else if (tag === 'return') tags.returns = new Reader(rest).type();
+  else throw new Error(`there is no tag @${tag}`);
 }
 
 /** @param {string} text `A, B ./file` */
