@@ -9,8 +9,8 @@ import {
 } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
+import { enterOpenBreakers, leaveDisabled } from './redis-stopped-endpoints.script';
 
 /** An endpoint in the index of disabled ones. */
 export interface CountedAsDisabled {
@@ -19,11 +19,6 @@ export interface CountedAsDisabled {
   /** The version of the record that it was entered for: the time of that change. */
   readonly since: number;
 }
-
-// A later disabling stays. KEYS: disabled. ARGV: endpoint, the latest version to remove.
-const LEAVE = defineScript(`
-  local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if since and tonumber(since) <= tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end`);
 
 /**
  * An index of the disabled endpoints, to count and list them. The endpoint's own record decides whether it is
@@ -44,7 +39,8 @@ export class DisabledEndpoints {
 
   /** @param until the version of the record until which it was disabled. */
   async leave(accountId: AccountId, endpointId: EndpointId, until: number): Promise<void> {
-    await LEAVE(this.redis, [keys.disabledEndpoints], [encodeAddress({ accountId, endpointId }), until]);
+    const address = encodeAddress({ accountId, endpointId });
+    await leaveDisabled({ address, untilVersion: until })(this.redis);
   }
 
   async count(): Promise<number> {
@@ -67,12 +63,6 @@ function toCounted(address: string, since: string | undefined): CountedAsDisable
   return { ...decodeAddress(address), since: Number(since) };
 }
 
-// KEYS: open breakers. ARGV: address, until when it counts, now, the longest time that any counts.
-const ENTER = defineScript(`
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
-  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
-
 /**
  * An index of the endpoints with an open breaker, to count and list them. The breaker's own record decides
  * whether it is open. Each endpoint is here while its breaker is open and waits for its probe, a minute at
@@ -83,8 +73,12 @@ export class OpenBreakers {
 
   /** Both times in milliseconds since the Unix epoch. */
   async enter(address: EndpointAddress, openUntil: number, now: number): Promise<void> {
-    const args = [encodeAddress(address), openUntil + PROBE_MS, now, MAX_OPEN_MS + PROBE_MS];
-    await ENTER(this.redis, [keys.openBreakers], args);
+    await enterOpenBreakers({
+      address: encodeAddress(address),
+      countsUntil: openUntil + PROBE_MS,
+      now,
+      longestMs: MAX_OPEN_MS + PROBE_MS,
+    })(this.redis);
   }
 
   async leave(address: EndpointAddress): Promise<void> {

@@ -2,7 +2,7 @@ import type { AccountId } from '../domain/account';
 import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { letGo, renew } from './redis-listener-store.script';
 
 /** Where a listener's deliveries are handed over. */
 export interface Holder {
@@ -13,16 +13,6 @@ export interface Holder {
 
 /** A process that gives no sign of life for this long has lost its listeners. */
 export const HOLD_MS = 15_000;
-
-// KEYS: listener. ARGV: the holder, for how long.
-const RENEW = defineScript(`
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return 1`);
-
-const LET_GO = defineScript(`
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-  return redis.call('DEL', KEYS[1])`);
 
 /** The process that each listener is connected to, and when each is checked next. */
 export class ListenerStore {
@@ -35,11 +25,11 @@ export class ListenerStore {
 
   /** Give whether it still is. */
   async renew(endpointId: EndpointId, holder: Holder): Promise<boolean> {
-    return (await RENEW(this.redis, [keys.listener(endpointId)], [encode(holder), HOLD_MS])) === 1;
+    return await renew({ endpoint: endpointId, holder: encode(holder), holdMs: HOLD_MS })(this.redis);
   }
 
   async letGo(endpointId: EndpointId, holder: Holder): Promise<void> {
-    await LET_GO(this.redis, [keys.listener(endpointId)], [encode(holder)]);
+    await letGo({ endpoint: endpointId, holder: encode(holder) })(this.redis);
   }
 
   async findHolder(endpointId: EndpointId): Promise<Holder | undefined> {

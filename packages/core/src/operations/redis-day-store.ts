@@ -5,7 +5,8 @@ import { hourOf } from '../endpoints/health/attempt-tally';
 import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
+import { createInOrder, type InOrder } from '../platform/redis-script';
+import { addLoads, addSample } from './redis-day-store.script';
 
 export const HOUR_MS = 3_600_000;
 const HOURS_KEPT = 24;
@@ -55,29 +56,6 @@ const MOST_ACCOUNTS_OF_PAST = 1_000;
 // A script of more would hold up others.
 const ACCOUNTS_AT_ONCE = 500;
 
-// KEYS: the present hour's sorted set of each measure, then those of the hour before. ARGV: how long they are kept, most accounts, most of
-// the hour before, then of each account its id and its measures.
-const ADD_LOADS = defineScript(`
-  local measures = #KEYS / 2
-  for i = 4, #ARGV, measures + 1 do
-    for j = 1, measures do
-      if ARGV[i + j] ~= '0' then redis.call('ZINCRBY', KEYS[j], ARGV[i + j], ARGV[i]) end
-    end
-  end
-  for j = 1, measures do
-    redis.call('ZREMRANGEBYRANK', KEYS[j], 0, -ARGV[2] - 1)
-    redis.call('ZREMRANGEBYRANK', KEYS[measures + j], 0, -ARGV[3] - 1)
-    redis.call('PEXPIRE', KEYS[j], ARGV[1])
-  end`);
-
-// KEYS: samples. ARGV: number of the sample, sample, the oldest number to keep, how long all are kept. The first one counts.
-const ADD_SAMPLE = defineScript(`
-  if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return end
-  for _, number in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if tonumber(number) < tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], number) end
-  end
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])`);
-
 const scoresSchema = z.array(z.string());
 
 /** What operators see of the last day: what accounts used in each hour, and samples of queues and workers. */
@@ -94,11 +72,16 @@ export class DayStore {
    */
   async addLoads(loads: ReadonlyMap<AccountId, Load>, now: number, patienceMs = 0): Promise<void> {
     const hour = hourOf(now);
-    const scriptKeys = [...keysOfHour(hour), ...keysOfHour(hour - 1)];
-    const bounds = [(HOURS_KEPT + 1) * HOUR_MS, MOST_ACCOUNTS, MOST_ACCOUNTS_OF_PAST];
+    const hours = [...keysOfHour(hour), ...keysOfHour(hour - 1)];
+    const bounds = {
+      keptMs: (HOURS_KEPT + 1) * HOUR_MS,
+      most: MOST_ACCOUNTS,
+      mostOfPast: MOST_ACCOUNTS_OF_PAST,
+    };
     for (const some of chunksOf([...loads], ACCOUNTS_AT_ONCE)) {
-      const args = some.flatMap(([id, load]) => [id, ...loadMeasures.map((measure) => load[measure])]);
-      await this.inOrder([(target) => ADD_LOADS(target, scriptKeys, [...bounds, ...args])], patienceMs);
+      const accounts = some.map(([id]) => id);
+      const each = some.flatMap(([, load]) => loadMeasures.map((measure) => load[measure]));
+      await this.inOrder([addLoads({ hours, accounts, loads: each, ...bounds })], patienceMs);
     }
   }
 
@@ -143,8 +126,9 @@ export class DayStore {
   /** Of several for the same time the first one counts. */
   async addSample(sample: OperationsSample): Promise<void> {
     const oldest = Number(numberOf(sample.at)) - (HOURS_KEPT * HOUR_MS) / SAMPLE_EVERY_MS;
-    const args = [numberOf(sample.at), JSON.stringify(sample), oldest, HOURS_KEPT * HOUR_MS];
-    await ADD_SAMPLE(this.redis, [keys.operationsSamples], args);
+    const number = numberOf(sample.at);
+    const keptMs = HOURS_KEPT * HOUR_MS;
+    await addSample({ number, sample: JSON.stringify(sample), oldest, keptMs })(this.redis);
   }
 
   /** The oldest first. One that a later version has written in another form is left out. */

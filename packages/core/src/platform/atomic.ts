@@ -28,10 +28,10 @@ export interface Tried<Steps extends readonly Step[]> {
 }
 
 /** What steps give. What follows a guard may be left out. */
-export type Results<Steps extends readonly Step[], MayBeLeftOut extends boolean = false> = Steps extends readonly [
-  infer First extends Step,
-  ...infer Rest extends readonly Step[],
-]
+export type Results<
+  Steps extends readonly Step[],
+  MayBeLeftOut extends boolean = false,
+> = Steps extends readonly [infer First extends Step, ...infer Rest extends readonly Step[]]
   ? [
       ReplyOf<First> | (MayBeLeftOut extends true ? undefined : never),
       ...Results<Rest, First extends Guard ? true : MayBeLeftOut>,

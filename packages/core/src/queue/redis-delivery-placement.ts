@@ -1,26 +1,13 @@
 import { type DeliveryParts, type DeliveryRun } from '../domain/delivery';
-import { keys } from '../domain/keys';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
+import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
 // Longer than an attempt takes. It expires only when a process ends in the middle of an attempt, and then
 // matters only for a job in another shard.
 const CLAIM_MS = 120_000;
-
-// A job that is taken over in its own shard keeps the claim: BullMQ's lock keeps others of that shard away.
-// KEYS: the claim. ARGV: shard, for how long. Gives whether this shard holds it.
-const CLAIM = defineScript(`
-  local holder = redis.call('GET', KEYS[1])
-  if holder and holder ~= ARGV[1] then return 0 end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return 1`);
-
-// KEYS: the claim. ARGV: shard.
-const RELEASE = defineScript(`
-  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
 
 /**
  * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
@@ -62,15 +49,11 @@ export class DeliveryPlacement {
     }
   }
 
-  async #claim(delivery: DeliveryParts, { prefix }: QueueShard): Promise<boolean> {
-    return (await CLAIM(this.redis, claimKeysOf(delivery), [prefix, CLAIM_MS])) === 1;
+  async #claim({ endpointId: endpoint, eventId: event }: DeliveryParts, { prefix: shard }: QueueShard) {
+    return await claimDelivery({ endpoint, event, shard, claimMs: CLAIM_MS })(this.redis);
   }
 
-  async #release(delivery: DeliveryParts, { prefix }: QueueShard): Promise<void> {
-    await RELEASE(this.redis, claimKeysOf(delivery), [prefix]);
+  async #release({ endpointId: endpoint, eventId: event }: DeliveryParts, { prefix: shard }: QueueShard) {
+    await releaseDelivery({ endpoint, event, shard })(this.redis);
   }
-}
-
-function claimKeysOf({ endpointId, eventId }: DeliveryParts): readonly string[] {
-  return [keys.sending(endpointId, eventId)];
 }

@@ -1,5 +1,5 @@
 import { newFields } from '../audit/field-changes';
-import { defineTextChange, type Recorded } from '../audit/redis-recorded-change';
+import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
@@ -11,7 +11,6 @@ import {
   type ReplayId,
   type ReplayOrder,
   type ReplayProgress,
-  replayEndStatuses,
   replayOrderSchema,
   replayProgressSchema,
 } from '../domain/replay';
@@ -19,41 +18,13 @@ import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import { admitReplay, saveProgress } from './redis-replay-store.script';
 
 export interface ReplayPage {
   /** Newest first. */
   readonly replays: readonly Replay[];
   readonly nextCursor: string | undefined;
 }
-
-// A replay that has ended never changes: a worker in the middle of a step does not undo a cancellation. KEYS:
-// replay. ARGV: its status, its progress, how long to keep it, the ends.
-const PROGRESS = defineTextChange(
-  '1',
-  `
-  local status = redis.call('HGET', KEYS[1], 'status')
-  if not status then return 0 end
-  for i = 4, 3 + ${replayEndStatuses.length} do
-    if status == ARGV[i] then return 0 end
-  end
-  redis.call('HSET', KEYS[1], 'status', ARGV[1], 'progress', ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  record_act()
-  return 1`,
-);
-
-// KEYS: running replays. ARGV: the replay, now, the limit, how long to keep it.
-const ADMIT = defineTextChange(
-  '1',
-  `
-  if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
-    redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-    record_act()
-  end
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  return 1`,
-);
 
 /** An admitted replay is recorded a moment later, if at all. */
 const NOT_YET_ON_RECORD_MS = 10_000;
@@ -93,12 +64,10 @@ export class ReplayStore {
    * @param act absent: it is on no record. Likewise below.
    */
   async admit(order: ReplayOrder, most: number, now: number, act?: Act): Promise<boolean> {
-    const key = keys.runningReplays(order.accountId);
     const { id, accountId } = order;
     const recorded = act && { act, accountId, targetId: id, changes: newFields(factsOf(order)) };
-    const args = [id, now, most, this.retentionMs];
-    const isAdmitted = (await ADMIT(this.redis, [key], args, recorded)) === 1;
-    if (isAdmitted) return true;
+    const admitted = admitReplay({ account: accountId, id, now, most, keptMs: this.retentionMs });
+    if (await makeChange(this.redis, admitted, recorded)) return true;
     return (await this.#dropEnded(order.accountId, now)) && (await this.admit(order, most, now, act));
   }
 
@@ -135,9 +104,9 @@ export class ReplayStore {
 
   /** Give whether it was saved: not if the replay has ended meanwhile. */
   async save(id: ReplayId, progress: ReplayProgress, recorded?: Recorded): Promise<boolean> {
-    const { redis, retentionMs } = this;
-    const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
-    return (await PROGRESS(redis, [keys.replay(id)], args, recorded)) === 1;
+    const { status } = progress;
+    const saved = saveProgress({ id, status, progress: JSON.stringify(progress), keptMs: this.retentionMs });
+    return await makeChange(this.redis, saved, recorded);
   }
 }
 function factsOf({ endpointId, mode, since, until, rate, isDryRun }: ReplayOrder) {

@@ -8,7 +8,7 @@ import { eventIdSchema } from '../domain/event';
 import { keys } from '../domain/keys';
 import { replayIdSchema } from '../domain/replay';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { watch } from './redis-change-store.script';
 
 /** A change, with the cursor right after it. Cursors of an account grow. */
 export interface ChangeEntry {
@@ -29,16 +29,6 @@ const READ_AT_ONCE = KEPT_CHANGES + 200;
 const FIELD = 'change';
 const BEGUN = 'begun';
 
-// By Redis' own clock, the same for all. KEYS: watched accounts. ARGV: account, for how long. Gives 1 if the
-// account was not watched before.
-const WATCH = defineScript(`
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-  local is_new = redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return is_new`);
-
 /**
  * The watched accounts, and their recent changes. The changes of an account are a stream in Redis that exists
  * only while the account is watched: appending does not create it, so changes without readers are not stored.
@@ -53,7 +43,7 @@ export class ChangeStore {
 
   /** Watch the account from now on. @returns whether it was watched before. */
   async watch(account: AccountId): Promise<boolean> {
-    return (await WATCH(this.redis, [keys.watchedAccounts], [account, WATCHED_MS + LEASE_MARGIN_MS])) === 0;
+    return !(await watch({ account, watchedMs: WATCHED_MS + LEASE_MARGIN_MS })(this.redis));
   }
 
   /** Begin the changes of an account. @returns the cursor to read from. */

@@ -1,15 +1,14 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { holdReasons } from '../domain/delivery';
-import { keys } from '../domain/keys';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../domain/queues';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { answerWithin } from '../platform/timers';
 import { jobStates, type OldestWaiting, type QueueDepth } from '../queue/bullmq-queue-standings';
 import type { ScheduledStanding } from '../queue/bullmq-scheduled-queue';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import { gauge, type PromGauge, registerPromGauges, type Sample, samplesOf } from './prom-gauges';
+import { saveReadings, takeTurn } from './prom-shared-gauges.script';
 
 const SAME = 'The same for every worker: aggregate with max, not sum. Missing while Redis is away.';
 const ofNodes = {
@@ -206,23 +205,8 @@ const READ_EVERY_MS = 5_000;
 /** Older numbers are not shown: a missing number is better than one that stands still. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-// KEYS: turn, readings. ARGV: the caller, how long a turn lasts.
-const TAKE_TURN = defineScript(`
-  local is_ours = redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
-  return {is_ours and 1 or 0, redis.call('GET', KEYS[2]) or ''}`);
-
-// A caller that took longer than a turn may be overtaken. KEYS: turn, readings. ARGV: the caller, readings,
-// how long to keep them.
-const SAVE = defineScript(`
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
-  redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])`);
-
-const turnSchema = z.tuple([z.number(), z.string()]);
-
 /** The readings that one worker makes for all of them. */
 export class ReadingsStore {
-  readonly #keys = [keys.readingsTurn, keys.readings];
-
   constructor(
     private readonly redis: RedisClient,
     private readonly workerId: string,
@@ -230,15 +214,15 @@ export class ReadingsStore {
 
   /** A turn lasts as long as its readings are valid, even when its worker dies. */
   async takeTurn(): Promise<ReadingsTurn> {
-    const reply = await TAKE_TURN(this.redis, this.#keys, [this.workerId, READ_EVERY_MS]);
-    const [isOurs, text] = turnSchema.parse(reply);
-    const latest = text === '' ? undefined : readingsSchema.parse(JSON.parse(text));
-    return { isOurs: isOurs === 1, latest };
+    const turn = { caller: this.workerId, turnMs: READ_EVERY_MS };
+    const { isOurs, latest: text } = await takeTurn(turn)(this.redis);
+    return { isOurs, latest: text === undefined ? undefined : readingsSchema.parse(JSON.parse(text)) };
   }
 
   /** Has no effect once the turn is over. */
   async save(readings: Readings): Promise<void> {
-    await SAVE(this.redis, this.#keys, [this.workerId, JSON.stringify(readings), KEPT_MS]);
+    const saved = { caller: this.workerId, text: JSON.stringify(readings), keptMs: KEPT_MS };
+    await saveReadings(saved)(this.redis);
   }
 }
 

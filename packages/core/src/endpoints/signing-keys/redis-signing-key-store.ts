@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { defineTextChange } from '../../audit/redis-recorded-change';
+import { makeChange } from '../../audit/redis-recorded-change';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
@@ -7,18 +7,9 @@ import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../doma
 import { createLru, ParsedCache } from '../../platform/caches';
 import type { RedisClient } from '../../platform/redis-connect';
 import type { Sealer } from '../seal';
+import { replaceSigningKeys } from './redis-signing-key-store.script';
 
 const CACHED_ACCOUNTS = 10_000;
-
-// KEYS: signing-keys. ARGV: the record as it must be now ('' for none), the new one.
-const REPLACE_IF_UNCHANGED = defineTextChange(
-  '1',
-  `
-  if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-  redis.call('SET', KEYS[1], ARGV[2])
-  record_act()
-  return 1`,
-);
 
 /**
  * The signing keys of accounts: one record each, always read from Redis, so that all processes agree on which
@@ -54,10 +45,10 @@ export class SigningKeyStore {
       const before = raw === null ? undefined : this.#records.get(accountId, raw);
       const changed = change(before);
       if (changed === before) return changed;
-      const args = [raw ?? '', JSON.stringify(changed)];
+      const texts = { before: raw ?? undefined, after: JSON.stringify(changed) };
       const recorded = act && { act, accountId, targetId: changed.keys[0]?.kid };
-      const key = keys.signingKeys(accountId);
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [key], args, recorded)) === 1) return changed;
+      const replaced = replaceSigningKeys({ account: accountId, ...texts });
+      if (await makeChange(this.redis, replaced, recorded)) return changed;
     }
   }
 
