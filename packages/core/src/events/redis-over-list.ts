@@ -4,7 +4,17 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
+import {
+  addMissingOver,
+  addOver,
+  claimOver,
+  forgetOver,
+  leaseSweep,
+  putOverBack,
+  setOverAside,
+  settleOver,
+} from './redis-over-list.script';
 
 /** A finished delivery. Without an endpoint: an event that has no deliveries. */
 export interface OverEntry {
@@ -39,65 +49,6 @@ export interface OverClaim {
   readonly until: number;
 }
 
-// KEYS: over. ARGV: which, time, members.
-const ADD = defineScript(`for i = 3, #ARGV do redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2], ARGV[i]) end`);
-/** Options of ZADD. The first one has no effect here. */
-const ALL = 'CH';
-const MISSING = 'NX';
-
-// KEYS: over. ARGV: due until, how many, when they are due again. Gives each with when it was due.
-const CLAIM = defineScript(`
-  local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
-  for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], ARGV[3], due[i]) end
-  return due`);
-
-// An entry that was added again since then stays. KEYS: over. ARGV: until when they were claimed, then each
-// with when it is due again ('' for never). KEYS: over, set aside.
-const SETTLE = defineScript(`
-  local claimed = tonumber(ARGV[1])
-  local is_any_aside = redis.call('EXISTS', KEYS[2]) == 1
-  for i = 2, #ARGV, 2 do
-    local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
-    if score and tonumber(score) == claimed then
-      if ARGV[i + 1] == '' then
-        redis.call('ZREM', KEYS[1], ARGV[i])
-        if is_any_aside then redis.call('HDEL', KEYS[2], ARGV[i]) end
-      else redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i]) end
-    end
-  end`);
-
-// KEYS: over, set aside. ARGV: until when it was claimed, the entry, why.
-const SET_ASIDE = defineScript(`
-  local score = redis.call('ZSCORE', KEYS[1], ARGV[2])
-  if not score or tonumber(score) ~= tonumber(ARGV[1]) then return 0 end
-  redis.call('ZREM', KEYS[1], ARGV[2])
-  redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
-  return 1`);
-
-// One that was put aside again meanwhile stays. KEYS: over, set aside. ARGV: time, then entries and their values.
-const PUT_BACK = defineScript(`
-  local count = 0
-  for i = 2, #ARGV, 2 do
-    if redis.call('HGET', KEYS[2], ARGV[i]) == ARGV[i + 1] then
-      redis.call('HDEL', KEYS[2], ARGV[i])
-      redis.call('ZADD', KEYS[1], ARGV[1], ARGV[i])
-      count = count + 1
-    end
-  end
-  return count`);
-
-// KEYS: the sweep's lease. ARGV: worker, how long.
-const LEASE_SWEEP = defineScript(`
-  local holder = redis.call('GET', KEYS[1])
-  if holder and holder ~= ARGV[1] then return 0 end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return 1`);
-
-// KEYS: over, set aside. ARGV: entries.
-const FORGET = defineScript(`
-  redis.call('ZREM', KEYS[1], unpack(ARGV))
-  redis.call('HDEL', KEYS[2], unpack(ARGV))`);
-
 const READ_AT_ONCE = 500;
 
 /**
@@ -109,21 +60,21 @@ export class OverList {
 
   /** @param at when it finished. An existing entry gets this time. */
   async add(entry: OverEntry, at: number, target: ScriptTarget = this.redis): Promise<void> {
-    await ADD(target, [keys.over], [ALL, at, memberOf(entry)]);
+    await addOver({ at, entries: [memberOf(entry)] })(target);
   }
 
   async addAll(entries: readonly OverEntry[], at: number, target: ScriptTarget = this.redis): Promise<void> {
-    if (entries.length > 0) await ADD(target, [keys.over], [ALL, at, ...entries.map(memberOf)]);
+    if (entries.length > 0) await addOver({ at, entries: entries.map(memberOf) })(target);
   }
 
   /** Add the entries that are missing in the list. */
   async addMissing(entries: readonly OverEntry[], at: number): Promise<void> {
-    if (entries.length > 0) await ADD(this.redis, [keys.over], [MISSING, at, ...entries.map(memberOf)]);
+    if (entries.length > 0) await addMissingOver({ at, entries: entries.map(memberOf) })(this.redis);
   }
 
   /** Remove entries, also ones that another process has claimed. */
   async forget(entries: readonly OverEntry[]): Promise<void> {
-    if (entries.length > 0) await FORGET(this.redis, [keys.over, keys.setAside], entries.map(memberOf));
+    if (entries.length > 0) await forgetOver({ entries: entries.map(memberOf) })(this.redis);
   }
 
   /**
@@ -138,7 +89,7 @@ export class OverList {
     until: number,
     target: ScriptTarget = this.redis,
   ): Promise<OverClaim> {
-    const flat = (await CLAIM(target, [keys.over], [overUntil, most, until])) as readonly string[];
+    const flat = await claimOver({ dueUntil: overUntil, most, dueAgainAt: until })(target);
     const entries: ClaimedEntry[] = [];
     for (let i = 0; i < flat.length; i += 2) {
       entries.push({ ...entryOf(flat[i] ?? ''), overAt: Number(flat[i + 1]) });
@@ -156,8 +107,9 @@ export class OverList {
     settled: readonly { readonly entry: OverEntry; readonly overAt: number | undefined }[],
   ): Promise<void> {
     if (settled.length === 0) return;
-    const args = settled.flatMap(({ entry, overAt }) => [memberOf(entry), overAt ?? '']);
-    await SETTLE(this.redis, [keys.over, keys.setAside], [until, ...args]);
+    const entries = settled.map(({ entry }) => memberOf(entry));
+    const dueAgain = settled.map(({ overAt }) => String(overAt ?? ''));
+    await settleOver({ claimedUntil: until, entries, dueAgain })(this.redis);
   }
 
   /**
@@ -170,8 +122,8 @@ export class OverList {
     entry: OverEntry,
     { since, reason }: Aside,
   ): Promise<boolean> {
-    const args = [until, memberOf(entry), `${formatTime(since)} ${reason}`];
-    return (await SET_ASIDE(this.redis, [keys.over, keys.setAside], args)) === 1;
+    const why = `${formatTime(since)} ${reason}`;
+    return await setOverAside({ claimedUntil: until, entry: memberOf(entry), why })(this.redis);
   }
 
   async countAside(): Promise<number> {
@@ -202,7 +154,11 @@ export class OverList {
       const { entries, nextCursor } = await this.#scanAside(cursor);
       const earlier = entries.filter(([, value]) => asideOf(value).since <= now);
       if (earlier.length > 0) {
-        count += Number(await PUT_BACK(this.redis, [keys.over, keys.setAside], [now, ...earlier.flat()]));
+        const put = {
+          entries: earlier.map(([member]) => member),
+          reasons: earlier.map(([, value]) => value),
+        };
+        count += await putOverBack({ at: now, ...put })(this.redis);
         tell(count);
       }
       cursor = nextCursor;
@@ -218,7 +174,7 @@ export class OverList {
 
   /** Whether this worker may search for finished deliveries that the list lacks, for this long. */
   async leaseSweep(workerId: string, forMs: number): Promise<boolean> {
-    return (await LEASE_SWEEP(this.redis, [keys.historySweep], [workerId, forMs])) === 1;
+    return await leaseSweep({ worker: workerId, leaseMs: forMs })(this.redis);
   }
 
   async count(): Promise<number> {

@@ -4,8 +4,17 @@ import type { EndStatus } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
 import type { MovedCounts } from './redis-moved';
+import {
+  listEventAgain,
+  pinDelivery,
+  pinEvent,
+  returnEvent,
+  returnLog,
+  returnReceiver,
+  unpin,
+} from './redis-recalled.script';
 
 /** An event that comes back from the history. */
 export interface ReturnedEvent {
@@ -19,51 +28,6 @@ export interface ReturnedEvent {
 
 /** An event that is to be sent again stays for so long, if its process dies before it has a job. */
 export const PINNED_FOR_MS = 60_000;
-
-// KEYS: pin, event, moved. ARGV: how long. Gives whether the event is here, and whether deliveries have moved.
-const PIN_EVENT = defineScript(`
-  redis.call('INCR', KEYS[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  return {redis.call('EXISTS', KEYS[2]), redis.call('EXISTS', KEYS[3])}`);
-
-// KEYS: pin, log, list. ARGV: how long, event. Gives whether the delivery is here.
-const PIN = defineScript(`
-  redis.call('INCR', KEYS[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('ZSCORE', KEYS[3], ARGV[2]) then return 1 end
-  return 0`);
-
-// Those that others need stay. KEYS: pin.
-const UNPIN = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('DECR', KEYS[1]) <= 0 then redis.call('DEL', KEYS[1]) end`);
-
-// KEYS: event, moved. ARGV: the event, how long to keep it, then each status with its number.
-const RETURN_EVENT = defineScript(`
-  if not redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return 0 end
-  redis.call('DEL', KEYS[2])
-  if #ARGV > 2 then
-    redis.call('HSET', KEYS[2], unpack(ARGV, 3))
-    redis.call('PEXPIRE', KEYS[2], ARGV[2])
-  end
-  return 1`);
-
-// KEYS: receivers, moved. ARGV: endpoint, how long to keep it, its status in the history.
-const RETURN_RECEIVER = defineScript(`
-  if redis.call('ZADD', KEYS[1], 'NX', 0, ARGV[1]) == 0 then return end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  if redis.call('HINCRBY', KEYS[2], ARGV[3], -1) <= 0 then redis.call('HDEL', KEYS[2], ARGV[3]) end`);
-
-// KEYS: log, list. ARGV: the log, how long to keep it, time of acceptance, event.
-const RETURN_LOG = defineScript(`
-  if not redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return 0 end
-  redis.call('ZADD', KEYS[2], 'NX', ARGV[3], ARGV[4])
-  redis.call('PEXPIRE', KEYS[2], ARGV[2])
-  return 1`);
-
-// KEYS: the account's events. ARGV: time of acceptance, event, how long to keep it.
-const LIST_AGAIN = defineScript(`
-  redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
 /** What Redis gets back from the history, to send it again. Each step is harmless when repeated. */
 export class RecalledStore {
@@ -82,22 +46,11 @@ export class RecalledStore {
     { endpointId, eventId }: DeliveryParts,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    const eventKeys = [
-      keys.pinnedEvent(accountId, eventId),
-      keys.event(accountId, eventId),
-      keys.moved(accountId, eventId),
-    ];
-    const deliveryKeys = [
-      keys.pinned(endpointId, eventId),
-      keys.delivery(endpointId, eventId),
-      keys.deliveries(endpointId),
-    ];
-    const [ofEvent, hasDelivery] = await Promise.all([
-      PIN_EVENT(target, eventKeys, [PINNED_FOR_MS]),
-      PIN(target, deliveryKeys, [PINNED_FOR_MS, eventId]),
+    const [event, hasDelivery] = await Promise.all([
+      pinEvent({ account: accountId, event: eventId, pinnedMs: PINNED_FOR_MS })(target),
+      pinDelivery({ endpoint: endpointId, event: eventId, pinnedMs: PINNED_FOR_MS })(target),
     ]);
-    const [hasEvent, haveSomeMoved] = ofEvent as readonly [number, number];
-    return hasEvent === 1 && (hasDelivery === 1 || haveSomeMoved === 0);
+    return event.isHere && (hasDelivery || !event.haveSomeMoved);
   }
 
   /** Once what was pinned has its job, or is not sent. */
@@ -107,8 +60,8 @@ export class RecalledStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     await Promise.all([
-      UNPIN(target, [keys.pinnedEvent(accountId, eventId)], []),
-      UNPIN(target, [keys.pinned(endpointId, eventId)], []),
+      unpin({ pinned: keys.pinnedEvent(accountId, eventId) })(target),
+      unpin({ pinned: keys.pinned(endpointId, eventId) })(target),
     ]);
   }
 
@@ -117,9 +70,9 @@ export class RecalledStore {
     { accountId, eventId, text, counts }: ReturnedEvent,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    const eventKeys = [keys.event(accountId, eventId), keys.moved(accountId, eventId)];
-    const args = [text, this.retention.ageMs, ...Object.entries(counts).flat()];
-    return (await RETURN_EVENT(target, eventKeys, args)) === 1;
+    const moved = { statuses: Object.keys(counts), counts: Object.values(counts) };
+    const keptMs = this.retention.ageMs;
+    return await returnEvent({ account: accountId, event: eventId, text, keptMs, ...moved })(target);
   }
 
   /** Put an endpoint back among an event's receivers. It is not counted as moved any more. */
@@ -129,8 +82,8 @@ export class RecalledStore {
     status: EndStatus,
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    const eventKeys = [keys.receivers(accountId, eventId), keys.moved(accountId, eventId)];
-    await RETURN_RECEIVER(target, eventKeys, [endpointId, this.retention.ageMs, status]);
+    const receiver = { account: accountId, event: eventId, endpoint: endpointId };
+    await returnReceiver({ ...receiver, keptMs: this.retention.ageMs, status })(target);
   }
 
   /** Put a delivery's log back, unless there is one. Gives whether it is back. */
@@ -140,8 +93,8 @@ export class RecalledStore {
     createdAt: number,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
-    return (await RETURN_LOG(target, deliveryKeys, [log, this.retention.ageMs, createdAt, eventId])) === 1;
+    const delivery = { endpoint: endpointId, event: eventId };
+    return await returnLog({ ...delivery, text: log, keptMs: this.retention.ageMs, createdAt })(target);
   }
 
   /** Put an event back into its account's list. */
@@ -151,6 +104,7 @@ export class RecalledStore {
     createdAt: number,
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    await LIST_AGAIN(target, [keys.events(accountId)], [createdAt, id, this.retention.ageMs]);
+    const keptMs = this.retention.ageMs;
+    await listEventAgain({ account: accountId, event: id, createdAt, keptMs })(target);
   }
 }
