@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { REFUSE_LATE } from './redis-deadline';
 
 /** A script as Redis gets it, by itself or joined with others. */
 export interface Script {
@@ -29,7 +30,7 @@ export function toScript(body: string, libraries: readonly string[], isGuard: bo
   return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
 }
 
-const START = `
+const START = `${REFUSE_LATE}
   local once, endings = {}, {}
   local function at_end(name, action)
     if once[name] then return false end
