@@ -259,7 +259,7 @@ function toRouteRequest(
   { request, response, parts, sent, origin, assumption }: ParsedRequest,
 ): RouteRequest {
   const { params, query, body } = parts;
-  const { newId, secretBytes, receivedAt, answer } = origin;
+  const { newId, secretBytes, receivedAt, answer, requireClaim } = origin;
   const state = requestStateOf(response);
   return {
     params,
@@ -270,6 +270,7 @@ function toRouteRequest(
     secretBytes,
     receivedAt,
     answer,
+    requireClaim,
     // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
     // Nor does one of a route without an action read this.

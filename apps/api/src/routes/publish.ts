@@ -64,7 +64,17 @@ type Outcome = Acceptance | AppError;
 
 /** The outcome of each of the events that a request publishes. */
 export async function publish(
-  { apiKey, endpointsVersion, assumption, requestId, trace, newId, receivedAt, answer }: RouteRequest,
+  {
+    apiKey,
+    endpointsVersion,
+    assumption,
+    requestId,
+    trace,
+    newId,
+    receivedAt,
+    answer,
+    requireClaim,
+  }: RouteRequest,
   context: ApiContext,
   events: readonly (PublishedEvent | AppError)[],
 ): Promise<Outcome[]> {
@@ -78,6 +88,7 @@ export async function publish(
     newId,
     receivedAt,
     answer,
+    requireClaim,
     events,
   });
 }

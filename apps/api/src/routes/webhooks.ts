@@ -315,7 +315,7 @@ export const testWebhook = defineRoute({
   responses: {
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
-  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, act }, context) {
+  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, requireClaim, act }, context) {
     const { accountId } = apiKey;
     const delivery = await testEndpoint(context, {
       accountId,
@@ -325,6 +325,7 @@ export const testWebhook = defineRoute({
       trace,
       receivedAt,
       newId,
+      requireClaim,
       act,
     });
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };

@@ -96,7 +96,7 @@ import type { EventId } from './event';
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that are over, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
- * | `young-moved:{account}` | sorted set | ids of events that moved to the history within a minute after they were accepted, by that time | a minute |
+ * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
  * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
  * | `reach:{account}` | string | when the newest event was accepted of which something has moved to the history | until the account is erased |
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |

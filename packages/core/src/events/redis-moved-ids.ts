@@ -3,6 +3,7 @@ import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
+import { RUN_WITHIN_MS } from '../platform/redis-deadline';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget, type Step } from '../platform/redis-script';
 
@@ -46,8 +47,13 @@ const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
 /** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
 const LOOKED_AT = 8;
-/** A connection that breaks, or is silent for seconds, repeats what it has sent: within this time, with a wide margin. */
-const REPEATED_WITHIN_MS = 60_000;
+/**
+ * For so long after an event has moved, what stored it may come again over a connection that broke: no script runs later
+ * than its deadline, `RUN_WITHIN_MS`. Twice that, as the nodes of a Cluster have clocks of their own.
+ */
+export const REPEATED_WITHIN_MS = 2 * RUN_WITHIN_MS;
+/** What was accepted longer ago was stored longer ago than that, unless its process stood still in between. */
+const YOUNG_MS = 600_000;
 
 // KEYS: the account's events, bucket. ARGV: event, field.
 const LOOK = defineScript(`
@@ -69,7 +75,7 @@ const GUARD_UNREPEATED = defineGuard(`
   return 1`);
 
 // KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, those accepted before this
-// have lapsed, event, when it was accepted or '' if it is not young, those accepted until then are not young.
+// have lapsed, event, '1' if it is young or ''.
 const KEEP = defineScript(`
   if ARGV[2] ~= '' then
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -80,9 +86,11 @@ const KEEP = defineScript(`
       if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
     end
   end
-  if ARGV[6] ~= '' then
-    redis.call('ZADD', KEYS[2], ARGV[6], ARGV[5])
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[7])
+  if ARGV[6] == '1' then
+    local time = redis.call('TIME')
+    local moved_at = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('ZADD', KEYS[2], string.format('%d', moved_at), ARGV[5])
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%d', moved_at - ${REPEATED_WITHIN_MS}))
     redis.call('PEXPIRE', KEYS[2], ${REPEATED_WITHIN_MS})
   end`);
 
@@ -166,8 +174,7 @@ export class MovedIds {
         retentionMs,
         now - retentionMs,
         eventId,
-        isYoung(acceptedAt, now) ? acceptedAt : '',
-        now - REPEATED_WITHIN_MS,
+        isYoung(acceptedAt, now) ? '1' : '',
       ],
     );
   }
@@ -190,7 +197,7 @@ export function staysKnown({ acceptedAt, movedId }: KeptId, now: number): boolea
 }
 
 function isYoung(acceptedAt: number, now: number): boolean {
-  return acceptedAt > now - REPEATED_WITHIN_MS;
+  return acceptedAt > now - YOUNG_MS;
 }
 
 /** Whether an event may have been accepted before. One whose id the API made was not. */

@@ -11,8 +11,8 @@ export const RUN_WITHIN_MS = 10_000;
 // Clocks drift apart by milliseconds in this time. A process that runs no scripts asks nothing.
 const ASK_AGAIN_MS = 10_000;
 
-/** The error of a script that came too late. Nothing of it has run. */
-const LATE = 'LATE';
+/** The first word of the error of a script that came too late. Nothing of it has run. */
+export const LATE = 'LATE';
 
 /**
  * Refuses to run a script whose deadline has passed. The deadline is its last argument: milliseconds since the Unix epoch, or

@@ -91,7 +91,12 @@ export async function scheduleEvents(
   {
     answer,
     assumption,
-  }: { readonly answer?: string | undefined; readonly assumption?: Assumption | undefined } = {},
+    requireClaim,
+  }: {
+    readonly answer?: string | undefined;
+    readonly assumption?: Assumption | undefined;
+    readonly requireClaim?: Step | undefined;
+  } = {},
 ): Promise<void> {
   if (events.length === 0) return;
   const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
@@ -100,6 +105,7 @@ export async function scheduleEvents(
     if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
   };
   const saveAll = (some: readonly AcceptedEvent[]): readonly Step[] => [
+    ...(requireClaim === undefined ? [] : [requireClaim]),
     // One may have been sent or cancelled, and have moved, since its id was looked up.
     ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
     (target) => Promise.all(some.map((event) => save(event, target))),

@@ -50,7 +50,8 @@ const CHUNK = 50;
 /** What is taken along with others of the same turn of the event loop. */
 interface Part {
   readonly portions: readonly Portion[];
-  readonly assumption: Assumption | undefined;
+  readonly assumption?: Assumption | undefined;
+  readonly requireClaim?: Step | undefined;
   /** Events that are not sent: see `takeOthers`. */
   readonly refused: AcceptedEvent[];
   isAlone: boolean;
@@ -72,9 +73,9 @@ export class FanOuts extends GatheredWork<Part> {
 export async function storeAlong(
   context: StoreFanOutContext,
   portions: readonly Portion[],
-  assumption: Assumption | undefined,
+  { assumption, requireClaim }: Pick<Part, 'assumption' | 'requireClaim'>,
 ): Promise<readonly AcceptedEvent[]> {
-  const part: Part = { portions, assumption, refused: [], isAlone: true };
+  const part: Part = { portions, assumption, requireClaim, refused: [], isAlone: true };
   const name = assumption?.name ?? portions[0]?.event.accountId ?? '';
   try {
     await context.fanOuts.add(name, part, sizeOf(portions), (parts) => take(context, parts));
@@ -90,6 +91,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   if (parts.length > 1) for (const part of parts) part.isAlone = false;
   const batch = parts.flatMap(({ portions }) => portions);
   const steps: readonly Step[] = [
+    ...parts.flatMap(({ requireClaim }) => requireClaim ?? []),
     ...(context.movedIds?.guardsUnsettled(
       batch.map(({ event }) => event),
       context.clock(),
