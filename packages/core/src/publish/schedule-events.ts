@@ -201,7 +201,10 @@ export async function rescheduleEvent(
     },
     (target) => countMoved(context, accountId, seen, deliverAt, target),
   ]);
-  if (!isMoved) throw alreadyDue();
+  if (!isMoved) {
+    requireWaiting(await scheduledEvents.see(accountId, eventId));
+    throw alreadyDue();
+  }
   emit({ name: 'event.rescheduled', accountId, eventId, deliverAt });
 }
 
