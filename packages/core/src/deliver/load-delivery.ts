@@ -61,13 +61,13 @@ export interface ReadyDelivery {
    * else it has to run.
    */
   readonly transformWith?: number | undefined;
-  /** How many attempts have decided the delivery's status so far. */
-  readonly decidingAttempts: number;
+  /** The number of its round of attempts: see `Round`. Its line in the log has it. */
+  readonly roundNumber: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
   /** Whether its event is a test of the endpoint. */
   readonly isTest: boolean;
-  /** The number of the attempt in the schedule: 1, 2, … */
+  /** The number of the attempt in its round: 1, 2, … */
   readonly scheduledAttempt: number;
   /** Whether it was delivered before, and was requested once more. */
   readonly wasDelivered: boolean;
@@ -227,11 +227,11 @@ function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undef
 }
 
 function nextAttemptOf(
-  { status, attempts, decidingAttempts, requestIds, round }: DeliveryState,
+  { status, attempts, requestIds, round }: DeliveryState,
   { id, acceptedAt }: AcceptedEvent,
 ) {
   return {
-    decidingAttempts,
+    roundNumber: round.number,
     attemptNumber: attempts.length + 1,
     trigger: round.trigger,
     // A test is the request that its event was made for.

@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/attempt';
 import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
-import type { AttemptedFact } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
@@ -56,6 +56,7 @@ function arrange({ hasHistory = false } = {}) {
   };
   const deliveryStore = new DeliveryStore(client, testRetention);
   const health: EndedAttempt[] = [];
+  const time = { now: NOW };
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   scene.willClose(deliveryQueue);
   const overList = new OverList(client);
@@ -69,7 +70,7 @@ function arrange({ hasHistory = false } = {}) {
     healthRecorder: {
       record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),
     },
-    clock: () => NOW,
+    clock: () => time.now,
   };
 
   /** What a worker knows when it begins an attempt. */
@@ -82,7 +83,7 @@ function arrange({ hasHistory = false } = {}) {
       endpoint,
       breaker,
       logLength: length,
-      decidingAttempts: state.decidingAttempts,
+      roundNumber: state.round.number,
       attemptNumber: state.attempts.length + 1,
       trigger: state.round.trigger,
       isTest: false,
@@ -108,6 +109,7 @@ function arrange({ hasHistory = false } = {}) {
     run,
     event,
     client,
+    time,
     health,
     deliveryStore,
     deliveryQueue,
@@ -117,6 +119,8 @@ function arrange({ hasHistory = false } = {}) {
     record: async (change: Partial<Attempt>, decision: Decision) =>
       await recordOf(await prepare(), change, decision),
     eraseAnswers: () => deliveryStore.eraseAnswersOf(run, NOW),
+    append: (fact: DeliveryFact) => deliveryStore.append(run, fact),
+    readText: async () => (await client.get(keys.delivery(run.endpointId, run.eventId))) ?? '',
     request: (requestId: string) =>
       deliveryStore.append(run, { kind: 'requested', requestId, trigger: 'manual', requestedAt: NOW }),
     read: async () => (await deliveryStore.readWithLength(run.endpointId, run.eventId)).state,
@@ -254,7 +258,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     expect(await read()).toMatchObject({
       status: 'pending',
       nextAttemptAt: NOW + 60_000,
-      decidingAttempts: 1,
+      round: { attempts: 1 },
       attempts: [{ number: 1 }, { number: 2, responseStatus: 503 }],
     });
     expect(await readBreaker()).toEqual(breaker);
@@ -284,7 +288,11 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     await recordOf(theirs, THEIRS, { kind: 'exhausted' });
     await request('rdl_1');
     await recordOf(mine, {}, { kind: 'aborted' });
-    expect(await read()).toMatchObject({ status: 'pending', isOpen: true, decidingAttempts: 1 });
+    expect(await read()).toMatchObject({
+      status: 'pending',
+      isOpen: true,
+      round: { number: 2, attempts: 0 },
+    });
   });
 
   it('counts for the health of its endpoint', async () => {
@@ -301,13 +309,89 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     await recordOf(first, THEIRS, RETRY);
     const next = await prepare();
     await recordOf(late, {}, RETRY);
-    const recorded = await recordOf(next, ACCEPTED, { kind: 'delivered' });
+    const recorded = await recordOf(next, { ...ACCEPTED, startedAt: NOW }, { kind: 'delivered' });
     expect(recorded.effect).toBeDefined();
     expect(await read()).toMatchObject({
       status: 'delivered',
-      decidingAttempts: 2,
+      round: { attempts: 2 },
       attempts: [{ number: 1 }, { number: 2 }, { number: 3 }],
     });
+  });
+});
+
+describe('an attempt of an earlier round', () => {
+  it.each<[string, Partial<Attempt>, Decision]>([
+    ['a success', ACCEPTED, { kind: 'delivered' }],
+    ['a failure', {}, { kind: 'exhausted' }],
+  ])('ends no request that was acknowledged meanwhile: %s', async (_what, change, decision) => {
+    const { prepare, recordOf, request, read, readText } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
+    await request('rdl_1');
+    const recorded = await recordOf(mine, change, decision);
+    // Its job, if it still had one, is not to end.
+    expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: NOW });
+    expect(await read()).toMatchObject({
+      status: 'delivered',
+      isOpen: true,
+      round: { number: 2, attempts: 0 },
+    });
+    // By its end, Redis knows that the log is still needed.
+    expect(await readText()).toMatch(/"r":\d+}\n$/);
+    await recordOf(await prepare(), { ...ACCEPTED, startedAt: NOW + 1 }, { kind: 'delivered' });
+    expect(await read()).toMatchObject({ isOpen: false, attempts: [{}, {}, { number: 3 }] });
+  });
+
+  it('decides nothing, though no attempt has decided the later round yet', async () => {
+    const { prepare, recordOf, append, request, read } = arrange();
+    const mine = await prepare();
+    await append({ kind: 'cancelled', reason: 'dropped' });
+    await request('rdl_1');
+    const recorded = await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    expect(recorded).toMatchObject({ effect: undefined });
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: true, round: { attempts: 0 } });
+  });
+});
+
+describe('an attempt that is recorded again, since nobody knows that it is', () => {
+  const FAILED = { responseStatus: 503, responseBody: 'personal' } as const;
+  type Arranged = ReturnType<typeof arrange>;
+
+  it.each<[string, (arranged: Arranged) => Promise<unknown>]>([
+    ['nothing else', async () => {}],
+    ['a request', ({ request }) => request('rdl_1')],
+    ['an erasure', ({ eraseAnswers }) => eraseAnswers()],
+    [
+      'both, and a late attempt',
+      async ({ eraseAnswers, request, append }) => {
+        await request('rdl_1');
+        await append({ kind: 'attempted', attempt: buildAttempt(THEIRS), nextAttemptAt: NOW, isLate: true });
+        await eraseAnswers();
+      },
+    ],
+  ])('stands in the log once, and has its effect, after %s', async (_what, meanwhile) => {
+    const arranged = arrange();
+    const { prepare, recordOf, read, time } = arranged;
+    const ready = await prepare();
+    await recordOf(ready, FAILED, RETRY);
+    await meanwhile(arranged);
+    const before = await read();
+    // The next attempt would be due later now.
+    time.now += 2_000;
+    const recorded = await recordOf(ready, FAILED, RETRY);
+    expect(recorded).toMatchObject({ effect: { failures: 1 }, nextAttemptAt: NOW + 5_000 });
+    expect(await read()).toEqual(before);
+  });
+
+  it('stands there once as a late one, wherever that is', async () => {
+    const { prepare, recordOf, request, read } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
+    await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    await request('rdl_1');
+    const before = await read();
+    expect(await recordOf(mine, ACCEPTED, { kind: 'delivered' })).toMatchObject({ effect: undefined });
+    expect(await read()).toEqual(before);
   });
 });
 
@@ -325,17 +409,19 @@ describe('an attempt that something else came before', () => {
     expect(await read()).toMatchObject({
       status: 'pending',
       nextAttemptAt: NOW + 5_000,
-      decidingAttempts: 1,
+      round: { attempts: 1 },
       attempts: [{ number: 1, responseStatus: 503 }],
     });
   });
 
-  it('records no response once these were erased', async () => {
-    const { prepare, recordOf, eraseAnswers, client, run } = arrange();
-    const ready = await prepare();
+  it.each([false, true])('records no response once these were erased, late: %s', async (isLate) => {
+    const { prepare, recordOf, eraseAnswers, read, readText } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    if (isLate) await recordOf(theirs, THEIRS, RETRY);
     await eraseAnswers();
-    await recordOf(ready, { responseBody: 'personal' }, RETRY);
-    expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toContain('personal');
+    await recordOf(mine, { responseBody: 'personal', responseHeaders: { via: 'personal' } }, RETRY);
+    expect((await read()).attempts).toHaveLength(isLate ? 2 : 1);
+    expect(await readText()).not.toContain('personal');
   });
 });
 
