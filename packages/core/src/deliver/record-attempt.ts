@@ -12,7 +12,7 @@ import type { Clock } from '../platform/clock';
 import type { InOrder, Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
-import { hasMoved, type ReadyDelivery } from './load-delivery';
+import { isGone, type ReadyDelivery } from './load-delivery';
 import type { AttemptEffect, AttemptRecord, AttemptStore } from './redis-attempt-store';
 
 const SHORT_RESPONSE = 100;
@@ -102,11 +102,11 @@ export function countAttempt(
 }
 
 export function recordOf(
-  { clock, overList }: RecordAttemptContext,
+  { clock }: RecordAttemptContext,
   { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
-  mustBeListed = overList !== undefined,
+  mustBeListed = true,
 ): AttemptRecord {
   const { run, event, endpoint, breaker } = ready;
   return {
@@ -141,7 +141,7 @@ export async function recordOrAddLate(
   const recorded = await tryToRecord(context, input, fact, logLength, mustBeListed);
   if (recorded) return recorded;
   const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
-  if (length === 0 && (await hasMoved(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
+  if (length === 0 && (await isGone(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
   // Due at once: it was asked for.
   const nextAttemptAt = state.nextAttemptAt ?? (state.isOpen ? clock() : undefined);
   if (found) {

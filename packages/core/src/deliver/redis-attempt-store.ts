@@ -136,7 +136,7 @@ const EFFECTS = `
 // The keys after the breaker are given only if the attempt is counted (`attempt` is not '') or the delivery leaves the order.
 // `waiting` tells of deliveries held for the rate limit, `order_waiting` of those held for the turn. `length` is the log's,
 // `short_line` is without the response, `was_open_until` is the breaker's at the admission of the attempt, `time` the
-// worker's. With `must_be_listed` a delivery without a log must be in the list: one that has moved to the history has neither.
+// worker's. With `must_be_listed` a delivery without a log must be in the list: one of which nothing is left has neither.
 const RECORD = defineGuard(
   `
   local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)

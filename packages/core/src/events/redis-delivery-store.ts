@@ -82,7 +82,7 @@ const APPEND_IF_LISTED = defineScript(
 );
 
 // KEYS: the log, the list. ARGV: the length of the log, the line, how long to keep it, the event, 1 if a delivery without
-// a log must be in the list: one that has moved to the history has neither. Gives the new length.
+// a log must be in the list: one of which nothing is left has neither. Gives the new length.
 const APPEND_BEFORE_SENDING = defineScript(
   `
   if ARGV[1] == '0' and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
@@ -217,7 +217,7 @@ export class DeliveryStore {
   }
 
   /**
-   * Begin the log of a delivery: only of one that its endpoint's list has, as one that has moved to the history has neither.
+   * Begin the log of a delivery: only of one that its endpoint's list has, as one of which nothing is left has neither.
    *
    * @returns `changed`: it has a log.
    */
@@ -238,9 +238,9 @@ export class DeliveryStore {
   /**
    * Append what was made of the event, before it is sent.
    *
-   * @param mustBeListed a delivery without a log and in no list may have moved to the history: it stays without.
+   * @param mustBeListed a delivery without a log and in no list may be gone: it stays without.
    * @returns the new length; `undefined`: nothing was appended, since another line was appended since the log was
-   *   read, the payload was erased, or it has moved.
+   *   read, the payload was erased, or it is gone.
    */
   async appendTransformed(
     { endpointId, eventId }: DeliveryParts,
