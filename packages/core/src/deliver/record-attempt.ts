@@ -135,15 +135,14 @@ export async function recordOrAddLate(
   logLength: LogLength,
   mustBeListed?: boolean,
 ): Promise<RecordedAttempt> {
-  const { deliveryStore, clock } = context;
+  const { deliveryStore } = context;
   const { ready, attempt } = input;
   const { run } = ready;
   const recorded = await tryToRecord(context, input, fact, logLength, mustBeListed);
   if (recorded) return recorded;
   const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
   if (length === 0 && (await isGone(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
-  // Due at once: it was asked for.
-  const nextAttemptAt = state.nextAttemptAt ?? (state.isOpen ? clock() : undefined);
+  const nextAttemptAt = nextAfter(context, input, state);
   if (found) {
     const { number, nextAttemptAt: dueAt, place } = found;
     const same = { ...fact, attempt: { ...attempt, number }, nextAttemptAt: dueAt };
@@ -156,6 +155,18 @@ export async function recordOrAddLate(
   const late = { ...numbered, nextAttemptAt, isLate: true };
   if (await deliveryStore.appendIfUnchanged(run, late, length)) return { ...NO_EFFECT, nextAttemptAt };
   return await recordOrAddLate(context, input, fact, length);
+}
+
+/** When the next attempt is due, after a late one. */
+function nextAfter(
+  { clock }: RecordAttemptContext,
+  { ready, attempt }: RecordInput,
+  { isOpen, round, nextAttemptAt }: DeliveryState,
+): number | undefined {
+  const endsRound = attempt.outcome === 'delivered' && round.number === ready.roundNumber;
+  if (!isOpen || endsRound) return undefined;
+  // At once, if it was asked for.
+  return nextAttemptAt ?? clock();
 }
 
 /** Whether no other worker has decided what this attempt is about to decide. */

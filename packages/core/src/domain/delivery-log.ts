@@ -394,9 +394,10 @@ export function linesToAppend(fact: DeliveryFact): readonly [line: string, short
 // The same fact without the receiver's response.
 function withoutAnswer(fact: DeliveryFact): DeliveryFact {
   if (fact.kind !== 'attempted') return fact;
-  const { responseBody, responseHeaders, ...attempt } = fact.attempt;
-  const hasAnswer = responseBody !== undefined || responseHeaders !== undefined;
-  return hasAnswer ? { ...fact, attempt } : fact;
+  const { responseBody, responseHeaders } = fact.attempt;
+  if (responseBody === undefined && responseHeaders === undefined) return fact;
+  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
+  return { ...fact, attempt };
 }
 
 /** An attempt in a log. */
