@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { connectionFaults } from './kinds/connection-faults';
 import { during, type FaultKind } from './kinds/fault-kind';
 import { historyFaults } from './kinds/history-faults';
+import { lateSuccess } from './kinds/late-success';
 import { operationFaults } from './kinds/operation-faults';
 import { processFaults } from './kinds/process-faults';
 import { receiverFaults } from './kinds/receiver-faults';
@@ -26,6 +27,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...runtimeFaults,
   ...operationFaults,
   ...workFaults,
+  lateSuccess,
   ...receiverFaults,
   ...historyFaults,
 ];

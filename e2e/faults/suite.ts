@@ -33,6 +33,7 @@ const SHORT_KINDS = new Set([
   'worker-cut',
   'worker-stall',
   'worker-half-open',
+  'late-success',
   'api-kill',
   'api-cut',
   'api-stall',

@@ -98,6 +98,8 @@ export interface AttemptColumns {
   readonly response_body: string | Absent;
   readonly error: string | Absent;
   readonly is_late: boolean | Absent;
+  /** Of attempts, where it is not that at its place in the log. */
+  readonly round: number | Absent;
   readonly trace: string | Absent;
   /** The line itself, where the columns don't give it. */
   readonly exact: string | Absent;
@@ -241,6 +243,7 @@ function attemptRowOf(
     response_body: line.b === undefined ? undefined : storable(line.b),
     error: line.e === undefined ? undefined : storable(line.e),
     is_late: line.l === 1 ? true : undefined,
+    round: line.ro,
     trace: line.p === undefined ? undefined : storable(line.p),
     exact: undefined as string | undefined,
   };
@@ -274,6 +277,7 @@ function lineOf(columns: AttemptColumns, type: string): string {
     p: columns.trace ?? undefined,
     i: columns.batch_id ?? undefined,
     l: columns.is_late ? 1 : undefined,
+    ro: columns.round ?? undefined,
     v: columns.transform_version ?? undefined,
     r: columns.next_attempt_at == null ? undefined : Date.parse(columns.next_attempt_at),
   };

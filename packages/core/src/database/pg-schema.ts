@@ -9,6 +9,7 @@ import {
   HISTORY_SCHEMA,
   HOLDS,
   REMOTE_ADDRESSES,
+  ROUNDS,
   SCHEDULES,
 } from './history-schema';
 import { AUDIT_SCHEMA } from './pg-audit-log';
@@ -26,6 +27,7 @@ const MIGRATIONS = [
   ATTEMPT_DETAILS,
   REMOTE_ADDRESSES,
   HOLDS,
+  ROUNDS,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

@@ -54,7 +54,7 @@ function buildReady({
     endpoint,
     breaker,
     logLength: 0,
-    decidingAttempts: 0,
+    roundNumber: 1,
     attemptNumber: 1,
     trigger: 'schedule',
     isTest: false,

@@ -61,13 +61,13 @@ export interface ReadyDelivery {
    * else it has to run.
    */
   readonly transformWith?: number | undefined;
-  /** How many attempts have decided the delivery's status so far. */
-  readonly decidingAttempts: number;
+  /** The number of its round of attempts: see `Round`. Its line in the log has it. */
+  readonly roundNumber: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
   /** Whether its event is a test of the endpoint. */
   readonly isTest: boolean;
-  /** The number of the attempt in the schedule: 1, 2, … */
+  /** The number of the attempt in its round: 1, 2, … */
   readonly scheduledAttempt: number;
   /** Whether it was delivered before, and was requested once more. */
   readonly wasDelivered: boolean;
@@ -120,7 +120,7 @@ export async function loadDelivery(
   if (state.isOpen) {
     const result = await cancel(context, run, endpoint, event, length);
     if (result === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
-    if (result === 'moved') return { kind: 'over' };
+    if (result === 'gone') return { kind: 'over' };
   }
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
@@ -158,7 +158,7 @@ async function withRequest(
 ): Promise<DeliveryWithBreaker> {
   const { request } = run;
   if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
-  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'moved') return read;
+  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'gone') return read;
   return await withRequest(context, run, await context.deliveryStore.readWithBreaker(run));
 }
 
@@ -184,41 +184,42 @@ type Appended =
   | 'appended'
   /** Another worker has continued it since its log was read. */
   | 'changed'
-  /** Another worker has ended it, so long ago that it is in the history. */
-  | 'moved';
+  /** Another worker has ended it, so long ago that nothing of it is left. */
+  | 'gone';
 
 /**
  * Append a fact to the log of a delivery. A worker that stood still may have lost its job: a log that it began again, of
- * a delivery that has moved meanwhile, would stand in front of the history's record of it.
+ * a delivery that has moved meanwhile, would stand in front of the history's record of it. That of an account that was erased
+ * would come back.
  */
 async function append(
-  context: Pick<LoadDeliveryContext, 'overList' | 'deliveryQueue'> & {
+  context: Pick<LoadDeliveryContext, 'deliveryQueue'> & {
     readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged' | 'appendIfListed'>;
   },
   run: DeliveryRun,
   fact: DeliveryFact,
   length: LogLength,
 ): Promise<Appended> {
-  const { deliveryStore, overList } = context;
-  if (overList === undefined || length > 0) {
+  const { deliveryStore } = context;
+  if (length > 0) {
     return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
   }
   const result = await deliveryStore.appendIfListed(run, fact);
   if (result !== 'not_listed') return result;
   // The process that fanned it out may have died before it was listed, or its endpoint's list is gone.
-  if (await hasMoved(context, run)) return 'moved';
+  if (await isGone(context, run)) return 'gone';
   return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
 }
 
 /**
- * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
- * that was not tried yet has no log either, but a job.
+ * Whether nothing is left of a delivery that has no log: another worker has ended it, and it has moved to the history, or its
+ * account was erased. A delivery that was not tried yet has no log either, but a job.
  */
-export async function hasMoved(
-  { overList, deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'> & { readonly overList?: unknown },
+export async function isGone(
+  { deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'>,
   delivery: DeliveryParts,
 ): Promise<boolean> {
-  return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
+  return (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
@@ -227,11 +228,11 @@ function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undef
 }
 
 function nextAttemptOf(
-  { status, attempts, decidingAttempts, requestIds, round }: DeliveryState,
+  { status, attempts, requestIds, round }: DeliveryState,
   { id, acceptedAt }: AcceptedEvent,
 ) {
   return {
-    decidingAttempts,
+    roundNumber: round.number,
     attemptNumber: attempts.length + 1,
     trigger: round.trigger,
     // A test is the request that its event was made for.
@@ -266,7 +267,7 @@ export async function endUnsent(
   fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
 ): Promise<{ readonly kind: 'over' | 'changed' }> {
   const result = await append(context, run, fact, logLength);
-  if (result !== 'appended') return { kind: result === 'moved' ? 'over' : 'changed' };
+  if (result !== 'appended') return { kind: result === 'gone' ? 'over' : 'changed' };
   await context.overList?.add(run, context.clock());
   await leaveOrder(context, endpoint, run.eventId);
   announceEnd(context, run, fact.kind, event.acceptedAt, event.trace);

@@ -3,6 +3,7 @@ import type { PgDatabase } from '../database/pg-database';
 import { erasePayload as eraseInHistory } from '../database/pg-erase';
 import type { AccountId } from '../domain/account';
 import type { Act, AuditEntry } from '../domain/audit';
+import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -20,7 +21,7 @@ export interface ErasePayloadContext extends CancelContext {
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly endpointStore: Pick<EndpointStore, 'findAll'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'isHeld'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'promote'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'promote' | 'requestOf'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
   /** Absent: there is no history. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
@@ -124,18 +125,26 @@ async function eraseAnswers(
   eventId: EventId,
   erasedAt: number,
 ): Promise<void> {
-  const { eventStore, deliveryStore, historyDatabase } = context;
-  const mayHaveMoved = historyDatabase !== undefined;
+  const { eventStore } = context;
   let before: EndpointId | undefined;
   do {
     const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
     const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-    await Promise.all(
-      deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved })),
-    );
+    await Promise.all(deliveries.map((delivery) => eraseAnswersOf(context, delivery, erasedAt)));
     await endInOrder(context, accountId, eventId, page.members);
     before = page.nextCursor;
   } while (before !== undefined);
+}
+
+// One that has a job has not moved, even if it is in no list any more and has no log yet: its attempt may be under way.
+async function eraseAnswersOf(
+  { deliveryStore, deliveryQueue, historyDatabase }: ErasePayloadContext,
+  delivery: DeliveryParts,
+  erasedAt: number,
+): Promise<void> {
+  const mayHaveMoved =
+    historyDatabase !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
+  await deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved });
 }
 
 // One that is held is released when it may go, and ends then.

@@ -214,6 +214,11 @@ function stepwiseContext(
           await work.pause('a second look at its log');
           return await deliveryStore.readWithLength(...args);
         }),
+      readWithAttempt: (...args) =>
+        turns.take(async () => {
+          await work.pause('a look for its line');
+          return await deliveryStore.readWithAttempt(...args);
+        }),
     },
     attemptStore: {
       async record(attempt) {
