@@ -1,7 +1,7 @@
 import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
 import { type Attempt, attemptOutcomeSchema, type TokenError } from '@hookferry/core/domain/attempt';
-import type { CancelReason } from '@hookferry/core/domain/delivery-log';
 import { holdReasons, type PastHold, triggerSchema } from '@hookferry/core/domain/delivery';
+import { type CancelReason, cancelReasons } from '@hookferry/core/domain/delivery-log';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
@@ -164,7 +164,7 @@ export const deliveryWithAttemptsSchema = deliverySchema
         'The newer event of its group that was sent in its place. Absent: it did not end as `superseded`.',
       ),
     cancel_reason: z
-      .enum(['webhook_deleted', 'payload_erased', 'event_expired', 'dropped', 'transformation'])
+      .enum(cancelReasons.map(presentCancelReason))
       .optional()
       .describe(
         "Why it ended as `cancelled`. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. Absent: it did not end so.",

@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import {
   API_KEY_BYTES,
@@ -8,7 +9,6 @@ import {
   lapseOfSession,
   WEBHOOK_BYTES,
 } from '../domain/usage';
-import type { EndpointId } from '../domain/endpoint';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { EventStore } from '../events/redis-event-store';

@@ -173,7 +173,11 @@ export interface CodeError {
 /** Read what `describe` gave. */
 export function readError(output: string): CodeError {
   const { name, message, stack } = objectOf(parsedOrUndefined(output));
-  return { name: plainText(name), message: plainText(message), ...placeIn(String(stack ?? '')) };
+  return {
+    name: plainText(name),
+    message: plainText(message),
+    ...placeIn(typeof stack === 'string' ? stack : ''),
+  };
 }
 
 // An attempt shows it, and so do logs and terminals.
