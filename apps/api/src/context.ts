@@ -118,8 +118,8 @@ export function openContext(process: ProcessContext) {
   return { context: { ...process, ...stores, ...useCases }, streams, parts };
 }
 
-// Somebody waits for each of them.
-const MAX_TRIALS_WAITING = 100;
+// Somebody waits for each of them. No account can take the places of all others.
+const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 
 function openStores(process: ProcessContext) {
   const { config, redis, shards, inOrder, clock, emit } = process;
@@ -154,7 +154,7 @@ function openStores(process: ProcessContext) {
   const standings = new QueueStandings(redis, shards);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
-  const transformPool = new TransformPool(transformLimitsOf(config, MAX_TRIALS_WAITING));
+  const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const auditBounds = auditBoundsOf(config);
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });

@@ -80,6 +80,11 @@ import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
 
+// The slots bound how many runs wait.
+const BOUND_BY_SLOTS = {
+  maxWaitingOfAccount: Number.POSITIVE_INFINITY,
+  maxWaiting: Number.POSITIVE_INFINITY,
+};
 const USER_AGENT = `Hookferry/${VERSION} (+${PROJECT_URL})`;
 
 /** The parts of the process before it opens anything in Redis. */
@@ -122,8 +127,7 @@ export function openContext(process: ProcessContext) {
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
-  // The slots bound how many wait.
-  const transformPool = new TransformPool(transformLimitsOf(config, Number.POSITIVE_INFINITY));
+  const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
   const historyParts = openHistory({ ...process, ...records });
   const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
   const stores = {

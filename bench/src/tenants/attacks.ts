@@ -1,8 +1,10 @@
 import type { RequestTemplate } from './attacker';
 import {
   batches,
+  brokenCode,
   burst,
   busyTransformations,
+  codePool,
   customSchemas,
   deepJson,
   deliveryExports,
@@ -199,6 +201,8 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['hanging', hangingEndpoints],
   ['fan-out', fanOut],
   ['transformations', busyTransformations],
+  ['broken-code', brokenCode],
+  ['code-pool', codePool],
   ['half-requests', halfRequests],
   ['portal-sessions', portalSessions],
   ['revoked-streams', revokedStreams],

@@ -5,8 +5,8 @@ import type { SuiteOptions } from '../suite';
 import { firstArrivals, micros } from '../traffic/events';
 import type { Answers } from './attacker';
 import { attacks } from './attacks';
-import type { Asked, VictimRecord } from './victim';
-import { type Attack, inWorld, type World } from './world';
+import type { Asked, VictimRead, VictimRecord } from './victim';
+import { type Attack, inWorld, type VictimWish, type World } from './world';
 
 interface Row {
   readonly attack: string;
@@ -170,7 +170,7 @@ const ARRIVE_WITHIN_MS = 10_000;
 async function measureAttack(attack: Attack, options: MeasureOptions): Promise<AttackResult> {
   return await inWorld(options.build, async (world) => {
     const { victim, attacker, receiver, service } = world;
-    await beginVictim(world);
+    await beginVictim(world, attack.victim);
     const plan = await attack.prepare(world);
     await wait(WARM_UP_MS);
 
@@ -199,11 +199,19 @@ async function measureAttack(attack: Attack, options: MeasureOptions): Promise<A
   });
 }
 
-async function beginVictim({ service, receiver, victim }: World): Promise<void> {
+async function beginVictim(
+  { service, receiver, victim }: World,
+  { code, readsOf = readOf }: VictimWish = {},
+): Promise<void> {
   await service.createAccount(VICTIM);
   const id = await service.register(VICTIM, receiver.urlOf('ok', VICTIM), 'keyword.quick_win');
+  if (code !== undefined) await service.transform(VICTIM, [id], code);
   const headers = { ...(await service.issueKey(VICTIM)), 'x-forwarded-for': '203.0.113.1' };
-  await victim.begin({ url: service.url, headers, path: `/v1/webhooks/${id}`, perSecond: PER_SECOND });
+  await victim.begin({ url: service.url, headers, reads: readsOf(id), perSecond: PER_SECOND });
+}
+
+function readOf(webhookId: string): readonly VictimRead[] {
+  return [{ method: 'GET', path: `/v1/webhooks/${webhookId}` }];
 }
 
 async function highestMemory({ redis, service }: World, lasting: Promise<unknown>): Promise<Memory> {

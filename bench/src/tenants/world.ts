@@ -3,13 +3,22 @@ import { RedisProcess } from '../processes/measured-process';
 import { EVENT_TYPE } from '../traffic/events';
 import { ReceiverProcess } from '../traffic/receiver';
 import { AttackerProcess, type AttackPlan } from './attacker';
-import { VictimProcess } from './victim';
+import { VictimProcess, type VictimRead } from './victim';
 
 /** A way in which one account may do its worst. */
 export interface Attack {
   readonly name: string;
+  /** What the other account has and does, if it is not the usual. */
+  readonly victim?: VictimWish;
   /** Makes all ready in a new world. */
   prepare(world: World): Promise<AttackPlan>;
+}
+
+export interface VictimWish {
+  /** Of its webhook's transformation. */
+  readonly code?: string;
+  /** What it asks for beside; by default it reads its webhook. */
+  readsOf?(webhookId: string): readonly VictimRead[];
 }
 
 /** The service with its default limits and all that is around it, new for each attack. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
+import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import {
   type AccountUsage,
@@ -76,8 +77,11 @@ const COUNT = defineScript(
   COUNT_USAGE,
 );
 
-// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an
-// API key. Subtracts lapsed parts, and counts what does not lapse.
+// Beside the ids of endpoints, of which none is as short.
+const ALL_COUNTED = 'all';
+
+// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys, bytes of code. ARGV: now, bytes of a webhook,
+// of an API key. Subtracts lapsed parts, and counts what does not lapse.
 const LOOK = defineScript(`
   local now, total = tonumber(ARGV[1]), 0
   local sums = {events = 0, deliveries = 0, answers = 0, replays = 0, sessions = 0}
@@ -93,17 +97,45 @@ const LOOK = defineScript(`
   end
   local webhooks, api_keys = redis.call('HLEN', KEYS[5]), redis.call('ZCARD', KEYS[6])
   total = total + webhooks * tonumber(ARGV[2]) + api_keys * tonumber(ARGV[3])
+  local code, is_all_counted = redis.call('HGETALL', KEYS[7]), webhooks == 0
+  for i = 1, #code, 2 do
+    if code[i] == '${ALL_COUNTED}' then
+      is_all_counted = true
+    elseif redis.call('HEXISTS', KEYS[5], code[i]) == 1 then
+      total = total + tonumber(code[i + 1])
+    else
+      redis.call('HDEL', KEYS[7], code[i])
+    end
+  end
   local left = redis.call('PTTL', KEYS[1])
   if left > 0 then redis.call('SET', KEYS[2], string.format('%d', total), 'PX', left) else redis.call('DEL', KEYS[2]) end
   return {
     string.format('%d', total), redis.call('GET', KEYS[3]) or '',
     string.format('%d', sums.events), string.format('%d', sums.deliveries),
     string.format('%d', sums.answers), string.format('%d', sums.replays), string.format('%d', sums.sessions),
-    redis.call('ZCARD', KEYS[4]), webhooks, api_keys
+    redis.call('ZCARD', KEYS[4]), webhooks, api_keys, is_all_counted and 1 or 0
   }`);
 
+// KEYS: versions of the code of an endpoint. Gives their bytes.
+const CODE_BYTES = defineScript(`
+  local bytes = 0
+  for _, version in ipairs(redis.call('HVALS', KEYS[1])) do bytes = bytes + #version end
+  return bytes`);
+
 const count = z.coerce.number();
-const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count, count]);
+const lookSchema = z.tuple([
+  count,
+  z.string(),
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+]);
 
 /** The counted usage of each account. */
 export class UsageStore {
@@ -120,12 +152,26 @@ export class UsageStore {
     await COUNT(target, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
   }
 
+  /** Count the versions of an endpoint's code, after one was saved. */
+  async countCode(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    const bytes = await CODE_BYTES(this.redis, [keys.transformations(endpointId)], []);
+    await this.redis.hset(keys.codeBytes(accountId), endpointId, String(bytes));
+  }
+
+  /** Once for each account: code may have been saved before any was counted. */
+  async #countAllCode(accountId: AccountId): Promise<void> {
+    const ids = await this.redis.hkeys(keys.endpoints(accountId));
+    await Promise.all(ids.map((id) => this.countCode(accountId, id as EndpointId)));
+    await this.redis.hset(keys.codeBytes(accountId), ALL_COUNTED, '0');
+  }
+
   /** The exact usage at this moment. */
   async look(
     accountId: AccountId,
     now: number,
   ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
-    const lookKeys = [keys.usage, keys.usedBytes, keys.quota, keys.events, keys.endpoints, keys.apiKeyIds];
+    const { usage, usedBytes: used, quota, events: list, endpoints, apiKeyIds, codeBytes } = keys;
+    const lookKeys = [usage, used, quota, list, endpoints, apiKeyIds, codeBytes];
     const reply = await LOOK(
       this.redis,
       lookKeys.map((keyOf) => keyOf(accountId)),
@@ -133,7 +179,11 @@ export class UsageStore {
     );
     const [usedBytes, own, ...counts] = lookSchema.parse(reply);
     const [eventBytes, deliveryBytes, answerBytes, replayBytes, sessionBytes, ...numbers] = counts;
-    const [events, webhooks, apiKeys] = numbers;
+    const [events, webhooks, apiKeys, isCodeCounted] = numbers;
+    if (!isCodeCounted) {
+      await this.#countAllCode(accountId);
+      return await this.look(accountId, now);
+    }
     const bytes: Record<UsageKind, number> = {
       events: eventBytes,
       deliveries: deliveryBytes,

@@ -121,6 +121,8 @@ export async function putOffUnsent(
   }
   const { eventId, endpointId } = ready.run;
   const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
-  context.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
-  return { kind: 'later', delayMs: UNSENT_DELAY_MS };
+  const { error, pausedForMs } = outcome;
+  const paused = pausedForMs === undefined ? {} : { pausedForMs };
+  context.emit({ name: 'delivery.unsent', eventId, endpointId, error, ...paused, ...traced });
+  return { kind: 'later', delayMs: pausedForMs ?? UNSENT_DELAY_MS };
 }

@@ -81,8 +81,14 @@ async function runCode(
   try {
     return await runTransformation(context, saved.code, { event, endpoint, attempt });
   } catch (error) {
-    if (error instanceof AppError && error.code !== 'rate_limited') throw error;
-    return { kind: 'unsent', error: error instanceof Error ? error.message : String(error) };
+    if (!(error instanceof AppError)) return { kind: 'unsent', error: String(error) };
+    if (error.code !== 'rate_limited') throw error;
+    const { message, retryAfterMs } = error;
+    return {
+      kind: 'unsent',
+      error: message,
+      ...(retryAfterMs === undefined ? {} : { pausedForMs: retryAfterMs }),
+    };
   }
 }
 

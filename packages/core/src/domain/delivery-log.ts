@@ -64,6 +64,16 @@ export const FULL_LOG_BYTES = 1024 * 1024;
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
+/** Why a delivery was cancelled. `dropped`: its dead letter was. `transformation`: the endpoint's code said so. */
+export const cancelReasons = [
+  'endpoint_deleted',
+  'payload_erased',
+  'event_expired',
+  'dropped',
+  'transformation',
+] as const;
+export type CancelReason = (typeof cancelReasons)[number];
+
 /** The state of a delivery, as lists show it. */
 export interface DeliverySummary {
   readonly status: DeliveryStatus;
@@ -85,6 +95,8 @@ export interface DeliveryState extends DeliverySummary {
   readonly requestIds: readonly string[];
   /** The newer event of its group that is sent in place of it, if it has ended so. */
   readonly supersededBy?: EventId | undefined;
+  /** If it has ended so, and the reason is a known one. */
+  readonly cancelReason?: CancelReason | undefined;
   /** What the endpoint's transformation made for it, the last time that it made something. */
   readonly transformed?: Transformed | undefined;
   readonly round: Round;
@@ -137,12 +149,16 @@ export function readLog(log: string): DeliveryState {
   }
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
   const attempts = lines.filter(isAttempt).map((line) => toAttempt(line, made));
-  const supersededBy = summary.status === 'superseded' ? lines.filter(isCancelled).at(-1)?.i : undefined;
+  const ended = lines.findLast(isCancelled);
+  const supersededBy = summary.status === 'superseded' ? ended?.i : undefined;
+  const cancelReason =
+    summary.status === 'cancelled' ? cancelReasons.find((known) => known === ended?.c) : undefined;
   return {
     ...summary,
     attempts,
     requestIds,
     ...(supersededBy === undefined ? {} : { supersededBy: supersededBy as EventId }),
+    ...(cancelReason === undefined ? {} : { cancelReason }),
     transformed: made.at(-1),
     round,
   };
@@ -391,13 +407,13 @@ export function linesToAppend(fact: DeliveryFact): readonly [line: string, short
   return [line, short === fact ? line : encodeFact(short)];
 }
 
-// The same fact without the receiver's response.
+// The same fact without the receiver's response, and without the words of the endpoint's code.
 function withoutAnswer(fact: DeliveryFact): DeliveryFact {
   if (fact.kind !== 'attempted') return fact;
-  const { responseBody, responseHeaders } = fact.attempt;
-  if (responseBody === undefined && responseHeaders === undefined) return fact;
-  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
-  return { ...fact, attempt };
+  const { responseBody, responseHeaders, error, ...attempt } = fact.attempt;
+  const shortError = error === undefined ? undefined : withoutCodeText(attempt.outcome, error);
+  if (responseBody === undefined && responseHeaders === undefined && shortError === error) return fact;
+  return { ...fact, attempt: { ...attempt, ...(shortError === undefined ? {} : { error: shortError }) } };
 }
 
 /** An attempt in a log. */
@@ -445,7 +461,15 @@ export function eraseAnswer(text: string): string | undefined {
   // What was made of the payload goes with it.
   if (line === undefined || isTransformed(line)) return undefined;
   const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
-  return JSON.stringify(rest);
+  if (!isAttempt(line) || line.e === undefined) return JSON.stringify(rest);
+  return JSON.stringify({ ...rest, e: withoutCodeText(line.o, line.e) });
+}
+
+/** The error of an attempt whose event's payload is erased. Code may throw what it was given: its place stays. */
+export function withoutCodeText(outcome: string | undefined, error: string): string {
+  if (outcome !== 'transform_error') return error;
+  const [place = ''] = /^line \d{1,6}(?:, column \d{1,6})?: /.exec(error) ?? [];
+  return `${place}The message is erased with the payload.`;
 }
 
 /** Gives `undefined` for a text that is not a line of a log. */

@@ -50,6 +50,7 @@ import type { EventId } from './event';
  * | `subscriptions:{account}` | hash | endpoint id → the part of its record that selects its events; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
+ * | `code-bytes:{account}` | hash | endpoint → bytes of the versions of its code; beside them, that all were counted | until the account is erased |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
  * | `scheduled-for:{account/event}` | hash | of an event that is to be sent later: the endpoints that it is aimed at, and the idempotent response that tells of it | RETENTION after it is due |
@@ -148,6 +149,7 @@ export const keys = {
   subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   usage: (account: AccountId) => `usage:{${account}}`,
   usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
+  codeBytes: (account: AccountId) => `code-bytes:{${account}}`,
   quota: (account: AccountId) => `quota:{${account}}`,
   contacts: (account: AccountId) => `contacts:{${account}}`,
   told: (account: AccountId) => `told:{${account}}`,

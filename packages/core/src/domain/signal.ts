@@ -50,6 +50,10 @@ export type NotificationResult = (typeof notificationResults)[number];
 export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
 export type TokenResult = (typeof tokenResults)[number];
 
+/** What code can bring down: the instance of WebAssembly that it runs in, or the thread around that. */
+export const brokenParts = ['instance', 'thread'] as const;
+export type BrokenPart = (typeof brokenParts)[number];
+
 /** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
 
@@ -159,8 +163,30 @@ interface Signals {
     /** Of processor time. */
     tookMs: number;
   };
+  /** All that code has cost its account: runs and tries, and threads that had to be started because of it. */
+  'transformation.charged': {
+    accountId: AccountId;
+    /** Of processor time. */
+    tookMs: number;
+  };
+  /** Code could not be stopped in time, or brought down what it ran in. That was made anew. */
+  'transformation.broke_sandbox': {
+    accountId: AccountId;
+    part: BrokenPart;
+    /** Of processor time: the run. */
+    tookMs: number;
+    /** For how long this process runs no code of the account. 0: it goes on. */
+    pausedForMs: number;
+  };
   /** The proxy for deliveries was out of order. The delivery is sent later, and this was no attempt. */
-  'delivery.unsent': { endpointId: EndpointId; eventId: EventId; error: string; traceId?: string };
+  'delivery.unsent': {
+    endpointId: EndpointId;
+    eventId: EventId;
+    error: string;
+    /** For how long the account's transformations are paused. Absent: they are not the reason. */
+    pausedForMs?: number;
+    traceId?: string;
+  };
   /** A delivery would have gone to a forbidden address. For operators: clients don't see it. */
   'delivery.blocked': {
     /** As the URL says it: a name, or the address itself. */
@@ -384,7 +410,10 @@ const signalLevels: {
   'event.fanned_out': 'debug',
   'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
   'delivery.transformed': 'debug',
-  'delivery.unsent': 'warn',
+  'transformation.charged': 'debug',
+  // Pauses bound how often a thread is lost. An instance may be lost at each run.
+  'transformation.broke_sandbox': ({ part }) => (part === 'thread' ? 'warn' : 'debug'),
+  'delivery.unsent': ({ pausedForMs }) => (pausedForMs === undefined ? 'warn' : 'debug'),
   'delivery.blocked': 'warn',
   'token.requested': ({ result }) => (result === 'granted' ? 'debug' : 'warn'),
   'delivery.ended': ({ status }) => (status === 'delivered' ? 'debug' : 'warn'),

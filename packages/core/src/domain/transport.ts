@@ -63,7 +63,12 @@ export interface DeliveryRequest {
 export type SendResult =
   | SentResult
   /** The request was not sent, through no fault of the receiver: the deployment's proxy is out of order. */
-  | { readonly kind: 'unsent'; readonly error: string };
+  | {
+      readonly kind: 'unsent';
+      readonly error: string;
+      /** For how long the account's transformations are paused, if they are the reason. */
+      readonly pausedForMs?: number;
+    };
 
 /** What a response says of who may send, and how often, as it came. */
 export interface Permission {

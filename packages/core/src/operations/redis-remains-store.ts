@@ -213,6 +213,7 @@ export class RemainsStore {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
       keys.subscriptions(accountId),
+      keys.codeBytes(accountId),
       keys.signingKeys(accountId),
       keys.rateLimit(accountId),
       keys.runningReplays(accountId),

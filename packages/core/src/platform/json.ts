@@ -93,3 +93,8 @@ export function parsedOrUndefined(text: string): unknown {
     return undefined;
   }
 }
+
+/** Whether a media type says that its text is JSON: `application/json`, `application/problem+json; charset=utf-8`. */
+export function isJsonType(mediaType: string): boolean {
+  return /^[^;]*[/+]json[\t ]*(?:;|$)/i.test(mediaType);
+}

@@ -63,9 +63,18 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
       'A receiver answered 413 to a request with several events. The events are sent in two requests. For ten minutes, requests to this webhook are smaller.',
   },
   'delivery.transformed': { means: "The webhook's code ran for a delivery." },
+  'transformation.charged': {
+    means:
+      "The processor time that an account's code has cost, with threads that were started because of it.",
+  },
+  'transformation.broke_sandbox': {
+    means:
+      "An account's code brought down the instance of WebAssembly that it ran in, or (`part`: `thread`, then `warn`) could not be stopped in time. With `paused_for_ms` this process runs no code of the account for so long.",
+    act: 'Ask the account to correct its code: see [Bounds](transformations.md#bounds).',
+  },
   'delivery.unsent': {
     means:
-      'A request could not be sent, because the proxy for deliveries does not work. The delivery waits. This is no attempt.',
+      'A request could not be sent, because the proxy for deliveries does not work. The delivery waits. This is no attempt. With `paused_for_ms` (`debug`), the transformations of its account are paused.',
     act: 'Repair the proxy (`DELIVERY_PROXY_URL`).',
   },
   'delivery.blocked': {

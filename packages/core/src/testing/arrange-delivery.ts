@@ -105,7 +105,7 @@ export type ArrangedDelivery = Awaited<ReturnType<DeliveryScene['arrange']>>;
 export class DeliveryScene {
   readonly #closables = createClosables();
   // Its thread starts with the first run.
-  readonly #transformPool = new TransformPool(testTransformLimits);
+  readonly #transformPool = new TransformPool({ limits: testTransformLimits, emit: () => {} });
 
   private constructor(
     readonly redis: TestRedis,

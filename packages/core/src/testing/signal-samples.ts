@@ -115,6 +115,14 @@ const samples = {
     result: 'made',
     tookMs: 2.5,
   },
+  'transformation.charged': { name: 'transformation.charged', accountId, tookMs: 2.5 },
+  'transformation.broke_sandbox': {
+    name: 'transformation.broke_sandbox',
+    accountId,
+    part: 'thread',
+    tookMs: 110,
+    pausedForMs: 30_000,
+  },
   'delivery.unsent': {
     name: 'delivery.unsent',
     eventId,
