@@ -8,6 +8,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from '../platform/json';
+import { isStorable } from '../platform/storable-text';
 
 /**
  * Whether data contain a JSON value, as PostgreSQL's `@>` tells of `jsonb`: what is in Redis is searched here, what has
@@ -39,12 +40,10 @@ export function isSearchable(json: string): boolean {
   return true;
 }
 
-const UNSTORABLE = /\p{Surrogate}|\0/u;
-
 /** @param token the JSON text of a string, a number or a word. */
 function isUnstorable(token: string): boolean {
   if (!token.startsWith('"')) return LONG_EXPONENT.test(token) || LONG_NUMBER.test(token);
-  return token.includes('\\u') && UNSTORABLE.test(JSON.parse(token) as string);
+  return token.includes('\\u') && !isStorable(JSON.parse(token) as string);
 }
 
 /** A step takes some tenths of a microsecond. */
