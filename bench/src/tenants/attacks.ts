@@ -1,4 +1,5 @@
 import type { RequestTemplate } from './attacker';
+import { nulFilters, searches } from './search-attacks';
 import {
   batches,
   burst,
@@ -206,4 +207,6 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['unread-lists', unreadLists],
   ['unread-docs', unreadDescriptions],
   ['padded-batches', paddedBatches],
+  ['search', searches],
+  ['nul', nulFilters],
 ]);

@@ -168,9 +168,11 @@ const ARRIVE_WITHIN_MS = 10_000;
 
 /** What another account notices of an attack, beside the quiet before it. */
 async function measureAttack(attack: Attack, options: MeasureOptions): Promise<AttackResult> {
-  return await inWorld(options.build, async (world) => {
+  const { build } = options;
+  const hasHistory = attack.hasHistory === true;
+  return await inWorld({ build, hasHistory }, async (world) => {
     const { victim, attacker, receiver, service } = world;
-    await beginVictim(world);
+    await beginVictim(world, hasHistory);
     const plan = await attack.prepare(world);
     await wait(WARM_UP_MS);
 
@@ -199,11 +201,15 @@ async function measureAttack(attack: Attack, options: MeasureOptions): Promise<A
   });
 }
 
-async function beginVictim({ service, receiver, victim }: World): Promise<void> {
+// PostgreSQL is asked for it, and has none.
+const FROM_HISTORY = '/v1/events?until=2020-01-01T00:00:00Z';
+
+async function beginVictim({ service, receiver, victim }: World, hasHistory: boolean): Promise<void> {
   await service.createAccount(VICTIM);
   const id = await service.register(VICTIM, receiver.urlOf('ok', VICTIM), 'keyword.quick_win');
   const headers = { ...(await service.issueKey(VICTIM)), 'x-forwarded-for': '203.0.113.1' };
-  await victim.begin({ url: service.url, headers, path: `/v1/webhooks/${id}`, perSecond: PER_SECOND });
+  const path = hasHistory ? FROM_HISTORY : `/v1/webhooks/${id}`;
+  await victim.begin({ url: service.url, headers, path, perSecond: PER_SECOND });
 }
 
 async function highestMemory({ redis, service }: World, lasting: Promise<unknown>): Promise<Memory> {

@@ -342,7 +342,8 @@ function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
 
 /** No record has such a text, and PostgreSQL takes none with NUL as a value to compare with. */
 function refuseUnstorable(query: Request['query']): void {
-  const names = Object.keys(query).filter((name) => !isStorable(String(query[name])));
+  const isRefused = (value: unknown) => typeof value === 'string' && !isStorable(value);
+  const names = Object.keys(query).filter((name) => isRefused(query[name]));
   if (names.length === 0) return;
   const detail = 'must not have the character NUL';
   throw invalidRequest(names.map((name) => ({ pointer: `?${jsonPointer([name])}`, detail })));

@@ -75,7 +75,7 @@ export class PgHistory implements HistorySource {
 
   async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
     const rows = await readList<KeyRow>(
-      (query) => this.database.read(query),
+      (asked) => this.database.read(asked),
       () => deliveryWalkOf({ ...query, ...span }),
       (list, days) => list.build(WALKED, days),
     );
@@ -96,7 +96,7 @@ export class PgHistory implements HistorySource {
       };
     }
     const rows = await readList<EventKeyRow>(
-      (query) => this.database.read(query),
+      (asked) => this.database.read(asked),
       () => eventWalkOf({ ...query, ...span }),
       (list, days) => list.build(PLACED, days),
     );
@@ -210,7 +210,7 @@ export class PgHistory implements HistorySource {
       );
     }
     const rows = await readList<Row>(
-      (query) => database.read(query),
+      (asked) => database.read(asked),
       () => listOf({}),
       (list, days) => list.build(columns, days),
     );

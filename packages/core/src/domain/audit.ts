@@ -123,7 +123,8 @@ export interface AuditBounds {
 }
 
 /** An action that is about to happen, with the facts that are known before it. */
-export interface Act extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId' | 'clientRequestId'> {
+export interface Act
+  extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId' | 'clientRequestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;
   /** Called once it is done and recorded. */

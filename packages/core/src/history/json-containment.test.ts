@@ -88,20 +88,16 @@ it.each([
   const { listed, nested } = countListed(JSON.parse(wanted));
   expect(listed <= PATTERN_BOUNDS.listed && nested <= PATTERN_BOUNDS.nested).toBe(true);
   const work = new CountedWork();
-  let isDone = false;
-  let turns = 0;
+  const state = { isDone: false, turns: 0 };
   const searching = new JsonPattern(wanted).isIn(data, work).finally(() => {
-    isDone = true;
+    state.isDone = true;
   });
-  while (!isDone) {
-    await setImmediate();
-    turns += 1;
-  }
+  for (; !state.isDone; state.turns += 1) await setImmediate();
   await searching;
   // Each value of the data is read once, and compared with a few of the pattern.
   expect(work.steps).toBeLessThan(8 * KIBIBYTES);
   expect(work.mostAtOnce).toBeLessThan(KIBIBYTES / 8);
-  expect(turns).toBeGreaterThanOrEqual(Math.floor(work.steps / KIBIBYTES));
+  expect(state.turns).toBeGreaterThanOrEqual(Math.floor(work.steps / KIBIBYTES));
 });
 
 /** It does as its base class, and counts the steps between two pauses. */
