@@ -37,6 +37,7 @@ import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
+import type { InTurn } from '@hookferry/core/history/history-source';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
@@ -177,8 +178,9 @@ function openStores(process: ProcessContext) {
   });
   const deliveryStore = new DeliveryStore(redis, retention, letGo);
   const heldDeliveries = new HeldDeliveries(redis, shards);
-  const recent = { endpointStore, eventStore, deliveryStore, heldDeliveries };
   const heavyTurns = new HeavyTurns();
+  const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
+  const recent = { endpointStore, eventStore, deliveryStore, heldDeliveries, inTurn };
   const historyParts = openHistory({ ...process, retention, usageRecorder, eventStore, deliveryStore });
   const stores = {
     ...historyParts,
@@ -242,7 +244,7 @@ function openStores(process: ProcessContext) {
     recentAttempts: new RecentAttempts({
       eventStore,
       deliveryStore,
-      inTurn: (accountId, work) => heavyTurns.run(accountId, work),
+      inTurn,
     }),
     eventCounter: new EventCounter({ eventStore, movedEvents: historyParts?.movedEvents, clock }),
     history: new WholeHistory(

@@ -1,4 +1,5 @@
 import type { RequestTemplate } from './attacker';
+import { nulFilters, searches } from './search-attacks';
 import {
   batches,
   brokenCode,
@@ -210,4 +211,6 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['unread-lists', unreadLists],
   ['unread-docs', unreadDescriptions],
   ['padded-batches', paddedBatches],
+  ['search', searches],
+  ['nul', nulFilters],
 ]);

@@ -168,9 +168,11 @@ const ARRIVE_WITHIN_MS = 10_000;
 
 /** What another account notices of an attack, beside the quiet before it. */
 async function measureAttack(attack: Attack, options: MeasureOptions): Promise<AttackResult> {
-  return await inWorld(options.build, async (world) => {
+  const { build } = options;
+  const hasHistory = attack.hasHistory === true;
+  return await inWorld({ build, hasHistory }, async (world) => {
     const { victim, attacker, receiver, service } = world;
-    await beginVictim(world, attack.victim);
+    await beginVictim(world, hasHistory ? { readsOf: readOfHistory } : attack.victim);
     const plan = await attack.prepare(world);
     await wait(WARM_UP_MS);
 
@@ -212,6 +214,11 @@ async function beginVictim(
 
 function readOf(webhookId: string): readonly VictimRead[] {
   return [{ method: 'GET', path: `/v1/webhooks/${webhookId}` }];
+}
+
+// PostgreSQL is asked for it, and has none.
+function readOfHistory(): readonly VictimRead[] {
+  return [{ method: 'GET', path: '/v1/events?until=2020-01-01T00:00:00Z' }];
 }
 
 async function highestMemory({ redis, service }: World, lasting: Promise<unknown>): Promise<Memory> {

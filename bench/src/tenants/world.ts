@@ -1,5 +1,6 @@
 import { BuiltService } from '../processes/built-service';
 import { RedisProcess } from '../processes/measured-process';
+import { PostgresProcess } from '../processes/postgres-process';
 import { EVENT_TYPE } from '../traffic/events';
 import { ReceiverProcess } from '../traffic/receiver';
 import { AttackerProcess, type AttackPlan } from './attacker';
@@ -10,6 +11,8 @@ export interface Attack {
   readonly name: string;
   /** What the other account has and does, if it is not the usual. */
   readonly victim?: VictimWish;
+  /** There is a history in PostgreSQL, and the other account reads there. */
+  readonly hasHistory?: true;
   /** Makes all ready in a new world. */
   prepare(world: World): Promise<AttackPlan>;
 }
@@ -33,12 +36,22 @@ export interface World {
 // The benchmark's clients are on one machine: they say where they come from, as a proxy would.
 const SETTINGS = { RATE_LIMIT: '10000/1s', TRUST_PROXY: '1' };
 
-export async function inWorld<T>(build: string, work: (world: World) => Promise<T>): Promise<T> {
+interface WorldOptions {
+  readonly build: string;
+  readonly hasHistory: boolean;
+}
+
+export async function inWorld<T>(
+  { build, hasHistory }: WorldOptions,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
+  const postgres = hasHistory ? await PostgresProcess.start() : undefined;
+  const environment = postgres ? { ...SETTINGS, HISTORY_DATABASE_URL: postgres.url } : SETTINGS;
   const redis = await RedisProcess.start();
   const receiver = await ReceiverProcess.start();
   const [victim, attacker] = [await VictimProcess.start(), await AttackerProcess.start()];
   try {
-    const service = await BuiltService.start({ build, redisUrl: redis.url, environment: SETTINGS });
+    const service = await BuiltService.start({ build, redisUrl: redis.url, environment });
     try {
       await service.createAccount(ATTACKER);
       return await work({ redis, service, receiver, victim, attacker });
@@ -50,6 +63,7 @@ export async function inWorld<T>(build: string, work: (world: World) => Promise<
   } finally {
     for (const each of [victim, attacker, receiver]) each.stop();
     await redis.stop();
+    await postgres?.stop();
   }
 }
 

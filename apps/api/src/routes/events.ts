@@ -7,6 +7,7 @@ import {
   eventGroupSchema,
   eventIdSchema,
   eventStatuses,
+  eventTypeNameSchema,
   publishedAtOf,
   statusOfEvent,
 } from '@hookferry/core/domain/event';
@@ -206,7 +207,7 @@ const querySchema = pageQuery(eventCursorSchema)
       description:
         '`scheduled`: only events that wait for their time, the next one first. `since` and `until` are about their `deliver_at` then. Default: only events that do not wait for their time.',
     }),
-    type: z.string().min(1).optional().describe('Only events of this type. Default: those of all types.'),
+    type: eventTypeNameSchema.optional().describe('Only events of this type. Default: those of all types.'),
     ...dataQuery,
     ...timeRangeQuery('events that were accepted'),
   })

@@ -348,7 +348,6 @@ export const readWebhookSecret = defineRoute({
     const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
     return {
       status: 200,
-      headers: { 'cache-control': 'no-store' },
       body: { secret: newestSecret(endpoint).secret },
     };
   },
@@ -394,7 +393,6 @@ export const rotateWebhookSecret = defineRoute({
     );
     return {
       status: 200,
-      headers: { 'cache-control': 'no-store' },
       body: { secret, previous_secret_expires_at: formatTime(previousExpiresAt) },
     };
   },

@@ -101,7 +101,7 @@ export async function recordAct(redis: RedisClient, recorded: Recorded): Promise
 }
 
 export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): AuditEntry {
-  const { id, at, actor, action, address, requestId } = act;
+  const { id, at, actor, action, address, requestId, clientRequestId } = act;
   return {
     id,
     accountId,
@@ -111,6 +111,7 @@ export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): A
     ...(targetId === undefined ? {} : { targetId }),
     ...(address === undefined ? {} : { address }),
     ...(requestId === undefined ? {} : { requestId }),
+    ...(clientRequestId === undefined ? {} : { clientRequestId }),
     ...(changes.length === 0 ? {} : { changes: boundChanges(changes) }),
   };
 }

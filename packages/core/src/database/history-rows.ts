@@ -12,6 +12,7 @@ import type { TokenErrorCode } from '../domain/receiver-auth';
 import { formatTraceparent } from '../domain/trace';
 import { isSearchable } from '../history/json-containment';
 import { formatTime } from '../platform/clock';
+import { storable } from '../platform/storable-text';
 
 /** PostgreSQL gives null. What it gets leaves the member out: its JSON is half as long. */
 type Absent = null | undefined;
@@ -296,14 +297,6 @@ const LATEST = Date.UTC(9999, 11, 31);
 
 function storableTime(epochMs: number): string {
   return formatTime(Math.min(Math.max(epochMs, 0), LATEST));
-}
-
-// PostgreSQL accepts neither NUL nor half a surrogate pair. A receiver's response may contain both.
-const UNSTORABLE = /\p{Surrogate}|\0/gu;
-const REPLACEMENT = '\uFFFD';
-
-function storable(text: string): string {
-  return text.replace(UNSTORABLE, REPLACEMENT);
 }
 
 // PostgreSQL refuses what is none, an address with a zone too, and writes other spellings and the ends of "::" in its

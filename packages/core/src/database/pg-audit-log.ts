@@ -3,6 +3,7 @@ import { type AuditQuery, type MovedAuditLog, namesOf } from '../audit/read-audi
 import type { AuditPart } from '../audit/redis-audit-log';
 import { oldestId } from '../audit/redis-recorded-change';
 import { type AuditEntry, auditEntrySchema } from '../domain/audit';
+import { storable } from '../platform/storable-text';
 import type { PgDatabase } from './pg-database';
 
 /** The second version of the schema. Ids begin with the time, so they order the log. */
@@ -30,8 +31,8 @@ export async function addAuditEntries(client: PoolClient, entries: readonly Audi
     account_id: entry.accountId ?? '',
     id: entry.id,
     action: entry.action,
-    target_id: entry.targetId ?? null,
-    actor: namesOf(entry.actor),
+    target_id: entry.targetId === undefined ? null : storable(entry.targetId),
+    actor: namesOf(entry.actor).map(storable),
     entry: JSON.stringify(entry),
   }));
   await client.query(INSERT, [JSON.stringify(rows)]);

@@ -65,7 +65,7 @@ function endsScalar(json: string, at: number): boolean {
   return code === COMMA || code === CLOSE_OBJECT || code === CLOSE_ARRAY || code <= SPACE;
 }
 
-function endOfString(json: string, start: number): number {
+export function endOfString(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) return at + 1;
