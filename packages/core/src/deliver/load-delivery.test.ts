@@ -1,6 +1,7 @@
 import { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryFact } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { EventStore } from '../events/redis-event-store';
 import { DeliveryScene, NOW, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -329,5 +330,38 @@ describe('a delivery that somebody requested once more', () => {
       expect(await deliver()).toEqual({ kind: 'done' });
       expect(await log()).toBeNull();
     });
+  });
+});
+
+// Held deliveries are released two at a time, and more with each attempt. Those that make none must not use that up.
+describe('a released delivery that is not sent lets the next held one go at once', () => {
+  const job = { hasWaited: true };
+  const ended = { kind: 'cancelled', reason: 'payload_erased' } as const;
+  const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW + 60_000 } as const;
+  const batch = { max_events: 2 };
+  const transformation = { version: 1, isEnabled: true };
+
+  type Given = NonNullable<Parameters<DeliveryScene['arrange']>[0]>;
+  it.each<[string, Given]>([
+    ['when its event is gone', { event: 'expired' }],
+    ['when it had ended before', { log: [ended] }],
+    ['when it is not due yet', { log: [failed] }],
+    ['in strict order', { event: 'expired', endpoint: buildEndpoint({ ordering: 'strict' }) }],
+    ['in the order of groups', { event: 'expired', endpoint: buildEndpoint({ ordering: 'group' }) }],
+    ['in batches', { event: 'expired', endpoint: buildEndpoint({ batch }) }],
+    ['when its code cancels it', { endpoint: buildEndpoint({ transformation }) }],
+    ['when its code cancels all of a batch', { endpoint: buildEndpoint({ transformation, batch }) }],
+  ])('%s', async (_when, given) => {
+    const arranged = await scene.arrange({ job, ...given });
+    if (arranged.endpoint.transformation) {
+      const store = new TransformationStore(scene.redis.client);
+      const code = 'export default () => ({ cancel: true })';
+      await store.save(arranged.endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
+    }
+    const next = await scene.holdNext(arranged);
+    arranged.admission.releaser.start();
+    await arranged.deliver();
+    await next.untilReleased();
+    expect(arranged.requests).toEqual([]);
   });
 });
