@@ -8,6 +8,7 @@ import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
 import { queryOf, timeOf } from './pg-rows';
 import { ADD_USAGE, answerBytesOf, type Placed, UsageSums } from './pg-usage';
+import { waitForWriters } from './pg-writing-lock';
 
 const LOCK_EVENTS = `
   SELECT account_id, ${timeOf('accepted_at')} AS accepted_at, keep_days, coalesce(octet_length(data), 0) AS bytes
@@ -48,7 +49,8 @@ type Answer = Placed &
   Pick<AttemptRow, 'delivery_key' | 'position' | 'response_body' | 'response_headers' | 'exact'>;
 
 /**
- * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent.
+ * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent. It waits for
+ * those that write to the history at this moment, since they may have read it before.
  *
  * @param erasedAt milliseconds since the Unix epoch.
  * @param entry what the audit log is to say of it, if there is such an event.
@@ -62,8 +64,9 @@ export async function erasePayload(
   erasedAt: number,
   entry?: AuditEntry,
 ): Promise<boolean> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       const event = [accountId, eventId];
       const usage = new UsageSums();
       const events = await client.query<Placed & { readonly bytes: number }>(LOCK_EVENTS, event);
@@ -82,8 +85,8 @@ export async function erasePayload(
       const isThere = events.rowCount !== 0;
       if (isThere && entry) await addAuditEntries(client, [entry]);
       return isThere;
-    }),
-  );
+    });
+  });
 }
 
 // The line itself says more than the columns do.
@@ -93,7 +96,7 @@ function withoutAnswer({ response_body: _body, response_headers: _headers, exact
 }
 
 /**
- * Remove some of what the history has of an account.
+ * Remove some of what the history has of an account, also of what somebody writes at this moment.
  *
  * @param limit about how many rows.
  * @returns how many; 0: it has nothing of the account any more.
@@ -104,8 +107,9 @@ export async function eraseAccount(
   accountId: AccountId,
   limit: number,
 ): Promise<number> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       for (const table of DAILY_TABLES.toReversed()) {
         const { rowCount } = await client.query(eraseFrom(table), [accountId, limit]);
         if (rowCount) return rowCount;
@@ -116,8 +120,8 @@ export async function eraseAccount(
         count += rowCount ?? 0;
       }
       return count;
-    }),
-  );
+    });
+  });
 }
 
 // The oldest ones, and all of the same time.

@@ -11,7 +11,7 @@ import {
   REMOTE_ADDRESSES,
   SCHEDULES,
 } from './history-schema';
-import { AUDIT_SCHEMA } from './pg-audit-log';
+import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 
 /** Each one brings the schema from the version that is its index to the next one. */
@@ -26,6 +26,7 @@ const MIGRATIONS = [
   ATTEMPT_DETAILS,
   REMOTE_ADDRESSES,
   HOLDS,
+  AUDIT_BY_ACCOUNT,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

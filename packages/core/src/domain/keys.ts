@@ -102,6 +102,7 @@ import type { EventId } from './event';
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
  * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
  * | `set-aside:{history}` | hash | entries of `over:{history}` that the history has refused → since when, and why | until they are put back |
+ * | `erasures:{history}` | counter | how many payloads were erased: a mover that finds it changed looks at what it has read again | for ever |
  * | `history-sweep:{history}` | string | which worker looks for what is over and in no list of it | a minute |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
@@ -203,6 +204,7 @@ export const keys = {
   writeCheck: 'write-check:{bull}',
   over: 'over:{history}',
   setAside: 'set-aside:{history}',
+  erasures: 'erasures:{history}',
   historySweep: 'history-sweep:{history}',
   moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
   reach: (account: AccountId) => `reach:{${account}}`,
