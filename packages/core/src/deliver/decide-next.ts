@@ -28,12 +28,17 @@ export function decideNext(context: DecideContext, ready: ReadyDelivery, sent: S
   if (attempt.outcome === 'delivered') return { kind: 'delivered' };
   if (ready.wasDelivered) return { kind: 'stays_delivered' };
   if (wish.aborts) return { kind: 'aborted' };
-  return decideRetry({
+  const now = context.clock();
+  const decision = decideRetry({
     schedule: ready.endpoint.retrySchedule ?? context.retrySchedule,
     attempt: ready.scheduledAttempt,
-    retryAfterMs: parseRetryAfter(retryAfter, context.clock()),
+    retryAfterMs: parseRetryAfter(retryAfter, now),
     random: context.random(),
   });
+  // Its end must not be seen later than it is over.
+  return decision.kind === 'retry'
+    ? { kind: 'retry', delayMs: Math.min(decision.delayMs, Math.max(ready.openUntil - now, 0)) }
+    : decision;
 }
 
 /** The delays between attempts, in milliseconds: attempts = entries + 1. */

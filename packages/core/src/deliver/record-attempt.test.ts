@@ -89,6 +89,7 @@ function arrange({ hasHistory = false } = {}) {
       scheduledAttempt: state.round.attempts + 1,
       wasDelivered: state.status === 'delivered',
       begunAt: event.acceptedAt,
+      openUntil: Number.POSITIVE_INFINITY,
     };
   }
 
