@@ -279,6 +279,7 @@ function openStores(process: ProcessContext) {
 
 function urlRulesOf(config: ApiConfig) {
   return {
+    retentionMs: config.RETENTION,
     allowHttp: config.ALLOW_HTTP_URLS,
     allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
     addressPolicy: new AddressPolicy({

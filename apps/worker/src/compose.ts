@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
@@ -8,6 +9,7 @@ import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { formatDuration } from '@hookferry/core/platform/duration';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
@@ -55,6 +57,14 @@ export interface WorkerProcess {
   readonly parts: readonly Stoppable[];
 }
 
+/** Deliveries to endpoints without a schedule of their own would not get all of their attempts. */
+function warnOfRetries({ RETRY_SCHEDULE, RETENTION }: WorkerConfig, emit: Emit): void {
+  const longestMs = longestOf(RETRY_SCHEDULE);
+  if (longestMs < RETENTION) return;
+  const detail = `RETRY_SCHEDULE takes up to ${formatDuration(longestMs)}, and RETENTION is ${formatDuration(RETENTION)}.`;
+  emit({ name: 'retry_schedule.too_long', detail });
+}
+
 // Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
@@ -77,6 +87,7 @@ export async function composeWorker(
     (signal) => changeFeed.listen(signal),
     (signal) => accountLoads.listen(signal),
   ]);
+  warnOfRetries(config, emit);
   const clock = systemClock;
   const startedAt = clock();
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');

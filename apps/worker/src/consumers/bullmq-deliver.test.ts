@@ -79,6 +79,7 @@ function openProcess(
     ...admission,
     batchSizes: new BatchSizes(),
     redis,
+    retention: testRetention,
     eventStore: new EventStore(redis, testRetention),
     accountStore: new AccountStore(redis),
     signingKeyStore: new SigningKeyStore(redis, testSealer),

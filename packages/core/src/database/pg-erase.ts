@@ -8,6 +8,7 @@ import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
 import { queryOf, timeOf } from './pg-rows';
 import { ADD_USAGE, answerBytesOf, type Placed, UsageSums } from './pg-usage';
+import { waitForWriters } from './pg-writing-lock';
 
 const LOCK_EVENTS = `
   SELECT account_id, ${timeOf('accepted_at')} AS accepted_at, keep_days, coalesce(octet_length(data), 0) AS bytes
@@ -53,7 +54,7 @@ type Answer = Placed &
 
 /**
  * Remove an event's payload from the history, and the answers of its receivers and the words of code, which may repeat
- * it. Idempotent.
+ * it. Idempotent. It waits for those that write to the history at this moment, since they may have read it before.
  *
  * @param erasedAt milliseconds since the Unix epoch.
  * @param entry what the audit log is to say of it, if there is such an event.
@@ -67,8 +68,9 @@ export async function erasePayload(
   erasedAt: number,
   entry?: AuditEntry,
 ): Promise<boolean> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       const event = [accountId, eventId];
       const usage = new UsageSums();
       const events = await client.query<Placed & { readonly bytes: number }>(LOCK_EVENTS, event);
@@ -87,8 +89,8 @@ export async function erasePayload(
       const isThere = events.rowCount !== 0;
       if (isThere && entry) await addAuditEntries(client, [entry]);
       return isThere;
-    }),
-  );
+    });
+  });
 }
 
 // The line itself says more than the columns do.
@@ -99,7 +101,7 @@ function withoutAnswer({ response_body: _body, response_headers: _headers, exact
 }
 
 /**
- * Remove some of what the history has of an account.
+ * Remove some of what the history has of an account, also of what somebody writes at this moment.
  *
  * @param limit about how many rows.
  * @returns how many; 0: it has nothing of the account any more.
@@ -110,8 +112,9 @@ export async function eraseAccount(
   accountId: AccountId,
   limit: number,
 ): Promise<number> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       for (const table of DAILY_TABLES.toReversed()) {
         const { rowCount } = await client.query(eraseFrom(table), [accountId, limit]);
         if (rowCount) return rowCount;
@@ -122,8 +125,8 @@ export async function eraseAccount(
         count += rowCount ?? 0;
       }
       return count;
-    }),
-  );
+    });
+  });
 }
 
 // The oldest ones, and all of the same time.

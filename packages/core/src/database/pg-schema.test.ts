@@ -61,6 +61,14 @@ describePostgres('the schema of the history', () => {
       await expect(requireSchema(database)).resolves.toBeUndefined();
     });
 
+    it('leave each index begin with the account', async () => {
+      await migrate(database);
+      const others = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE 'webhook_%'
+        AND tablename NOT IN ('webhook_schema', 'webhook_retentions')
+        AND indexdef !~ '\\(account_id' AND indexdef !~ 'USING gin .*account_id'`;
+      expect(await server.query(others)).toEqual([]);
+    });
+
     it('refuse a schema of a later version, and change nothing of it', async () => {
       await migrate(database);
       await server.query('UPDATE webhook_schema SET version = 99');

@@ -12,7 +12,7 @@ import {
   ROUNDS,
   SCHEDULES,
 } from './history-schema';
-import { AUDIT_SCHEMA } from './pg-audit-log';
+import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 
 /** Each one brings the schema from the version that is its index to the next one. */
@@ -28,6 +28,7 @@ const MIGRATIONS = [
   REMOTE_ADDRESSES,
   HOLDS,
   ROUNDS,
+  AUDIT_BY_ACCOUNT,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

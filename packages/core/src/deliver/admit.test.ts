@@ -61,6 +61,7 @@ function buildReady({
     scheduledAttempt: 1,
     wasDelivered: false,
     begunAt: acceptedAt,
+    openUntil: Number.POSITIVE_INFINITY,
   };
 }
 

@@ -20,6 +20,7 @@ import {
   delayUntil,
   hasChanged,
   letGo,
+  passOn,
   putOffUnsent,
   resultOf,
   withdraw,
@@ -132,6 +133,8 @@ class Batch {
     if (members.length > 0) await this.#send(members);
     else await this.#withdraw(admitted.isProbe);
     await this.#withdraw(false);
+    // All of them have ended unsent.
+    if (members.length === 0 && this.#result.kind === 'done') passOn(context, this.first.run);
     return this.#result;
   }
 

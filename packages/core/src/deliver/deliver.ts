@@ -12,6 +12,7 @@ import {
   delayUntil,
   hasChanged,
   letGo,
+  passOn,
   resultOf,
   withdraw,
 } from './end-run';
@@ -38,6 +39,7 @@ export async function deliver(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const loaded = await loadDelivery(context, run);
+  if (loaded.kind !== 'ready') passOn(context, run);
   if (loaded.kind === 'over') return DONE;
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, loaded.dueAt) };
   const batchLimits = batchLimitsOf(loaded.endpoint);
@@ -91,6 +93,7 @@ async function endTransformed(
   admitted: Admitted,
 ): Promise<DeliverResult> {
   await withdraw(context, ready, admitted);
+  passOn(context, ready.run);
   return DONE;
 }
 

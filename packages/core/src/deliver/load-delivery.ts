@@ -14,19 +14,23 @@ import {
   type Signer,
 } from '../endpoints/signing-keys/manage-signing-keys';
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
+import { graceOf, type Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
 import type { Releaser } from './flow/releaser';
 
 export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext, FindSourceContext {
-  readonly eventStore: Pick<EventStore, 'find' | 'decode'>;
+  readonly eventStore: Pick<EventStore, 'find' | 'decode' | 'leftOf' | 'keep' | 'keepListed'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<
     DeliveryStore,
-    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged'
+    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged' | 'keepListed'
   >;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'forget'>;
+  readonly retention: Pick<Retention, 'ageMs'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   /** Absent: there is no history. */
@@ -73,6 +77,8 @@ export interface ReadyDelivery {
   readonly wasDelivered: boolean;
   /** When its event was accepted, or the delivery was requested. Milliseconds since the Unix epoch. */
   readonly begunAt: number;
+  /** When it is cancelled if it is still open: its RETENTION is over then. Milliseconds since the Unix epoch. */
+  readonly openUntil: number;
   /** When the previous attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
   readonly previousStartedAt?: number | undefined;
   /** The position of the previous attempt in a trace, if it has one. */
@@ -98,7 +104,8 @@ export async function loadDelivery(
   const [read, endpoint, event] = await readAll(context, run);
   const isRequested = run.request !== undefined && (endpoint || event);
   const { state, length, breaker } = isRequested ? await withRequest(context, run, read) : read;
-  if (state.isOpen && endpoint && event?.body !== undefined) {
+  const openUntil = state.isOpen && event ? await openUntilOf(context, state, event) : 0;
+  if (openUntil > 0 && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;
     if (dueAt > context.clock() + earlyMs) return { kind: 'not_due', dueAt };
@@ -112,6 +119,7 @@ export async function loadDelivery(
       accountSource: await findAccountSource(context, endpoint),
       breaker,
       logLength: length,
+      openUntil,
       ...nextAttemptOf(state, event),
       ...contentOf(state, endpoint),
     };
@@ -162,6 +170,30 @@ async function withRequest(
   return await withRequest(context, run, await context.deliveryStore.readWithBreaker(run));
 }
 
+// Its event is stored a little later than it is accepted: that is no reason for more attempts.
+const LEFT_SHARE = 0.01;
+
+/**
+ * A delivery may be open for the RETENTION, from when its event was accepted or it was last requested. In the usual case it
+ * is far from its end. Near to it the clock of Redis decides.
+ *
+ * @returns 0: it is over.
+ */
+async function openUntilOf(
+  { eventStore, retention, clock }: LoadDeliveryContext,
+  { round: { requestedAt } }: DeliveryState,
+  { accountId, id, acceptedAt }: StoredEvent,
+): Promise<number> {
+  const now = clock();
+  const openUntil = (requestedAt ?? acceptedAt) + retention.ageMs;
+  // The event would be gone before that.
+  const isRenewed = openUntil - acceptedAt - retention.ageMs > graceOf(retention) / 2;
+  if (isRenewed && now < openUntil) await eventStore.keep(accountId, id, openUntil - now - retention.ageMs);
+  if (now < openUntil) return openUntil;
+  const leftMs = await eventStore.leftOf(accountId, id);
+  return leftMs > retention.ageMs * LEFT_SHARE ? now + leftMs : 0;
+}
+
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
 // come back.
 async function cancel(
@@ -175,9 +207,26 @@ async function cancel(
     const fact = { kind: 'cancelled', reason: whyCancelled(endpoint, event) } as const;
     const result = await append(context, run, fact, length);
     if (result !== 'appended') return result;
+    if (endpoint && event && fact.reason === 'event_expired') await keepShown(context, run, event);
   }
   announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
   return 'appended';
+}
+
+// Its event is old: it is shown from now on as long as one that ends when its event is accepted.
+async function keepShown(
+  { eventStore, deliveryStore, heldDeliveries }: LoadDeliveryContext,
+  run: DeliveryRun,
+  { acceptedAt: createdAt }: StoredEvent,
+): Promise<void> {
+  const { accountId, endpointId, eventId } = run;
+  const mark = { eventId, createdAt };
+  await Promise.all([
+    eventStore.keep(accountId, eventId, 0),
+    eventStore.keepListed(accountId, mark),
+    deliveryStore.keepListed(endpointId, mark),
+    heldDeliveries.forget(run, eventId),
+  ]);
 }
 
 type Appended =
@@ -224,7 +273,7 @@ export async function isGone(
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
   if (!endpoint) return 'endpoint_deleted';
-  return event ? 'payload_erased' : 'event_expired';
+  return event && event.body === undefined ? 'payload_erased' : 'event_expired';
 }
 
 function nextAttemptOf(

@@ -92,6 +92,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
       scheduledAttempt: state.round.attempts + 1,
       wasDelivered: state.status === 'delivered',
       begunAt: event.acceptedAt,
+      openUntil: Number.POSITIVE_INFINITY,
     };
   }
 

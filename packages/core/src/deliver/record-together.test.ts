@@ -83,6 +83,7 @@ async function arrange(count: number, order: typeof asOne) {
       scheduledAttempt: 1,
       wasDelivered: false,
       begunAt: NOW,
+      openUntil: Number.POSITIVE_INFINITY,
     } as const;
     return { ready, attempt, decision: DELIVERED, attemptKey: undefined };
   });

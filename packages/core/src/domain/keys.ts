@@ -52,14 +52,15 @@ import type { EventId } from './event';
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
  * | `code-bytes:{account}` | hash | endpoint → bytes of the versions of its code; beside them, that all were counted | until the account is erased |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
- * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
+ * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION, and up to a day more |
  * | `scheduled-for:{account/event}` | hash | of an event that is to be sent later: the endpoints that it is aimed at, and the idempotent response that tells of it | RETENTION after it is due |
- * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | as the event |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: its hash, and its response, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
+ * | `kept-longer:{account}`, `kept-longer:{endpoint}` | sorted set | ids of events that stay in `events` and `deliveries` however old they are, by until when: their deliveries were still open when their RETENTION was over | RETENTION since the last one |
  * | `replay:{replay}` | hash | a replay: its order and its progress | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
@@ -103,6 +104,7 @@ import type { EventId } from './event';
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
  * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
  * | `set-aside:{history}` | hash | entries of `over:{history}` that the history has refused → since when, and why | until they are put back |
+ * | `erasures:{history}` | counter | how many payloads were erased: a mover that finds it changed looks at what it has read again | for ever |
  * | `history-sweep:{history}` | string | which worker looks for what is over and in no list of it | a minute |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
@@ -205,6 +207,9 @@ export const keys = {
   writeCheck: 'write-check:{bull}',
   over: 'over:{history}',
   setAside: 'set-aside:{history}',
+  erasures: 'erasures:{history}',
+  /** Scripts build this name themselves. */
+  keptLonger: (owner: AccountId | EndpointId) => `kept-longer:{${owner}}`,
   historySweep: 'history-sweep:{history}',
   moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
   reach: (account: AccountId) => `reach:{${account}}`,

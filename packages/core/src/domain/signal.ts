@@ -368,6 +368,8 @@ interface Signals {
   'secrets.unprotected': { detail: string };
   /** Links to the portal begin with the host that a request names. */
   'public_url.unset': { detail: string };
+  /** The service's retry schedule takes longer than a delivery may be open. */
+  'retry_schedule.too_long': { detail: string };
   'process.started': { detail: string };
   'process.stopping': { detail: string };
   'process.stopped': object;
@@ -459,6 +461,7 @@ const signalLevels: {
   'worker.stalled': 'error',
   'redis.unsafe': 'warn',
   'secrets.unprotected': 'warn',
+  'retry_schedule.too_long': 'warn',
   'public_url.unset': 'warn',
   'process.started': 'info',
   'process.stopping': 'info',

@@ -22,7 +22,14 @@ import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { addToEach, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
+import {
+  addToEach,
+  type EventMark,
+  keepListed,
+  type Pruned,
+  type Retention,
+  readIndex,
+} from './redis-event-index';
 import { LOG_LINES } from './redis-log-lines';
 
 export type DeliveryCursor = EventMark;
@@ -193,6 +200,11 @@ export class DeliveryStore {
       const some = pruned[i] ?? [];
       if (accountId !== undefined && some.length > 0) this.onPruned(accountId, some, endpointId);
     }
+  }
+
+  /** Show a delivery in its endpoint's list for its RETENTION again, from now on, however old its event is. Idempotent. */
+  async keepListed(endpointId: EndpointId, mark: EventMark): Promise<void> {
+    await keepListed(this.redis, keys.deliveries(endpointId), mark, this.retention.ageMs);
   }
 
   /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */

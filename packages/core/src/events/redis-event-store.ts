@@ -16,10 +16,13 @@ import {
   addCounted,
   type CountedEntry,
   type EventMark,
+  graceOf,
+  keepListed,
   type MarkPage,
   type Pruned,
   type Retention,
   readIndex,
+  storedMsOf,
 } from './redis-event-index';
 
 export interface ReceiverPage {
@@ -102,6 +105,13 @@ const OPEN = defineScript(`
   if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
   return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
 
+// KEYS: event, receivers. ARGV: how long from now they are kept.
+const KEEP = defineScript(`
+  for _, key in ipairs(KEYS) do
+    local left = redis.call('PTTL', key)
+    if left > 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', key, ARGV[1]) end
+  end`);
+
 // KEYS: event, receivers, moved. In one step: an event may move to the history, and come back, at any moment.
 const READ_COUNTED = defineScript(`
   local count = redis.call('ZCARD', KEYS[2])
@@ -145,7 +155,7 @@ export class EventStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const { accountId, id, isStored } = event;
-    const args = [this.retention.ageMs, isStored ? '' : encode(event), ...endpointIds];
+    const args = [storedMsOf(this.retention), isStored ? '' : encode(event), ...endpointIds];
     await SAVE(target, [keys.receivers(accountId, id), keys.event(accountId, id)], args);
   }
 
@@ -214,10 +224,29 @@ export class EventStore {
     const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
     const head = queued === undefined ? '' : encodeHead(queued);
     const recorded = act && { act, accountId, targetId: id };
-    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, this.retention.ageMs], recorded);
+    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, storedMsOf(this.retention)], recorded);
     const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
     if (bytes > 0) this.options.onErased?.(accountId, bytes, acceptedAt);
     return bytes >= 0;
+  }
+
+  /**
+   * How much of the RETENTION of an event is left, by the clock of Redis; 0 or less: it is over, or the event is gone. One
+   * whose deliveries were requested again may have more. Milliseconds.
+   */
+  async leftOf(accountId: AccountId, id: EventId): Promise<number> {
+    return (await this.redis.pttl(keys.event(accountId, id))) - graceOf(this.retention);
+  }
+
+  /** Keep an event for its RETENTION again, from some time on. Idempotent. @param fromNowMs when it begins; below 0: it has begun. */
+  async keep(accountId: AccountId, id: EventId, fromNowMs: number): Promise<void> {
+    const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
+    await KEEP(this.redis, eventKeys, [Math.round(fromNowMs) + storedMsOf(this.retention)]);
+  }
+
+  /** Show an event in its account's list for its RETENTION again, from now on, however old it is. Idempotent. */
+  async keepListed(accountId: AccountId, mark: EventMark): Promise<void> {
+    await keepListed(this.redis, keys.events(accountId), mark, this.retention.ageMs);
   }
 
   async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
@@ -286,7 +315,7 @@ export class EventStore {
     endpointIds: readonly EndpointId[],
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    await SAVE(target, [keys.receivers(accountId, id)], [this.retention.ageMs, '', ...endpointIds]);
+    await SAVE(target, [keys.receivers(accountId, id)], [storedMsOf(this.retention), '', ...endpointIds]);
   }
 
   /** An event's receivers, those registered last first. `before` is the last one of the page before. */

@@ -128,6 +128,11 @@ const DROP = defineGuard(`
 // KEYS: event.
 const IS_GONE = defineGuard(`return 1 - redis.call('EXISTS', KEYS[1])`);
 
+// KEYS: event. Gives 1 as well if it is gone.
+const IS_ERASED = defineScript(`
+  local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
+  return (not head or string.find(head, ' !%d+$')) and 1 or 0`);
+
 // KEYS: the account's events. ARGV: event.
 const LEAVE = defineScript(`redis.call('ZREM', KEYS[1], ARGV[1])`);
 
@@ -301,6 +306,27 @@ export class MovedStore {
       ({ accountId }) => [keys.events(accountId)],
       ({ eventId }) => [eventId],
     );
+  }
+
+  /** Tell movers that a payload was erased, once Redis has nothing of it any more. */
+  async noteErasure(): Promise<void> {
+    await this.redis.incr(keys.erasures);
+  }
+
+  /** Changes with each payload that is erased. */
+  async erasures(): Promise<string | null> {
+    return await this.redis.get(keys.erasures);
+  }
+
+  /** Whether the payloads of events were erased, or the events are gone. */
+  async areErased(rows: readonly EventPlace[], target: ScriptRows): Promise<readonly boolean[]> {
+    const erased = await target.call(
+      IS_ERASED,
+      rows,
+      ({ accountId, eventId }) => [keys.event(accountId, eventId)],
+      () => [],
+    );
+    return erased.map((reply) => reply === 1);
   }
 
   /** How many of the event's deliveries have moved, while the event itself is in Redis. */

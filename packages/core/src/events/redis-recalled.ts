@@ -5,6 +5,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { storedMsOf } from './redis-event-index';
 import type { MovedCounts } from './redis-moved';
 
 /** An event that comes back from the history. */
@@ -118,7 +119,7 @@ export class RecalledStore {
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
     const eventKeys = [keys.event(accountId, eventId), keys.moved(accountId, eventId)];
-    const args = [text, this.retention.ageMs, ...Object.entries(counts).flat()];
+    const args = [text, storedMsOf(this.retention), ...Object.entries(counts).flat()];
     return (await RETURN_EVENT(target, eventKeys, args)) === 1;
   }
 
@@ -130,7 +131,7 @@ export class RecalledStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const eventKeys = [keys.receivers(accountId, eventId), keys.moved(accountId, eventId)];
-    await RETURN_RECEIVER(target, eventKeys, [endpointId, this.retention.ageMs, status]);
+    await RETURN_RECEIVER(target, eventKeys, [endpointId, storedMsOf(this.retention), status]);
   }
 
   /** Put a delivery's log back, unless there is one. Gives whether it is back. */

@@ -4,6 +4,7 @@ import { type AcceptedEvent, type EventId, publishedAtOf, type StoredEvent } fro
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import { storedMsOf } from './redis-event-index';
 import { decodeStored, encode, HEAD_BYTES } from './redis-event-store';
 
 /**
@@ -139,7 +140,7 @@ export class ScheduledEvents {
     const { accountId, id, acceptedAt, endpointIds = [] } = event;
     const waitMs = Math.max(acceptedAt - publishedAtOf(event), 0);
     const eventKeys = [keys.event(accountId, id), keys.scheduledFor(accountId, id)];
-    const args = [waitMs + this.retention.ageMs, encode(event), answer, endpointIds.join(' ')];
+    const args = [waitMs + storedMsOf(this.retention), encode(event), answer, endpointIds.join(' ')];
     return (await SAVE(target, eventKeys, args)) === 1;
   }
 
@@ -157,7 +158,7 @@ export class ScheduledEvents {
     deliverAt: number,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    return (await MOVE(target, keysOf(accountId, id), [deliverAt, this.retention.ageMs])) === 1;
+    return (await MOVE(target, keysOf(accountId, id), [deliverAt, storedMsOf(this.retention)])) === 1;
   }
 
   /** The same, but it is not sent at all. @param now its place in lists. */
@@ -167,7 +168,7 @@ export class ScheduledEvents {
     now: number,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    return (await CANCEL(target, keysOf(accountId, id), [now, this.retention.ageMs])) === 1;
+    return (await CANCEL(target, keysOf(accountId, id), [now, storedMsOf(this.retention)])) === 1;
   }
 
   /**

@@ -9,6 +9,7 @@ import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import type { MovedStore } from '../events/redis-moved';
 import type { MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { type CancelContext, cancelEvent } from '../publish/schedule-events';
@@ -26,6 +27,7 @@ export interface ErasePayloadContext extends CancelContext {
   /** Absent: there is no history. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
+  readonly movedStore?: Pick<MovedStore, 'noteErasure'> | undefined;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
@@ -44,8 +46,8 @@ const ERASED_AT_ONCE = 250;
  * Responses come last: by then every delivery that began with the payload is registered, and one that is
  * still under way finds its log marked.
  *
- * Then the history: what a mover has read before is written before that, or it is still in Redis with its
- * mark, and moves again.
+ * Then the history. What a mover has read before is committed before that, and erased with the rest; or the mover finds out
+ * when it begins to write, and leaves it in Redis, where it is erased.
  *
  * @throws AppError `not_found`, also for another account's event; `history_unavailable` when the history may
  *   have some of it still.
@@ -108,13 +110,14 @@ async function eraseRecent(
 
 /** Erase what the history has. Gives whether there is such an event. */
 async function eraseMoved(
-  { historyDatabase, movedIds }: ErasePayloadContext,
+  { historyDatabase, movedIds, movedStore }: ErasePayloadContext,
   accountId: AccountId,
   id: EventId,
   erasedAt: number,
   entry?: AuditEntry,
 ): Promise<boolean> {
   await movedIds?.eraseDigest(accountId, id);
+  await movedStore?.noteErasure();
   if (historyDatabase === undefined) return false;
   return await eraseInHistory(historyDatabase, accountId, id, erasedAt, entry);
 }

@@ -189,8 +189,8 @@ export class RemainsStore {
 
   /** Remove the rest of an endpoint once its lists are empty. */
   async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-    const { deliveries, replays, health, answerBytes, accessToken, transformations } = keys;
-    const lists = [deliveries, replays, health, answerBytes, accessToken, transformations];
+    const { deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations } = keys;
+    const lists = [deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations];
     await this.redis.unlink(...lists.map((keyOf) => keyOf(endpointId)), ...keysOfLimits(endpointId));
     for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));
@@ -217,6 +217,7 @@ export class RemainsStore {
       keys.signingKeys(accountId),
       keys.rateLimit(accountId),
       keys.runningReplays(accountId),
+      keys.keptLonger(accountId),
       keys.reach(accountId),
       keys.attemptReach(accountId),
       keys.contacts(accountId),

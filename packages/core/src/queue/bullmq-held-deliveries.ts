@@ -127,6 +127,13 @@ export class HeldDeliveries {
     return { released, left, missing: missing as EventId[] };
   }
 
+  /** Forget a delivery that has ended while it was held. The job that has found that out ends by itself. */
+  async forget(address: EndpointAddress, eventId: EventId): Promise<void> {
+    const { keys } = this.#homeShard(address);
+    const index = [keys.held(address.endpointId), keys.heldCounts, keys.countedAsHeld];
+    await FORGET(this.redis, index, [eventId, encodeAddress(address)]);
+  }
+
   /** Ask for a wake-up of an endpoint, unless an earlier one is due. */
   async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
     await ASK_FOR_WAKE_UP(this.redis, [this.#homeShard(address).keys.wakeUps], [encodeAddress(address), at]);
@@ -260,7 +267,7 @@ const ALONG_PAGE = 50;
 const MOST_ALONG = 200;
 // Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
 const MOST_HOLDS_BYTES = 63 - 9 + 1;
-// The delay between jobs that are held along: they must not come back together.
+// The most of the delay between jobs that are held along: they must not come back together.
 const ALONG_SPREAD_MS = 15_000;
 
 /*
@@ -306,7 +313,7 @@ const ENTER = defineScript(
     enough = #page < ${ALONG_PAGE} or (#along - before) * 2 < #page or #along >= ${MOST_ALONG}
   end
   for i, job in ipairs(along) do
-    local delay = tonumber(ARGV[8]) + i * ${ALONG_SPREAD_MS}
+    local delay = tonumber(ARGV[8]) + math.floor(i * math.min(${ALONG_SPREAD_MS}, ARGV[8] / ${MOST_ALONG}))
     redis.call('ZREM', prioritized, job)
     redis.call('ZADD', delayed, string.format('%d', (tonumber(ARGV[9]) + delay) * ${DELAYED_SCORE}), job)
     redis.call('HSET', base .. job, 'delay', string.format('%d', delay), '${jobFields.holds}', ARGV[10])
@@ -402,6 +409,14 @@ const RELEASE = defineScript(
   return {released, left, missing}`,
   FAIR_ORDER,
   PUT_BACK,
+  COUNT_HELD,
+);
+
+// KEYS: held, counts, counted endpoints. ARGV: event, endpoint.
+const FORGET = defineScript(
+  `
+  if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return end
+  count_held(KEYS[2], KEYS[3], ARGV[2], redis.call('ZCARD', KEYS[1]))`,
   COUNT_HELD,
 );
 

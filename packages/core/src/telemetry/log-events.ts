@@ -188,6 +188,11 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     act: 'Set what `detail` says: see [Redis](redis.md#settings).',
   },
   'secrets.unprotected': { means: 'Secrets are stored as plain text.', act: 'Set `SECRETS_ENCRYPTION_KEY`.' },
+  'retry_schedule.too_long': {
+    means:
+      'Deliveries are cancelled before the last attempts of `RETRY_SCHEDULE`, when their `RETENTION` is over.',
+    act: 'Shorten `RETRY_SCHEDULE`, or lengthen `RETENTION`: see [deliveries](deliveries.md#how-long-a-delivery-may-be-open).',
+  },
   'public_url.unset': {
     means: 'Links to the portal begin with the host that a request names.',
     act: 'Set `PUBLIC_URL`.',

@@ -251,6 +251,7 @@ export class DeliveryScene {
         recordAlong: (...args: Parameters<typeof attemptStore.recordAlong>) =>
           attemptStore.recordAlong(...args),
       },
+      retention: testRetention,
       overList,
       transformationStore: new TransformationStore(redis.client),
       transformPool: this.#transformPool,

@@ -200,6 +200,10 @@ const samples = {
     detail:
       'INSECURE_UNENCRYPTED_SECRETS is set, and SECRETS_ENCRYPTION_KEY is not: secrets are stored as plain text.',
   },
+  'retry_schedule.too_long': {
+    name: 'retry_schedule.too_long',
+    detail: 'RETRY_SCHEDULE takes up to 22h, and RETENTION is 12h.',
+  },
   'public_url.unset': {
     name: 'public_url.unset',
     detail: 'PUBLIC_URL is not set: links to the portal begin with the host that a request names.',
