@@ -3,6 +3,7 @@ import { connectionFaults } from './kinds/connection-faults';
 import { during, type FaultKind } from './kinds/fault-kind';
 import { historyFaults } from './kinds/history-faults';
 import { operationFaults } from './kinds/operation-faults';
+import { pairsOf } from './kinds/pair-faults';
 import { processFaults } from './kinds/process-faults';
 import { receiverFaults } from './kinds/receiver-faults';
 import { redisFaults } from './kinds/redis-faults';
@@ -17,8 +18,7 @@ const none: FaultKind = {
   inject: async ({ random }) => await during('nobody', () => wait(random.between(2_000, 4_000))),
 };
 
-/** All that can be broken in a service that goes on running. */
-export const faultKinds: readonly FaultKind[] = [
+const singleKinds: readonly FaultKind[] = [
   none,
   ...processFaults,
   ...connectionFaults,
@@ -29,6 +29,9 @@ export const faultKinds: readonly FaultKind[] = [
   ...receiverFaults,
   ...historyFaults,
 ];
+
+/** All that can be broken in a service that goes on running. */
+export const faultKinds: readonly FaultKind[] = [...singleKinds, ...pairsOf(singleKinds)];
 
 export function faultKindNamed(name: string): FaultKind | undefined {
   return faultKinds.find((kind) => kind.name === name);
