@@ -16,8 +16,7 @@ type Target =
   | "Redis' scripts"
   | 'receivers'
   | 'PostgreSQL'
-  | "PostgreSQL's connections"
-  | 'requests';
+  | "PostgreSQL's connections";
 
 /** The kinds that may come in pairs. A new kind is added here, with what it breaks. */
 const targets: Readonly<Record<string, readonly Target[]>> = {
@@ -29,6 +28,9 @@ const targets: Readonly<Record<string, readonly Target[]>> = {
   'worker-cut': ["worker's connections"],
   'worker-stall': ["worker's connections"],
   'worker-half-open': ["worker's connections"],
+  // Such a worker says so, and is ready again, by what Redis tells it.
+  'worker-clock-ahead': ['worker', "worker's connections", 'Redis', "Redis' memory", "Redis' clients"],
+  'worker-clock-behind': ['worker', "worker's connections", 'Redis', "Redis' memory", "Redis' clients"],
   'api-kill': ['api'],
   'api-restart': ['api'],
   'api-stop-2s': ['api'],
