@@ -131,7 +131,8 @@ export class AccessTokens {
     const waitMs = await this.#takeRequest(endpoint);
     if (waitMs > 0) {
       await accessTokenStore.unlock(endpoint, owner);
-      return { kind: 'paused', until: clock() + waitMs };
+      const until = clock() + waitMs;
+      return this.#remember(endpoint, { kind: 'paused', until }, until);
     }
     const startedAt = clock();
     const fetched = await this.#ask(endpoint);
