@@ -4,6 +4,7 @@ import { during, type FaultKind } from './kinds/fault-kind';
 import { historyFaults } from './kinds/history-faults';
 import { lateSuccess } from './kinds/late-success';
 import { operationFaults } from './kinds/operation-faults';
+import { pairsOf } from './kinds/pair-faults';
 import { processFaults } from './kinds/process-faults';
 import { receiverFaults } from './kinds/receiver-faults';
 import { redisFaults } from './kinds/redis-faults';
@@ -18,8 +19,7 @@ const none: FaultKind = {
   inject: async ({ random }) => await during('nobody', () => wait(random.between(2_000, 4_000))),
 };
 
-/** All that can be broken in a service that goes on running. */
-export const faultKinds: readonly FaultKind[] = [
+const singleKinds: readonly FaultKind[] = [
   none,
   ...processFaults,
   ...connectionFaults,
@@ -31,6 +31,9 @@ export const faultKinds: readonly FaultKind[] = [
   ...receiverFaults,
   ...historyFaults,
 ];
+
+/** All that can be broken in a service that goes on running. */
+export const faultKinds: readonly FaultKind[] = [...singleKinds, ...pairsOf(singleKinds)];
 
 export function faultKindNamed(name: string): FaultKind | undefined {
   return faultKinds.find((kind) => kind.name === name);

@@ -49,6 +49,8 @@ const SHORT_KINDS = new Set([
   'history-right',
   'history-recall',
 ]);
+// Two of each in a short run: which faults are in a pair, the seed says.
+const SHORT_PAIRS = new Set(['pairs', 'history-pairs']);
 
 /** All that can be asked for by name. */
 export const names: readonly string[] = [
@@ -192,7 +194,8 @@ export async function* runQuick(setting: SuiteSetting): AsyncGenerator<RunResult
 /** Ends within two minutes: what `npm test` has time for. */
 export async function* runShort(setting: SuiteSetting): AsyncGenerator<RunResult> {
   const kinds = faultKinds.filter(({ name }) => SHORT_KINDS.has(name));
-  yield* runMixed(kinds, { ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
+  const pairs = faultKinds.filter(({ name }) => SHORT_PAIRS.has(name));
+  yield* runMixed([...kinds, ...pairs, ...pairs], { ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
 }
 
 /** Half of the faults strike a service without a history. */

@@ -32,6 +32,7 @@ import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
+import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
 import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
 import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
@@ -160,6 +161,7 @@ export function openContext(process: ProcessContext) {
       requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
     }),
     verificationStore: new VerificationStore(redis, inOrder),
+    unprovenRequests: new UnprovenRequests(redis),
     apiKeyStore: new ApiKeyStore(redis),
     contactStore: new ContactStore(redis, records.sealer),
     notificationStore: new NotificationStore(redis, inOrder),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SendResult } from '../domain/transport';
+import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { responded } from '../testing/arrange-delivery';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -43,6 +44,7 @@ function arrange() {
   const process = () =>
     new AccessTokens({
       accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+      unprovenRequests: new UnprovenRequests(redis.client),
       transport: (_request, abortSignal) =>
         new Promise((resolve) => {
           asked.count += 1;
@@ -161,4 +163,23 @@ it('breaks off when it is closed, and another process asks at once', async () =>
   const next = find(other);
   await answer(granted('t1'));
   expect(await next).toMatchObject({ token: { token: 't1' } });
+});
+
+it('asks no server that has proved nothing more often than any other request may', async () => {
+  const { process, endpoint, asked, answer } = arrange();
+  const verification = { method: 'challenge', status: 'unverified', round: 1, tries: 0 } as const;
+  const unverified = () => ({ ...endpoint, id: uniqueEndpointId(), verification });
+  const { ofAccountAtHost } = UNPROVEN_A_MINUTE;
+  for (let each = 0; each < ofAccountAtHost; each += 1) {
+    const finding = process().find(unverified(), signal);
+    await answer(granted('one'));
+    expect(await finding).toMatchObject({ kind: 'token' });
+  }
+  const refused = await process().find(unverified(), signal);
+  expect(refused).toEqual({ kind: 'paused', until: expect.any(Number) });
+  expect(refused.kind === 'paused' && refused.until).toBeGreaterThan(START + 50_000);
+  const finding = process().find({ ...endpoint, id: uniqueEndpointId() }, signal);
+  await answer(granted('another'));
+  expect(await finding).toMatchObject({ kind: 'token' });
+  expect(asked.count).toBe(ofAccountAtHost + 1);
 });

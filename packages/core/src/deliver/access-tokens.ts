@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
+import { hostOf } from '../domain/target-url';
+import { lacksProof } from '../domain/verification';
+import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { createLru } from '../platform/caches';
 import {
   type FetchedToken,
@@ -14,6 +17,7 @@ import type { AccessToken, AccessTokenStore, TokenVersion } from './redis-access
 
 export interface AccessTokensContext extends FetchTokenContext {
   readonly accessTokenStore: Pick<AccessTokenStore, 'ask' | 'keep' | 'fail' | 'unlock' | 'refuse'>;
+  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
   /** Unique each time. */
   readonly newTokenId: () => string;
   /** From 0 up to, not including, 1. */
@@ -124,6 +128,12 @@ export class AccessTokens {
     { present, isUsable }: { readonly present: AccessToken | undefined; readonly isUsable: boolean },
   ): Promise<FoundToken> {
     const { accessTokenStore, clock } = this.context;
+    const waitMs = await this.#takeRequest(endpoint);
+    if (waitMs > 0) {
+      await accessTokenStore.unlock(endpoint, owner);
+      const until = clock() + waitMs;
+      return this.#remember(endpoint, { kind: 'paused', until }, until);
+    }
     const startedAt = clock();
     const fetched = await this.#ask(endpoint);
     if (this.#closing.signal.aborted && fetched.kind !== 'token') {
@@ -141,6 +151,15 @@ export class AccessTokens {
     const until = Math.max(openUntil, clock());
     this.#remember(endpoint, { kind: 'paused', until }, until);
     return { kind: 'failed', failure: fetched.failure, until };
+  }
+
+  /** The proof of a webhook covers its token URL too. @returns how long its host has to be left alone, in milliseconds. */
+  async #takeRequest(endpoint: OAuth2Endpoint): Promise<number> {
+    if (!lacksProof(endpoint)) return 0;
+    return await this.context.unprovenRequests.take(
+      endpoint.accountId,
+      hostOf(new URL(endpoint.auth.tokenUrl)),
+    );
   }
 
   async #ask(endpoint: OAuth2Endpoint): Promise<FetchedToken> {

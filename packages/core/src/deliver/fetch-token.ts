@@ -36,7 +36,7 @@ export interface TokenFailure {
 }
 
 /** An endpoint that gets its tokens from an authorization server. */
-export type OAuth2Endpoint = Pick<Endpoint, 'id' | 'accountId' | 'tls' | 'timeoutMs'> & {
+export type OAuth2Endpoint = Pick<Endpoint, 'id' | 'accountId' | 'tls' | 'timeoutMs' | 'verification'> & {
   readonly auth: OAuth2;
 };
 

@@ -15,10 +15,10 @@ import type { EventId } from './event';
  * | `open-breakers:{all}` | sorted set | account/endpoint of open breakers, by until when they count as open | a minute after it may be probed |
  * | `verifications-due:{all}` | sorted set | account/endpoint of those to verify, by when the next try is due | until verified, given up or deleted |
  * | `verifications-under-way:{all}` | sorted set | account/endpoint of those that a worker is trying to verify, by until when no other does | until the try ends |
- * | `verifications-asked:{host}` | counter | verifications that were asked for of webhooks at one host, by a digest of its name | an hour |
- * | `verifications-tried:{host}`, `verifications-tried:{account}` | counter | requests that verified webhooks at one host (by a digest of its name), and of one account | a minute |
+ * | `requested-verifications:{host}` | hash | verifications that were asked for of webhooks at one host (by a digest of its name): of each account, and of all | an hour |
+ * | `unproven-requests:{host}`, `unproven-requests:{account}` | hash | requests to one host (by a digest of its name) that has not proved that it wants them, of each account and of all; and of one account | a minute |
  * | `contact-accounts:{all}` | sorted set | accounts with contacts, by when a worker looks at them next | until the last contact is gone |
- * | `confirmations-asked:{target}` | counter | contacts that were made for one address or URL, by a digest of it | an hour |
+ * | `confirmations:{target}`, `confirmations:{account}`, `all-confirmations:{all}` | hash | questions to confirm to one mailbox or URL (by a digest of it), of each account and of all; of one account; of the service | an hour |
  * | `expiring-certificates:{all}` | sorted set | hosts of receivers whose certificates expire soon, by when | renewed, or a day after that |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
@@ -123,10 +123,11 @@ export const keys = {
   openBreakers: 'open-breakers:{all}',
   verificationsDue: 'verifications-due:{all}',
   verificationsUnderWay: 'verifications-under-way:{all}',
-  verificationsAsked: (host: string) => `verifications-asked:{${host}}`,
-  verificationsTried: (hostOrAccount: string) => `verifications-tried:{${hostOrAccount}}`,
+  requestedVerifications: (host: string) => `requested-verifications:{${host}}`,
+  unprovenRequests: (hostOrAccount: string) => `unproven-requests:{${hostOrAccount}}`,
   contactAccounts: 'contact-accounts:{all}',
-  confirmationsAsked: (target: string) => `confirmations-asked:{${target}}`,
+  confirmations: (targetOrAccount: string) => `confirmations:{${targetOrAccount}}`,
+  allConfirmations: 'all-confirmations:{all}',
   expiringCertificates: 'expiring-certificates:{all}',
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',

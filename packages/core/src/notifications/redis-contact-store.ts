@@ -6,13 +6,22 @@ import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
 import type { Sealer } from '../endpoints/seal';
 import type { RedisClient } from '../platform/redis-connect';
-import { takeOne } from '../platform/redis-take-one';
+import { ALL, takeOne } from '../platform/redis-take-one';
 
 /** Each costs a message to every occasion, and all of them are read at once. */
 export const MAX_CONTACTS = 20;
 
-/** So many contacts may be made for one address or URL within an hour, by whatever accounts: each sends it a message. */
-export const CONFIRMATIONS_AN_HOUR = 3;
+/**
+ * So many questions to confirm are asked within an hour. Each is a message to somebody who has asked for none, and counts
+ * even if its contact is deleted at once. The share of an account leaves room for the others at the same mailbox or URL.
+ */
+export const CONFIRMATIONS_AN_HOUR = {
+  ofTarget: 6,
+  ofAccountAtTarget: 3,
+  ofAccount: 20,
+  /** Protects the good name of the service's mail server. */
+  ofService: 1_000,
+} as const;
 const HOUR_MS = 3_600_000;
 const DIGEST_CHARACTERS = 22;
 
@@ -45,6 +54,11 @@ const REMOVE = defineChange(
   if removed == 1 then record_act() end
   return removed`,
 );
+
+export interface ReachedBound {
+  readonly of: 'account' | 'target' | 'service';
+  readonly waitMs: number;
+}
 
 /** The contacts of each account. Only the sender gets a target or a secret unsealed. */
 export class ContactStore {
@@ -108,9 +122,27 @@ export class ContactStore {
     return (await REMOVE(this.redis, [keys.contacts(accountId)], [id], recorded)) === 1;
   }
 
-  /** Count a contact that somebody makes for a target. @returns how long to wait if it is one too many, else 0. */
-  async takeFromTarget(target: string): Promise<number> {
-    return await takeOne(this.redis, confirmationsKeyOf(target), CONFIRMATIONS_AN_HOUR, HOUR_MS);
+  async count(accountId: AccountId): Promise<number> {
+    return await this.redis.hlen(keys.contacts(accountId));
+  }
+
+  /** Count a question to confirm. @returns the bound that is reached, if one is, and how long to wait. */
+  async takeConfirmation(
+    accountId: AccountId,
+    contact: Pick<Contact, 'kind' | 'target'>,
+  ): Promise<ReachedBound | undefined> {
+    const { ofTarget, ofAccountAtTarget, ofAccount, ofService } = CONFIRMATIONS_AN_HOUR;
+    const ofThisTarget = { [ALL]: ofTarget, [accountId]: ofAccountAtTarget };
+    const bounds = [
+      ['account', keys.confirmations(accountId), { [ALL]: ofAccount }],
+      ['target', confirmationsKeyOf(contact), ofThisTarget],
+      ['service', keys.allConfirmations, { [ALL]: ofService }],
+    ] as const;
+    for (const [of, key, most] of bounds) {
+      const waitMs = await takeOne(this.redis, key, most, HOUR_MS);
+      if (waitMs > 0) return { of, waitMs };
+    }
+    return undefined;
   }
 
   async #lookAt(accountId: AccountId, at: number): Promise<void> {
@@ -138,10 +170,22 @@ export class ContactStore {
   }
 }
 
-/** Where the contacts are counted that were made for a target. */
-export function confirmationsKeyOf(target: string): string {
-  const digest = createHash('sha256').update(target.toLowerCase()).digest('base64url');
-  return keys.confirmationsAsked(digest.slice(0, DIGEST_CHARACTERS));
+/** Where the questions to a target are counted. */
+export function confirmationsKeyOf(contact: Pick<Contact, 'kind' | 'target'>): string {
+  const digest = createHash('sha256').update(mailboxOf(contact)).digest('base64url');
+  return keys.confirmations(digest.slice(0, DIGEST_CHARACTERS));
+}
+
+// Its users get mail under two names, and with dots at any place.
+const WITHOUT_DOTS = new Set(['gmail.com', 'googlemail.com']);
+const TAG = /(?!^)\+.*$/;
+
+/** One text for all ways to write a mailbox: in any case, and with a tag (`ada+hooks@…`). A URL is its own. */
+function mailboxOf({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
+  if (kind !== 'email') return target;
+  const [domain = '', ...rest] = target.toLowerCase().split('@').reverse();
+  const name = rest.reverse().join('@').replace(TAG, '');
+  return WITHOUT_DOTS.has(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
 }
 
 /** A new contact's record, and its first message, are there by then. */

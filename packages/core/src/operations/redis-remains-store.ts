@@ -221,6 +221,8 @@ export class RemainsStore {
       keys.reach(accountId),
       keys.attemptReach(accountId),
       keys.contacts(accountId),
+      keys.confirmations(accountId),
+      keys.unprovenRequests(accountId),
       keys.told(accountId),
       keys.notifications(accountId),
       keys.notificationIds(accountId),

@@ -21,6 +21,7 @@ import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
@@ -212,6 +213,7 @@ export class DeliveryScene {
       endpointStore: changingStore,
       accessTokens: new AccessTokens({
         accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+        unprovenRequests: new UnprovenRequests(redis.client),
         transport,
         userAgent: 'hooks/1.2',
         attemptTimeoutMs: 1_000,
