@@ -72,6 +72,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#holds.get(job);
   }
 
+  /** Ask Redis whether a job is still this worker's. */
+  async keep(job: JobRef, target: ScriptTarget): Promise<boolean> {
+    const run = this.#runs.get(job);
+    if (run === undefined || run.isOver) return false;
+    return await this.#runningJobs.keep(target, { jobId: job.id ?? '', token: run.token });
+  }
+
   /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
   stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
     const owned = jobs.flatMap((job) => {

@@ -77,6 +77,7 @@ function arrange({ hasHistory = false } = {}) {
     const { state, length, breaker } = await deliveryStore.readWithBreaker(run);
     return {
       kind: 'ready',
+      readAt: 0,
       run,
       event,
       endpoint,

@@ -73,6 +73,7 @@ export async function verifyEndpoint(
   // At random times, so that all waiting endpoints have the same chance, however many belong to one account.
   if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
   const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
+  if (result === 'changed') return clock();
   if (result === undefined) return clock() + UNSENT_DELAY_MS;
   return await record(context, endpoint, due, result);
 }
@@ -84,14 +85,17 @@ function dueTryOf(endpoint: Endpoint): Verification | undefined {
   return isDue ? verification : undefined;
 }
 
-/** `undefined`: nothing was sent because of the proxy, or this process has to stop. */
+/**
+ * `undefined`: nothing was sent because of the proxy, or this process has to stop. `changed`: the endpoint is another one than
+ * was read.
+ */
 async function tryOnce(
   context: VerifyEndpointContext,
   endpoint: Endpoint,
   { method }: Verification,
   ownedUntil: number,
   abortSignal: AbortSignal,
-): Promise<TryResult | undefined> {
+): Promise<TryResult | 'changed' | undefined> {
   const { requestOrigin } = context.verificationPolicy;
   if (method === 'cloudevents' && requestOrigin === undefined) return failed('origin_unset');
   const authorized = await authorize(context, { endpoint }, abortSignal);
@@ -105,7 +109,12 @@ async function tryOnce(
       : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
   // After a long pause of this process, another one may be sending this request by now.
   if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return undefined;
-  const result = await context.transport(request, abortSignal);
+  const isUnchanged = async () =>
+    (await context.endpointStore.find(endpoint.accountId, endpoint.id)) === endpoint;
+  // An access token was waited for, perhaps.
+  if (!(await isUnchanged())) return 'changed';
+  const mayBegin = (hasWaited: boolean) => !hasWaited || isUnchanged();
+  const result = await context.transport({ ...request, mayBegin }, abortSignal);
   if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return undefined;
   const error = errorOf(result);
   if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');

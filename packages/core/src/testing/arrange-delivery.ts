@@ -190,8 +190,9 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'decode' | 'update'> = {
+    const changingStore: Pick<EndpointStore, 'find' | 'findInStep' | 'decode' | 'update'> = {
       find: (...args) => endpointStore.find(...args),
+      findInStep: (...args) => endpointStore.findInStep(...args),
       decode: (...args) => endpointStore.decode(...args),
       async update(...args) {
         updates += 1;
@@ -212,6 +213,7 @@ export class DeliveryScene {
       endpointStore: changingStore,
       accessTokens: new AccessTokens({
         accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+        endpointStore,
         transport,
         userAgent: 'hooks/1.2',
         attemptTimeoutMs: 1_000,

@@ -209,6 +209,7 @@ function stepwiseContext(
       appendIfListed: (...args) => deliveryStore.appendIfListed(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
+      lengthInStep: (...args) => deliveryStore.lengthInStep(...args),
       readWithLength: (...args) =>
         turns.take(async () => {
           await work.pause('a second look at its log');
