@@ -82,7 +82,9 @@ export interface Arrangement {
   readonly group?: string;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
+  readonly job?: Partial<
+    Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'keepJob' | 'request'>
+  >;
   readonly random?: number;
   /** How often a change of the endpoint is refused, and how. */
   readonly refusals?: number;
