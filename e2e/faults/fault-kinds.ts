@@ -7,6 +7,7 @@ import { processFaults } from './kinds/process-faults';
 import { receiverFaults } from './kinds/receiver-faults';
 import { redisFaults } from './kinds/redis-faults';
 import { runtimeFaults } from './kinds/runtime-faults';
+import { waitingFaults } from './kinds/waiting-faults';
 import { workFaults } from './kinds/work-faults';
 
 const none: FaultKind = {
@@ -26,6 +27,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...runtimeFaults,
   ...operationFaults,
   ...workFaults,
+  ...waitingFaults,
   ...receiverFaults,
   ...historyFaults,
 ];
