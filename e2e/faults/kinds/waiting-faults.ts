@@ -10,6 +10,8 @@ import { during, type FaultKind, type Strike } from './fault-kind';
 const BEGINS_WITHIN_MS = 500;
 // For the way of a request on a busy machine.
 const UNDER_WAY_MS = 500;
+// What begins then would be late beyond doubt.
+const HELD_ON_MS = 2_500;
 const LONG_TOKEN_S = 3_600;
 const SHORT_TOKEN_S = 6;
 const SLOW_EVENTS = 40;
@@ -114,7 +116,7 @@ async function eraseWhileWaiting(scene: FaultScene): Promise<Strike> {
         each.confirmedAt = Date.now();
       }),
     );
-    await wait(BEGINS_WITHIN_MS);
+    await wait(HELD_ON_MS);
     receiver.release();
   });
   scene.checkLater(async () => {

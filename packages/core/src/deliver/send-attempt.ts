@@ -123,8 +123,9 @@ async function send(
   const message = { id, body: content.body };
   const signed = ready.signer && (await signWithKey(context, message, ready.signer));
   const confirmation = new Confirmation(context, batch?.members ?? [ready], authorized?.expiresAt);
-  const mayBegin = confirmation.mayBegin(permit.wasAwaited || authorized?.wasAwaited === true);
-  if (!(mayBegin === true || (await mayBegin))) return unlessBegun(confirmation.refusal);
+  const { mayBegin } = confirmation;
+  const hasWaited = permit.wasAwaited || authorized?.wasAwaited === true;
+  if (!(await mayBegin(hasWaited))) return unlessBegun(confirmation.refusal);
   // The record shows the `webhook-timestamp` by this time, so it is the one that the signature covers.
   const startedAt = signed?.at ?? context.clock();
   const { endpoint, attemptNumber: attempt } = ready;
@@ -136,8 +137,7 @@ async function send(
   const traced = { trace: span?.context, now: startedAt, signed, authorization };
   const responseBytes = batch?.responseBytes;
   const input = { event: { id }, content, endpoint, transformed, attempt, isTest, responseBytes, ...traced };
-  const { mayBegin: mayBeginNow } = confirmation;
-  const request = { ...prepareRequest(input, context.requestStyle), mayBegin: mayBeginNow };
+  const request = { mayBegin, ...prepareRequest(input, context.requestStyle) };
   const result = await context.transport(request, abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return confirmation.refusal ? unlessBegun(confirmation.refusal) : result;
@@ -161,7 +161,8 @@ function unlessBegun(refusal: Refusal | undefined): Exclude<SendOutcome, { kind:
         kind: 'unsent',
         error: 'Redis, or the connection to the receiver, took too long to begin the request.',
       };
-    default:
+    case 'lost':
+    case undefined:
       return { kind: 'interrupted' };
   }
 }

@@ -67,6 +67,8 @@ export interface DeliveryRun {
    * epoch.
    */
   readonly ownedUntil: number;
+  /** When the job was taken, of a clock that never jumps. Milliseconds; absent: just now. */
+  readonly takenAt?: number;
   /**
    * Ask Redis, which needs no clock of this process, whether it still owns the job; if so, it does for as long again.
    * Absent: `ownedUntil` alone tells.
