@@ -92,7 +92,7 @@ const STOPS: Readonly<Record<string, (account: Account) => Promise<void>>> = {
   disabled: ({ ask, webhookId }) => ask(200, 'POST', `/v1/webhooks/${webhookId('disabled')}/disable`),
   deleted: ({ ask, webhookId }) => ask(204, 'DELETE', `/v1/webhooks/${webhookId('deleted')}`),
   moved: ({ ask, webhookId }) =>
-    ask(200, 'PATCH', `/v1/webhooks/${webhookId('moved')}`, { url: 'http://127.0.0.1:1/elsewhere' }),
+    ask(200, 'PATCH', `/v1/webhooks/${webhookId('moved')}`, { url: 'http://127.0.0.1:65535/elsewhere' }),
   erased: ({ ask, id }) => ask(204, 'DELETE', `/v1/events/${id}/payload`),
   ended: ({ close: end }) => end(),
 };
