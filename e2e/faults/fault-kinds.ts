@@ -9,6 +9,7 @@ import { processFaults } from './kinds/process-faults';
 import { receiverFaults } from './kinds/receiver-faults';
 import { redisFaults } from './kinds/redis-faults';
 import { runtimeFaults } from './kinds/runtime-faults';
+import { waitingFaults } from './kinds/waiting-faults';
 import { workFaults } from './kinds/work-faults';
 
 const none: FaultKind = {
@@ -28,6 +29,7 @@ const singleKinds: readonly FaultKind[] = [
   ...operationFaults,
   ...workFaults,
   lateSuccess,
+  ...waitingFaults,
   ...receiverFaults,
   ...historyFaults,
 ];

@@ -390,6 +390,89 @@ it('sends no payload that was erased while its job waited for the one before, on
   ]);
 });
 
+describe('deliveries that wait for an access token', () => {
+  const auth = {
+    type: 'oauth2',
+    changedAt: 1,
+    tokenUrl: 'https://auth.example.com/',
+    clientId: 'c',
+    clientSecret: 's',
+  } as const;
+  const token = {
+    version: '1',
+    token: 'abc',
+    refreshAt: Number.MAX_SAFE_INTEGER,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+  };
+
+  /** Gives a token when something has happened. */
+  const tokensAfter = (happens: () => Promise<unknown>): DeliveryConsumerContext['accessTokens'] => ({
+    async find() {
+      await happens();
+      return { kind: 'token', token, wasAwaited: true };
+    },
+    refuse: async () => {},
+  });
+
+  it('in one request: it goes without the payload that was erased meanwhile', async () => {
+    const { url, addDelivery, endpointStore, eventStore, untilGone, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ auth, batch: { max_events: 3 } });
+    await endpointStore.create(endpoint);
+    const deliveries: NewDelivery[] = [];
+    const { start, requests } = openProcess(connect(url), {
+      change: {
+        accessTokens: tokensAfter(async () => {
+          const erased = deliveries[1];
+          if (erased) await eventStore.erasePayload(erased.accountId, erased.eventId, systemClock());
+        }),
+      },
+    });
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    start();
+    await untilGone(...deliveries);
+    const sent = requests.map(({ body }) =>
+      (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) => id),
+    );
+    expect(sent.flat().toSorted()).toEqual([deliveries[0]?.eventId, deliveries[2]?.eventId].toSorted());
+    expect(await Promise.all(deliveries.map(readRecord))).toMatchObject([
+      { status: 'delivered' },
+      { status: 'cancelled', attempts: [] },
+      { status: 'delivered' },
+    ]);
+  });
+
+  // As when a virtual machine is suspended with its clocks.
+  it('are not sent by a worker that has lost them without any time having passed for it', async () => {
+    const { url, addDelivery, endpointStore, untilGone, endLock, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ auth });
+    await endpointStore.create(endpoint);
+    const life = new EventEmitter();
+    const paused = openProcess(connect(url), {
+      change: {
+        accessTokens: tokensAfter(async () => {
+          const isResumed = once(life, 'resumed');
+          life.emit('paused');
+          await isResumed;
+        }),
+      },
+    });
+    const isPaused = once(life, 'paused');
+    const delivery = await addDelivery(endpoint);
+    paused.start();
+    await isPaused;
+    await endLock(delivery);
+    const next = openProcess(connect(url), {
+      change: { lockDurationMs: 400, accessTokens: tokensAfter(async () => {}) },
+    });
+    next.start();
+    await untilGone(delivery);
+    life.emit('resumed');
+    await paused.stop();
+    expect([paused.sentIds(), next.sentIds()]).toEqual([[], [delivery.eventId]]);
+    expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+});
+
 it('takes the deliveries of several shards, each once', async () => {
   const shards = shardsAmong(createQueueLayout(2, 'bull'), []);
   const { url, addDelivery, endpointStore, untilGone, readRecord } = await arrange(undefined, shards);

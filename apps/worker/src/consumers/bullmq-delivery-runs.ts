@@ -36,6 +36,8 @@ export class DeliveryRuns {
       hasWaited: job.attemptsStarted > 1,
       wasTakenOver: job.stalledCounter > 0,
       ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
+      takenAt: this.worker.takenAt(job),
+      keepJob: (target) => this.worker.keep(job, target),
       request: decodeRequest(data),
       stepsToEnd: (end) => this.stepsToEnd([job], end),
     };

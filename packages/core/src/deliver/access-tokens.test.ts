@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SendResult } from '../domain/transport';
 import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { responded } from '../testing/arrange-delivery';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -45,6 +46,7 @@ function arrange() {
     new AccessTokens({
       accessTokenStore: new AccessTokenStore(redis.client, testSealer),
       unprovenRequests: new UnprovenRequests(redis.client),
+      endpointStore: new EndpointStore(redis.client, testSealer),
       transport: (_request, abortSignal) =>
         new Promise((resolve) => {
           asked.count += 1;
@@ -109,7 +111,7 @@ it('fetches the next one before the present one expires, and lets nobody wait fo
   const first = find(one);
   await answer(granted('t1', 100));
   await first;
-  pass(90_000);
+  pass(85_000);
   const refreshing = find(one);
   while (asked.count < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(await find(other)).toMatchObject({ token: { token: 't1' } });
@@ -123,11 +125,57 @@ it('goes on with the present token when the next one can not be had', async () =
   const first = find(tokens);
   await answer(granted('t1', 100));
   await first;
-  pass(90_000);
+  pass(85_000);
   const refreshing = find(tokens);
   await answer(responded(503));
   expect(await refreshing).toMatchObject({ kind: 'token', token: { token: 't1' } });
   expect(signals.named('token.requested').map(({ result }) => result)).toEqual(['granted', 'refused']);
+});
+
+it('asks before each use for a token that would end on the way', async () => {
+  const { process, find, answer, pass, asked } = arrange();
+  const [one, other] = [process(), process()];
+  for (const [i, tokens] of [one, one, other].entries()) {
+    const finding = find(tokens);
+    while (asked.count === i) await new Promise((resolve) => setImmediate(resolve));
+    pass(1_000);
+    await answer(granted(`t${i}`, 6));
+    expect(await finding).toMatchObject({ token: { token: `t${i}`, expiresAt: START + i * 1_000 + 6_000 } });
+  }
+  expect(asked.count).toBe(3);
+});
+
+it('lets no attempt have a token that ends within ten seconds, even if there is no other', async () => {
+  const { process, find, answer, pass } = arrange();
+  const tokens = process();
+  const first = find(tokens);
+  await answer(granted('t1', 100));
+  await first;
+  pass(90_000);
+  const next = find(tokens);
+  await answer(responded(503));
+  expect(await next).toMatchObject({ kind: 'failed' });
+});
+
+it('has no token when that had expired before it came', async () => {
+  const { process, find, answer, pass, asked } = arrange();
+  const finding = find(process());
+  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  pass(6_000);
+  await answer(granted('t1', 6));
+  expect(await finding).toMatchObject({ kind: 'failed', failure: { reason: 'expired' } });
+});
+
+it('asks no server for an endpoint that was deleted while it waited for another process', async () => {
+  const { process, find, answer, asked } = arrange();
+  const [one, other] = [process(), process()];
+  const first = find(one);
+  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  const second = find(other);
+  await answer(granted('t1', 6));
+  await first;
+  expect(await second).toEqual({ kind: 'interrupted' });
+  expect(asked.count).toBe(1);
 });
 
 it('tells one attempt of a failure; the others pause', async () => {

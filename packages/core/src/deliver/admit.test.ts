@@ -42,6 +42,7 @@ function buildReady({
   const { accountId, id: endpointId } = endpoint;
   return {
     kind: 'ready',
+    readAt: 0,
     run: {
       accountId,
       eventId,

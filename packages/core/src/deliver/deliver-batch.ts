@@ -271,7 +271,6 @@ class Batch {
     const { context, first, admitted, abortSignal } = this;
     const sorted = members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
     const [leader = first] = sorted.map(({ ready }) => ready);
-    const ownedUntil = Math.min(...sorted.map(({ ready }) => ready.run.ownedUntil));
     const batchId = batchIdOf(sorted);
     const batch = {
       id: batchId,
@@ -279,11 +278,11 @@ class Batch {
         sorted.map(({ item }) => item),
         leader.endpoint.format,
       ),
+      members: sorted.map(({ ready }) => ready),
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
-    const lead = { ...leader, run: { ...leader.run, ownedUntil } };
-    const sent = await sendAttempt(context, lead, admitted.permit, abortSignal, batch);
+    const sent = await sendAttempt(context, leader, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
       this.#result = await letGo(context, first, admitted, sent);

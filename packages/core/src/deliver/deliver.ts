@@ -55,7 +55,6 @@ export async function deliver(
   }
 
   const transformed = await transformOrRelease(context, loaded, admission);
-  if (transformed.kind === 'changed') return await startAnew(context, loaded, admission, abortSignal);
   if (transformed.kind === 'over') return await endTransformed(context, loaded, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : loaded;
@@ -81,9 +80,7 @@ async function transformOrRelease(
     transformed = await transformEvent(context, ready);
     return transformed;
   } finally {
-    // A run that begins again releases it, too.
-    const isKept = transformed?.kind === 'ready' || transformed?.kind === 'changed';
-    if (!isKept) context.concurrency.releasePermit(permit, undefined);
+    if (transformed?.kind !== 'ready') context.concurrency.releasePermit(permit, undefined);
   }
 }
 

@@ -126,6 +126,7 @@ export async function putOffUnsent(
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
 ): Promise<DeliverResult> {
   if (outcome.kind === 'interrupted') return outcome;
+  if (outcome.kind === 'changed') return AGAIN_AT_ONCE;
   if (outcome.kind === 'paused') {
     const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
     return { kind: 'later', delayMs: await hold(context, ready, refusal) };

@@ -17,6 +17,7 @@ import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/re
 import { graceOf, type Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
+import { steadyClock } from '../platform/clock';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
@@ -50,6 +51,11 @@ export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 're
 export interface ReadyDelivery {
   readonly kind: 'ready';
   readonly run: DeliveryRun;
+  /**
+   * When the read of what it has began, of a clock that never jumps. Milliseconds; −∞: it has waited since, for a time that
+   * this process' clocks need not have counted.
+   */
+  readonly readAt: number;
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
   /** Its account's key; absent where only its secret signs. */
@@ -101,6 +107,7 @@ export async function loadDelivery(
   run: DeliveryRun,
   earlyMs = 0,
 ): Promise<LoadedDelivery> {
+  const readAt = run.texts?.readAt ?? steadyClock();
   const [read, endpoint, event] = await readAll(context, run);
   const isRequested = run.request !== undefined && (endpoint || event);
   const { state, length, breaker } = isRequested ? await withRequest(context, run, read) : read;
@@ -112,6 +119,7 @@ export async function loadDelivery(
     return {
       kind: 'ready',
       run,
+      readAt,
       event,
       endpoint,
       // Most endpoints need no read here.

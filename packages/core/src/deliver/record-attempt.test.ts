@@ -80,6 +80,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
     const { state, length, breaker } = await deliveryStore.readWithBreaker(run);
     return {
       kind: 'ready',
+      readAt: 0,
       run,
       event,
       endpoint,

@@ -71,6 +71,7 @@ async function arrange(count: number, order: typeof asOne) {
     };
     const ready = {
       kind: 'ready',
+      readAt: 0,
       run,
       event,
       endpoint,

@@ -240,7 +240,7 @@ it('ends the delivery where the code cancels it', async () => {
   expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
 });
 
-it('begins anew when another worker has continued the delivery meanwhile', async () => {
+it('is read again by the next run when another worker has continued the delivery meanwhile', async () => {
   let isFirst = true;
   const { deliver, requests, run } = await arrange(SHOUT, {
     results: [responded(200)],
@@ -249,6 +249,7 @@ it('begins anew when another worker has continued the delivery meanwhile', async
       isFirst = false;
     },
   });
+  expect(await deliver()).toEqual({ kind: 'later', delayMs: 0 });
   expect(await deliver()).toMatchObject({ kind: 'done' });
   expect(requests).toHaveLength(1);
   const state = await scene.deliveryStore.find(run);

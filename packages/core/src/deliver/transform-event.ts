@@ -56,7 +56,7 @@ export async function transformEvent(
     case 'made':
       return await keep(
         context,
-        ready,
+        { ...ready, readAt: Number.NEGATIVE_INFINITY },
         { version: ready.transformWith, body: result.body, headers: result.headers },
         'transformed',
       );

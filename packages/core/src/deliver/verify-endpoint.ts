@@ -75,6 +75,7 @@ export async function verifyEndpoint(
   if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
   const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
   if (result.kind === 'unsent') return Math.max(result.until ?? 0, clock() + UNSENT_DELAY_MS);
+  if (result.kind === 'changed') return clock();
   return await record(context, endpoint, due, result);
 }
 
@@ -94,13 +95,18 @@ interface Unsent {
 
 const UNSENT: Unsent = { kind: 'unsent' };
 
+/** The endpoint is another one than was read. */
+interface Changed {
+  readonly kind: 'changed';
+}
+
 async function tryOnce(
   context: VerifyEndpointContext,
   endpoint: Endpoint,
   { method }: Verification,
   ownedUntil: number,
   abortSignal: AbortSignal,
-): Promise<TryResult | Unsent> {
+): Promise<TryResult | Unsent | Changed> {
   const { requestOrigin } = context.verificationPolicy;
   if (method === 'cloudevents' && requestOrigin === undefined) return failed('origin_unset');
   const authorized = await authorize(context, { endpoint }, abortSignal);
@@ -115,7 +121,12 @@ async function tryOnce(
       : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
   // After a long pause of this process, another one may be sending this request by now.
   if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return UNSENT;
-  const result = await context.transport(request, abortSignal);
+  const isUnchanged = async () =>
+    (await context.endpointStore.find(endpoint.accountId, endpoint.id)) === endpoint;
+  // An access token was waited for, perhaps.
+  if (!(await isUnchanged())) return { kind: 'changed' };
+  const mayBegin = (hasWaited: boolean) => !hasWaited || isUnchanged();
+  const result = await context.transport({ ...request, mayBegin }, abortSignal);
   if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return UNSENT;
   const error = errorOf(result);
   if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');

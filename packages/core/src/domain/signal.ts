@@ -47,7 +47,14 @@ export const notificationResults = ['sent', 'retried', 'failed', 'cancelled'] as
 export type NotificationResult = (typeof notificationResults)[number];
 
 /** The result of a token request. */
-export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
+export const tokenResults = [
+  'granted',
+  'refused',
+  'unreadable',
+  'expired',
+  'unsent',
+  ...transportFailures,
+] as const;
 export type TokenResult = (typeof tokenResults)[number];
 
 /** What code can bring down: the instance of WebAssembly that it runs in, or the thread around that. */

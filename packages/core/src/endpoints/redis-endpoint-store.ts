@@ -7,7 +7,7 @@ import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type RunScript } from '../platform/redis-script';
+import { defineScript, type RunScript, type ScriptTarget } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
 import { DisabledEndpoints } from './redis-stopped-endpoints';
@@ -79,6 +79,9 @@ const FIND_IDS = defineScript(`
   end
   return ids`);
 
+// KEYS: endpoints. ARGV: id.
+const FIND = defineScript(`return redis.call('HGET', KEYS[1], ARGV[1])`);
+
 // Their ids stay: they lead to the remaining data of each.
 const REMOVE_ALL = defineScript(`
   if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
@@ -112,6 +115,16 @@ export class EndpointStore {
    */
   async find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
     return this.decode(accountId, id, await this.redis.hget(keys.endpoints(accountId), id));
+  }
+
+  /** The same as a step. Gives the same object as before if nothing about it has changed. */
+  async findInStep(
+    accountId: AccountId,
+    id: EndpointId,
+    target: ScriptTarget,
+  ): Promise<Endpoint | undefined> {
+    const text = await FIND(target, [keys.endpoints(accountId)], [id]);
+    return this.decode(accountId, id, text as string | null);
   }
 
   /** The same from the stored text. */

@@ -117,6 +117,9 @@ const REPLACE_IF_UNCHANGED = defineScript(`
 const SEE = defineScript(`
   return {redis.call('GET', KEYS[1]) or '', redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''}`);
 
+// KEYS: the log.
+const LENGTH = defineScript(`return redis.call('STRLEN', KEYS[1])`);
+
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery
  * that is pending and was never tried consists of its entry in the list only.
@@ -151,6 +154,11 @@ export class DeliveryStore {
   /** The same from the stored texts. */
   decodeWithBreaker(log: string | null, breaker: string | null): DeliveryWithBreaker {
     return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
+  }
+
+  /** How long the log of a delivery is now, as a step. */
+  async lengthInStep({ endpointId, eventId }: DeliveryParts, target: ScriptTarget): Promise<LogLength> {
+    return (await LENGTH(target, [keys.delivery(endpointId, eventId)], [])) as LogLength;
   }
 
   async readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {

@@ -118,6 +118,9 @@ const READ_COUNTED = defineScript(`
   for _, moved in ipairs(redis.call('HVALS', KEYS[3])) do count = count + tonumber(moved) end
   return {redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), count}`);
 
+// KEYS: event.
+const READ_HEAD = defineScript(`return redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})`);
+
 export interface EventStoreListeners {
   /** Called with the events that an account's list has pruned. */
   readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
@@ -251,6 +254,16 @@ export class EventStore {
 
   async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
     const start = await this.redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
+    return start === '' ? undefined : decodeHead(start);
+  }
+
+  /** The same as a step. */
+  async findHeadInStep(
+    accountId: AccountId,
+    id: EventId,
+    target: ScriptTarget,
+  ): Promise<EventHead | undefined> {
+    const start = (await READ_HEAD(target, [keys.event(accountId, id)], [])) as string;
     return start === '' ? undefined : decodeHead(start);
   }
 

@@ -224,6 +224,13 @@ const DELAY = defineGuard(
   LET_GO,
 );
 
+// KEYS: lock, stalled. ARGV: job, token, how long the lock holds from now on.
+const KEEP = defineScript(`
+  if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 0 end
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('SREM', KEYS[2], ARGV[1])
+  return 1`);
+
 /**
  * The jobs of deliveries that a worker runs: how it takes them, and lets go of them. Each is a step, so that
  * a record, the end of its job and the start of the next one can be one script.
@@ -262,6 +269,12 @@ export class RunningJobs {
     const json = jobOf(jobId, now, fields, ofOld ?? []);
     const job = { jobId, token, json, holds: ofOld?.at(-1) ?? undefined, texts };
     return { job, areMoreWaiting: more > 0, nextDueAt };
+  }
+
+  /** Give whether a job is still this worker's; if so, its lock holds for its full time again. */
+  async keep(target: ScriptTarget, { jobId, token }: LockedJob): Promise<boolean> {
+    const { lock, stalled } = this.#keys;
+    return (await KEEP(target, [lock(jobId), stalled], [jobId, token, this.lockDurationMs])) === 1;
   }
 
   /**

@@ -83,7 +83,9 @@ export interface Arrangement {
   readonly group?: string;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
+  readonly job?: Partial<
+    Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'keepJob' | 'request'>
+  >;
   readonly random?: number;
   /** How often a change of the endpoint is refused, and how. */
   readonly refusals?: number;
@@ -191,8 +193,9 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'decode' | 'update'> = {
+    const changingStore: Pick<EndpointStore, 'find' | 'findInStep' | 'decode' | 'update'> = {
       find: (...args) => endpointStore.find(...args),
+      findInStep: (...args) => endpointStore.findInStep(...args),
       decode: (...args) => endpointStore.decode(...args),
       async update(...args) {
         updates += 1;
@@ -214,6 +217,7 @@ export class DeliveryScene {
       accessTokens: new AccessTokens({
         accessTokenStore: new AccessTokenStore(redis.client, testSealer),
         unprovenRequests: new UnprovenRequests(redis.client),
+        endpointStore,
         transport,
         userAgent: 'hooks/1.2',
         attemptTimeoutMs: 1_000,

@@ -213,6 +213,7 @@ function stepwiseContext(
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
       keepListed: (...args) => deliveryStore.keepListed(...args),
+      lengthInStep: (...args) => deliveryStore.lengthInStep(...args),
       readWithLength: (...args) =>
         turns.take(async () => {
           await work.pause('a second look at its log');
