@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AccountId } from '../../domain/account';
 import { keys } from '../../domain/keys';
-import { type RedisClient, throwStorageErrors } from '../../platform/redis-connect';
+import type { RedisClient } from '../../platform/redis-connect';
 import { ALL, takeOne } from '../../platform/redis-take-one';
 
 /**
@@ -31,7 +31,6 @@ export class UnprovenRequests {
   }
 }
 
-throwStorageErrors(UnprovenRequests);
 
 /** Names a host in a key. A name with a dot at its end is the same host. */
 export function digestOfHost(host: string): string {
