@@ -365,6 +365,28 @@ describe('an attempt of an earlier round', () => {
   });
 });
 
+it('is the last one of its round when a late one of an earlier round has delivered its delivery meanwhile', async () => {
+  const { prepare, recordOf, request, read, readText } = await arrange();
+  const [late, theirs] = [await prepare(), await prepare()];
+  await recordOf(theirs, THEIRS, { kind: 'exhausted' });
+  await request('rdl_1');
+  const mine = await prepare();
+  await recordOf(late, ACCEPTED, { kind: 'delivered' });
+  const recorded = await recordOf(mine, { startedAt: NOW }, RETRY);
+  expect(recorded).toMatchObject({ effect: { failures: 2 }, nextAttemptAt: undefined });
+  expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, round: { attempts: 1 } });
+  expect(await readText()).not.toMatch(/"r":\d+}\n$/);
+});
+
+it('has the job of its delivery end at once when it ends the round late, though that waits for a retry', async () => {
+  const { prepare, recordOf, deliveryQueue, run } = await arrange();
+  const promote = jest.spyOn(deliveryQueue, 'promote');
+  const [mine, theirs] = [await prepare(), await prepare()];
+  await recordOf(theirs, THEIRS, RETRY);
+  await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+  expect(promote).toHaveBeenCalledWith(run);
+});
+
 describe('an attempt that is recorded again, since nobody knows that it is', () => {
   const FAILED = { responseStatus: 503, responseBody: 'personal' } as const;
   type Arranged = Awaited<ReturnType<typeof arrange>>;

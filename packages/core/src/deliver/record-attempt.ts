@@ -27,7 +27,7 @@ export interface RecordAttemptContext {
   readonly inOrder: InOrder;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf' | 'promote'>;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage | undefined;
@@ -151,10 +151,24 @@ export async function recordOrAddLate(
   }
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // Its responses were erased, for example, or a late attempt was recorded.
-  if (isUndecided(ready, state)) return await recordOrAddLate(context, input, numbered, length, false);
+  if (isUndecided(ready, state)) {
+    if (state.status !== 'delivered') return await recordOrAddLate(context, input, numbered, length, false);
+    const { isAborted: _isAborted, ...last } = { ...numbered, nextAttemptAt: undefined };
+    return await recordOrAddLate(context, asLastOne(input), last, length, false);
+  }
   const late = { ...numbered, nextAttemptAt, isLate: true };
-  if (await deliveryStore.appendIfUnchanged(run, late, length)) return { ...NO_EFFECT, nextAttemptAt };
-  return await recordOrAddLate(context, input, fact, length);
+  if (!(await deliveryStore.appendIfUnchanged(run, late, length))) {
+    return await recordOrAddLate(context, input, fact, length);
+  }
+  // Its job may be delayed for a retry. Until it has found that the delivery is over, nobody can send that again.
+  if (state.isOpen && nextAttemptAt === undefined) await context.deliveryQueue.promote(run);
+  return { ...NO_EFFECT, nextAttemptAt };
+}
+
+// A late attempt of an earlier round has delivered it meanwhile: then what was asked for is sent once.
+function asLastOne(input: RecordInput): RecordInput {
+  const { decision } = input;
+  return decision.kind === 'delivered' ? input : { ...input, decision: { kind: 'stays_delivered' } };
 }
 
 /** When the next attempt is due, after a late one. */
