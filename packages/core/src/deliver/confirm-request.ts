@@ -54,7 +54,9 @@ export class Confirmation {
     private readonly expiresAt = Number.POSITIVE_INFINITY,
     private readonly now: Clock = steadyClock,
   ) {
-    this.#confirmedAt = Math.min(...members.map(({ readAt, run }) => Math.min(readAt, run.takenAt ?? readAt)));
+    this.#confirmedAt = Math.min(
+      ...members.map(({ readAt, run }) => Math.min(readAt, run.takenAt ?? readAt)),
+    );
     this.#ownedUntil = Math.min(...members.map(({ run }) => run.ownedUntil));
   }
 
