@@ -54,6 +54,7 @@ import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -93,7 +94,9 @@ export interface ProcessContext {
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
+  /** That of Redis. */
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -125,7 +128,7 @@ export function openContext(process: ProcessContext) {
   // The slots bound how many wait.
   const transformPool = new TransformPool(transformLimitsOf(config, Number.POSITIVE_INFINITY));
   const historyParts = openHistory({ ...process, ...records });
-  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
+  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder, clock);
   const stores = {
     ...process,
     ...records,

@@ -36,7 +36,7 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** The entries that an index gets, the newest of which tells how old others may be. */
+/** The entries that an index gets. */
 export interface IndexAddition {
   readonly index: string;
   readonly entries: readonly EventMark[];
@@ -57,14 +57,18 @@ export interface Counted {
 
 const NO_LOG_GONE = -1;
 
-// `prune` makes room in an index that has got some entries. A log that ends with the time of the next attempt, or with
+// `prune` makes room in an index that has got some entries. How old others may be, Redis' clock says: an API or a worker
+// whose own clock is ahead would remove all that is there. An entry that is old when it comes, such as that of an event
+// which waited for long on the queue, stays as long as those from its time on. A log that ends with the time of the next attempt, or with
 // a request, is still needed. Scripts that run as one look for old entries once. The removed entries are added to
 // `pruned`: each with its place among the indexes, its time and the bytes of its log.
 const PRUNE = `
-  local function prune(pruned, place, index, entries, kept_since, most, kept_ms, has_logs)
+  local function prune(pruned, place, index, entries, newest, most, kept_ms, has_logs)
     local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, kept_ms) end)
     local excess = redis.call('ZCARD', index) - most
     if excess <= 0 and not is_first then return end
+    local time = redis.call('TIME')
+    local kept_since = math.min(time[1] * 1000, newest) - kept_ms
     for _ = 1, ${PRUNED_AT_ONCE} * entries do
       local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
       local event, time = oldest[1], oldest[2]
@@ -85,15 +89,15 @@ const PRUNE = `
     end
   end`;
 
-// KEYS: indexes of endpoints. ARGV: entries older than this are removed, how many stay, how long all of it is kept, then
+// KEYS: indexes of endpoints. ARGV: the time of the newest entry, how many stay, how long all of it is kept, then
 // of each index how many entries it gets, and the time and the event of each. Gives what `prune` does.
 const ADD_TO_EACH = defineScript(
   `
-  local kept_since, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
+  local newest, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
   for place, index in ipairs(KEYS) do
     local entries = tonumber(ARGV[at])
     redis.call('ZADD', index, 'NX', unpack(ARGV, at + 1, at + 2 * entries))
-    prune(pruned, place, index, entries, kept_since, most, kept_ms, true)
+    prune(pruned, place, index, entries, newest, most, kept_ms, true)
     at = at + 1 + 2 * entries
   end
   return pruned`,
@@ -158,7 +162,7 @@ export async function addCounted(
 function retentionArgs(entries: readonly EventMark[], { ageMs, count }: Retention): (string | number)[] {
   let newest = 0;
   for (const { createdAt } of entries) newest = Math.max(newest, createdAt);
-  return [newest - ageMs, count, ageMs];
+  return [newest, count, ageMs];
 }
 
 function prunedIn(reply: unknown): readonly (Pruned & { readonly place: number })[] {
