@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { clockFaults } from './kinds/clock-faults';
 import { connectionFaults } from './kinds/connection-faults';
 import { during, type FaultKind } from './kinds/fault-kind';
 import { historyFaults } from './kinds/history-faults';
@@ -24,6 +25,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...connectionFaults,
   ...redisFaults,
   ...runtimeFaults,
+  ...clockFaults,
   ...operationFaults,
   ...workFaults,
   ...receiverFaults,
