@@ -133,8 +133,9 @@ describe('bullmq worker', () => {
       await untilTaken(1);
       const now = Date.now.bind(Date);
       const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
-      await once(worker, 'locksRenewed');
+      const [renewed] = await once(worker, 'locksRenewed');
       clock.mockRestore();
+      expect(renewed).toMatchObject({ jobIds: ['one'] });
     });
 
     it('take the jobs from among the ones that look stalled', async () => {
