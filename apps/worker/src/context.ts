@@ -96,7 +96,7 @@ export interface ProcessContext {
   readonly beginSpan?: BeginSpan | undefined;
   /** That of Redis. */
   readonly clock: Clock;
-  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'skewMs'>;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
   readonly emit: Emit;
 }
 

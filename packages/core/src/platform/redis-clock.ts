@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from './app-error';
 import { type Clock, steadyClock, systemClock } from './clock';
 import { mastersOf, type RedisClient } from './redis-connect';
@@ -69,8 +68,12 @@ export class RedisClock {
   #aheadMs: number;
   #measured: readonly Bounds[] = [];
   #standing: Standing = 'right';
-  #isStopped = false;
   #onChange: (isTrusted: boolean) => void = () => {};
+  #settle: (isKnown: boolean) => void = () => {};
+  /** Resolves with true once Redis has told its time; with false when the process stops before that. */
+  readonly known = new Promise<boolean>((resolve) => {
+    this.#settle = resolve;
+  });
 
   constructor({ redis, emit, machine = systemClock, steady = steadyClock }: RedisClockOptions) {
     this.#redis = redis;
@@ -117,13 +120,12 @@ export class RedisClock {
   async start(onChange: (isTrusted: boolean) => void = () => {}): Promise<void> {
     this.#onChange = onChange;
     this.#redis.on('ready', this.#onReady);
-    await this.#timer.runNow();
-    while (this.#measured.length === 0 && !this.#isStopped) await wait(RETRY_MS);
-    if (!this.#isStopped) onChange(this.isTrusted);
+    void this.#timer.runNow();
+    if (await this.known) onChange(this.isTrusted);
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#settle(false);
     this.#redis.off('ready', this.#onReady);
     await this.#timer.stop();
   }
@@ -153,6 +155,7 @@ export class RedisClock {
     const isFirst = this.#measured.length === 0;
     this.#measured = found;
     this.#aheadMs = isFirst ? (least + most) / 2 : Math.min(Math.max(this.#aheadMs, least), most);
+    this.#settle(true);
   }
 
   #tell(): void {
