@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { clockFaults } from './kinds/clock-faults';
 import { connectionFaults } from './kinds/connection-faults';
 import { during, type FaultKind } from './kinds/fault-kind';
 import { historyFaults } from './kinds/history-faults';
@@ -26,6 +27,7 @@ const singleKinds: readonly FaultKind[] = [
   ...connectionFaults,
   ...redisFaults,
   ...runtimeFaults,
+  ...clockFaults,
   ...operationFaults,
   ...workFaults,
   lateSuccess,

@@ -37,6 +37,8 @@ const SHORT_KINDS = new Set([
   'api-kill',
   'api-cut',
   'api-stall',
+  'api-clock-ahead',
+  'api-clock-behind',
   'redis-outage-1s',
   'redis-torn-file',
   'redis-out-of-memory',

@@ -55,6 +55,7 @@ import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
@@ -95,7 +96,9 @@ export interface ProcessContext {
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
+  /** That of Redis. */
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'requireTrusted' | 'skewMs'>;
   readonly emit: Emit;
 }
 

@@ -55,6 +55,7 @@ import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -99,7 +100,9 @@ export interface ProcessContext {
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
+  /** That of Redis. */
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -130,7 +133,7 @@ export function openContext(process: ProcessContext) {
   const transport = openTransport({ ...process, receiverCertificates });
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
   const historyParts = openHistory({ ...process, ...records });
-  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
+  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder, clock);
   const stores = {
     ...process,
     ...records,

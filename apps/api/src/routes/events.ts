@@ -108,7 +108,7 @@ export const publishEvent = defineRoute({
     },
     207: cloudEventsOutcome,
   },
-  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far'],
+  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'clock_skewed'],
   otherForms: cloudEventForms,
   async handle(request, context) {
     const { body, dataTexts } = request;
@@ -162,6 +162,7 @@ export const publishBatch = defineRoute({
   responses: {
     200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
+  problems: ['clock_skewed'],
   async handle(request, context) {
     const { body, dataTexts } = request;
     await spendOnOthers(request, body.events.length);

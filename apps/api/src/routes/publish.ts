@@ -62,7 +62,7 @@ export const outcomesSchema = z
 
 type Outcome = Acceptance | AppError;
 
-/** The outcome of each of the events that a request publishes. */
+/** The outcome of each of the events that a request publishes. @throws AppError `clock_skewed`. */
 export async function publish(
   {
     apiKey,
@@ -78,6 +78,7 @@ export async function publish(
   context: ApiContext,
   events: readonly (PublishedEvent | AppError)[],
 ): Promise<Outcome[]> {
+  if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
   const { accountId } = apiKey;
   return await acceptEvents(context, {
     accountId,

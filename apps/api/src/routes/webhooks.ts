@@ -315,8 +315,10 @@ export const testWebhook = defineRoute({
   responses: {
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
+  problems: ['clock_skewed'],
   async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, requireClaim, act }, context) {
     const { accountId } = apiKey;
+    if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
     const delivery = await testEndpoint(context, {
       accountId,
       ref: params.id,

@@ -269,7 +269,9 @@ class Batch {
 
   async #send(members: readonly Member[]): Promise<void> {
     const { context, first, admitted, abortSignal } = this;
-    const sorted = members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
+    // In strict order they are as their line has them already.
+    const isInLine = first.endpoint.ordering === 'strict';
+    const sorted = isInLine ? members : members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
     const [leader = first] = sorted.map(({ ready }) => ready);
     const batchId = batchIdOf(sorted);
     const batch = {

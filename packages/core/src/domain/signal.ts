@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../platform/app-error';
+import type { ClockRightSignal, ClockSkewedSignal } from '../platform/redis-clock';
 import type { RedisBackSignal, RedisErrorSignal } from '../platform/redis-connect';
 import type { RedisReopenedSignal } from '../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../platform/redis-safety';
@@ -371,6 +372,8 @@ interface Signals {
   /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
   'worker.stalled': { queue: WorkedQueue; forMs: number };
   'redis.unsafe': RedisUnsafeSignal;
+  'clock.skewed': ClockSkewedSignal;
+  'clock.right': ClockRightSignal;
   /** There is no key to seal secrets with: they are stored as plain text. */
   'secrets.unprotected': { detail: string };
   /** Links to the portal begin with the host that a request names. */
@@ -467,6 +470,8 @@ const signalLevels: {
   'redis.reopened': 'warn',
   'worker.stalled': 'error',
   'redis.unsafe': 'warn',
+  'clock.skewed': ({ isTooLarge }) => (isTooLarge ? 'error' : 'warn'),
+  'clock.right': 'info',
   'secrets.unprotected': 'warn',
   'retry_schedule.too_long': 'warn',
   'public_url.unset': 'warn',

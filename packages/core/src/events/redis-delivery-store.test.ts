@@ -122,6 +122,22 @@ describe('enlist', () => {
     expect(await readPages(store, endpointId, 10)).toEqual([kept]);
   });
 
+  it('removes nothing because one process has a clock that is ahead of Redis', async () => {
+    const store = openStore();
+    const now = Date.now();
+    const times = [now - DAY + 3_600_000, now - 1_000, now + 15 * DAY, now + 15 * DAY + 1];
+    const { endpointId, entries } = await enlistAt(store, times);
+    expect((await readPages(store, endpointId, 10)).flat()).toHaveLength(entries.length);
+  });
+
+  it('removes what is older than the retention by the clock of Redis', async () => {
+    const store = openStore();
+    const now = Date.now();
+    const { endpointId, entries } = await enlistAt(store, [now - DAY - 3_600_000, now - 1_000, now]);
+    const left = (await readPages(store, endpointId, 10)).flat();
+    expect(left).toEqual([entries[2]?.eventId, entries[1]?.eventId]);
+  });
+
   it('keeps the list for the retention after its last delivery', async () => {
     const { endpointId } = await enlistAt(openStore({ ageMs: 1_000 }), [NOW]);
     await openStore({ ageMs: DAY }).enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW));

@@ -51,7 +51,7 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** The entries that an index gets, the newest of which tells how old others may be. */
+/** The entries that an index gets. */
 export interface IndexAddition {
   readonly index: string;
   readonly entries: readonly EventMark[];
@@ -75,10 +75,13 @@ const NO_LOG_GONE = -1;
 // Of an index, when each of some entries may go: they are shown for longer than their age says. The Lua of its name.
 const KEPT_LONGER = `(string.gsub(index, '^[^{]*', 'kept-longer:'))`;
 
-// `prune` makes room in an index that has got some entries. A delivery stays as long as it is open: its log ends with the time
-// of the next attempt, or with a request; or there is none yet. If the oldest entry stays, others of those that are too old or
-// too many are tried, by chance: so they go, however many stay. Scripts that run as one look for old entries once. The
-// removed entries are added to `pruned`: each with its place among the indexes, its time and the bytes of its log.
+// `prune` makes room in an index that has got some entries. How old others may be, Redis' clock says: an API or a worker
+// whose own clock is ahead would remove all that is there. An entry that is old when it comes, such as that of an event
+// which waited for long on the queue, stays as long as those from its time on. A delivery stays as long as it is open: its
+// log ends with the time of the next attempt, or with a request; or there is none yet. If the oldest entry stays, others of
+// those that are too old or too many are tried, by chance: so they go, however many stay. Scripts that run as one look for
+// old entries once. The removed entries are added to `pruned`: each with its place among the indexes, its time and the
+// bytes of its log.
 const PRUNE = `
   local function stays_longer(index, event)
     local kept = ${KEPT_LONGER}
@@ -90,10 +93,12 @@ const PRUNE = `
     return false
   end
 
-  local function prune(pruned, place, index, entries, kept_since, most, kept_ms, has_logs)
+  local function prune(pruned, place, index, entries, newest, most, kept_ms, has_logs)
     local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, kept_ms) end)
     local excess = redis.call('ZCARD', index) - most
     if excess <= 0 and not is_first then return end
+    local redis_time = redis.call('TIME')
+    local kept_since = math.min(redis_time[1] * 1000, newest) - kept_ms
     local at, candidates = 0, nil
     for _ = 1, ${PRUNED_AT_ONCE} * entries do
       local oldest = redis.call('ZRANGE', index, at, at, 'WITHSCORES')
@@ -138,15 +143,15 @@ const KEEP_LISTED = defineScript(`
     if redis.call('PTTL', key) < kept_ms then redis.call('PEXPIRE', key, ARGV[3]) end
   end`);
 
-// KEYS: indexes of endpoints. ARGV: entries older than this are removed, how many stay, how long all of it is kept, then
+// KEYS: indexes of endpoints. ARGV: the time of the newest entry, how many stay, how long all of it is kept, then
 // of each index how many entries it gets, and the time and the event of each. Gives what `prune` does.
 const ADD_TO_EACH = defineScript(
   `
-  local kept_since, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
+  local newest, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
   for place, index in ipairs(KEYS) do
     local entries = tonumber(ARGV[at])
     redis.call('ZADD', index, 'NX', unpack(ARGV, at + 1, at + 2 * entries))
-    prune(pruned, place, index, entries, kept_since, most, kept_ms, true)
+    prune(pruned, place, index, entries, newest, most, kept_ms, true)
     at = at + 1 + 2 * entries
   end
   return pruned`,
@@ -225,7 +230,7 @@ export async function keepListed(
 function retentionArgs(entries: readonly EventMark[], { ageMs, count }: Retention): (string | number)[] {
   let newest = 0;
   for (const { createdAt } of entries) newest = Math.max(newest, createdAt);
-  return [newest - ageMs, count, ageMs];
+  return [newest, count, ageMs];
 }
 
 function prunedIn(reply: unknown): readonly (Pruned & { readonly place: number })[] {

@@ -79,6 +79,23 @@ it('forgets an id after the retention', async () => {
   expect((await movedIds.look(accountId, id, NOW + DAY + 1)).moved).toBeUndefined();
 });
 
+it('forgets none because one process has a clock that is ahead of Redis', async () => {
+  const [accountId, id] = [uniqueAccountId(), uniqueEventId()];
+  const [now, ahead] = [Date.now(), Date.now() + 15 * DAY];
+  const event = buildEvent({ accountId, id, acceptedAt: now, isClaimed: true });
+  // In one part, so that each of the new ones meets it.
+  await keep(accountId, id, buildMoved({ acceptedAt: now }));
+  const [part = ''] = await partsOf(accountId);
+  const other = { accountId, eventId: uniqueEventId(), acceptedAt: ahead, movedId: buildMoved() };
+  await keepMovedId(redis.client, movedIds, other, ahead);
+  expect(await redis.client.hlen(part)).toBeGreaterThan(0);
+  const stores = async () => {
+    const after: Step = async (target) => void (await NOTHING(target, [], []));
+    return await asOne(redis.client)([...movedIds.guardsUnsettled([event], ahead), after]);
+  };
+  expect(await stores()).toBe(false);
+});
+
 const NOTHING = defineScript('return 1');
 const youngOf = (accountId: AccountId) => redis.client.zrange(keys.youngMoved(accountId), '0', '-1');
 

@@ -55,15 +55,25 @@ export const REPEATED_WITHIN_MS = 2 * RUN_WITHIN_MS;
 /** What was accepted longer ago was stored longer ago than that, unless its process stood still in between. */
 const YOUNG_MS = 600_000;
 
+// Never later than by the clock of Redis: a process whose own clock is ahead would forget ids that others still need.
+const NOT_AHEAD = `
+  local function not_ahead(now)
+    local time = redis.call('TIME')
+    return math.min(now, time[1] * 1000 + math.floor(time[2] / 1000))
+  end`;
+
 // KEYS: the account's events, bucket. ARGV: event, field.
 const LOOK = defineScript(`
   return {redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0, redis.call('HGET', KEYS[2], ARGV[2]) or ''}`);
 
-// KEYS: the account's events, bucket. ARGV: event, field, those accepted before this have lapsed.
-const GUARD_UNSETTLED = defineGuard(`
+// KEYS: the account's events, bucket. ARGV: event, field, now, after how long those that were accepted have lapsed.
+const GUARD_UNSETTLED = defineGuard(
+  `
   if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
   local accepted_at = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^%a(%d+)')
-  return accepted_at and tonumber(accepted_at) >= tonumber(ARGV[3]) and 0 or 1`);
+  return accepted_at and tonumber(accepted_at) >= not_ahead(ARGV[3]) - ARGV[4] and 0 or 1`,
+  NOT_AHEAD,
+);
 
 // KEYS: the account's events, young ones that have moved. ARGV: events.
 const GUARD_UNREPEATED = defineGuard(`
@@ -74,16 +84,17 @@ const GUARD_UNREPEATED = defineGuard(`
   end
   return 1`);
 
-// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, those accepted before this
-// have lapsed, event, '1' if it is young or ''.
-const KEEP = defineScript(`
+// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, now, event, '1' if it is young or ''.
+const KEEP = defineScript(
+  `
+  local now = not_ahead(ARGV[4])
   if ARGV[2] ~= '' then
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     redis.call('PEXPIRE', KEYS[1], ARGV[3])
     local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
     for i = 1, #some, 2 do
       local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
-      if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
+      if accepted_at and accepted_at < now - ARGV[3] then redis.call('HDEL', KEYS[1], some[i]) end
     end
   end
   if ARGV[6] == '1' then
@@ -92,7 +103,9 @@ const KEEP = defineScript(`
     redis.call('ZADD', KEYS[2], string.format('%d', moved_at), ARGV[5])
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%d', moved_at - ${REPEATED_WITHIN_MS}))
     redis.call('PEXPIRE', KEYS[2], ${REPEATED_WITHIN_MS})
-  end`);
+  end`,
+  NOT_AHEAD,
+);
 
 // KEYS: bucket. ARGV: field.
 const ERASE_DIGEST = defineScript(`
@@ -150,7 +163,7 @@ export class MovedIds {
   /** A guard: whether one that may have been published before is not there, and has not moved. */
   async guardUnsettled({ accountId, id }: Known, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
-    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
+    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now, this.retentionMs]);
   }
 
   /** A guard: whether Redis has stored none of an account's events, whose ids the API made. */
@@ -172,7 +185,7 @@ export class MovedIds {
         placeOf(accountId, eventId).field,
         movedId === undefined ? '' : encode({ ...movedId, acceptedAt }),
         retentionMs,
-        now - retentionMs,
+        now,
         eventId,
         isYoung(acceptedAt, now) ? '1' : '',
       ],

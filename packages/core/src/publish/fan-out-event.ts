@@ -78,7 +78,7 @@ async function divide(
     if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
       return { here, elsewhere: events.slice(index) };
     }
-    here.push(routed);
+    here.push({ event, receivers: routed.receivers, isNew: true });
   }
   return { here, elsewhere: [] };
 }

@@ -42,18 +42,22 @@ export const KEPT_MS = 24 * 60 * 60 * 1_000;
  */
 const LEASE_MS = 10_000;
 
-// The holder is the request that has claimed it last. ARGV: fingerprint, now, leased_until, seed, how long to keep it.
+// The holder is the request that has claimed it last. Until when it holds the claim is by the clock of Redis, which all
+// processes share. ARGV: fingerprint, now, how long the lease is, seed, how long to keep it.
 const CLAIM = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local leased_until = string.format('%d', now + ARGV[3])
   local known = redis.call('HMGET', KEYS[1], 'fingerprint', 'answer', 'leased_until', 'seed', 'claimed_at')
   if not known[1] then
-    redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'claimed_at', ARGV[2], 'leased_until', ARGV[3], 'seed', ARGV[4], 'holder', ARGV[4])
+    redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'claimed_at', ARGV[2], 'leased_until', leased_until, 'seed', ARGV[4], 'holder', ARGV[4])
     redis.call('PEXPIRE', KEYS[1], ARGV[5])
     return {'claimed', ARGV[4], ARGV[2]}
   end
   if known[1] ~= ARGV[1] then return {'other'} end
   if known[2] then return {'answered', known[2]} end
-  if tonumber(known[3]) > tonumber(ARGV[2]) then return {'running'} end
-  redis.call('HSET', KEYS[1], 'leased_until', ARGV[3], 'holder', ARGV[4])
+  if tonumber(known[3]) > now then return {'running'} end
+  redis.call('HSET', KEYS[1], 'leased_until', leased_until, 'holder', ARGV[4])
   return {'claimed', known[4], known[5]}`);
 
 // ARGV: seed of the request.
@@ -85,7 +89,10 @@ export class IdempotencyStore {
     private readonly onStored: (accountId: AccountId, bytes: number) => void = () => {},
   ) {}
 
-  /** @param seed for new objects, if this is the first claim. */
+  /**
+   * @param seed for new objects, if this is the first claim.
+   * @param now the time of new objects, if it is. It decides nothing.
+   */
   async claim(
     slot: Slot,
     fingerprint: string,
@@ -93,7 +100,7 @@ export class IdempotencyStore {
     now: number,
     target: ScriptTarget = this.redis,
   ): Promise<ClaimResult> {
-    const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
+    const args = [fingerprint, now, LEASE_MS, seed, KEPT_MS];
     const reply = (await CLAIM(target, [this.#keyOf(slot)], args)) as Reply;
     switch (reply[0]) {
       case 'claimed':

@@ -12,7 +12,7 @@ import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } f
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import { systemClock } from '../platform/clock';
+import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
 import {
@@ -84,6 +84,7 @@ export class HeldDeliveries {
     private readonly shards: QueueShards,
     private readonly served: () => readonly QueueShard[] = () => shards.all(),
     private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly clock: Clock = systemClock,
   ) {}
 
   /**
@@ -105,7 +106,7 @@ export class HeldDeliveries {
     const index = [keys.held(address.endpointId), keys.wakeUps, keys.heldCounts, keys.countedAsHeld];
     const suffix = suffixOf(address.endpointId);
     const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
-    const now = systemClock();
+    const now = this.clock();
     const told = [encodeHold({ reason, since: now }), encodeHoldTime(previousStartedAt)];
     const args = [...entry, jobs.base, suffix, alongForMs ?? '', now, ...told];
     const along = idsSchema.parse(await ENTER(this.redis, [...index, jobs.prioritized, jobs.delayed], args));

@@ -6,7 +6,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
-import { steadyClock, systemClock } from '../platform/clock';
+import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, inLua, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
@@ -244,6 +244,7 @@ export class RunningJobs {
     redis: RedisClient,
     { prefix }: QueueShard,
     private readonly lockDurationMs: number,
+    private readonly clock: Clock = systemClock,
   ) {
     const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
     const { wait, prioritized, priorityCounter, active, delayed, meta, marker } = jobKeys;
@@ -260,7 +261,7 @@ export class RunningJobs {
   async take(target: ScriptTarget, token: string, known: EventId | '' = ''): Promise<Taken> {
     const readAt = steadyClock();
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
-    const now = systemClock();
+    const now = this.clock();
     const args = [this.#keys.base, now, token, this.lockDurationMs, known, readsAlong];
     const reply = (await TAKE(target, this.#takeKeys, args)) as TakeReply;
     const [jobId, more, nextDueAt, fields, stored, ofOld] = reply;
@@ -286,7 +287,7 @@ export class RunningJobs {
     const each = jobs.flatMap(({ jobId, token }) => [jobId, token]);
     if (end.kind === 'done') return void (await END(target, [active, stalled], [base, ...each]));
     const { delayMs, failure = '' } = end;
-    const args = [base, systemClock() + delayMs, delayMs, failure, ...each];
+    const args = [base, this.clock() + delayMs, delayMs, failure, ...each];
     await DELAY(target, [active, stalled, delayed, wait, prioritized, marker], args);
   }
 }

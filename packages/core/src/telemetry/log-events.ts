@@ -187,6 +187,12 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     means: 'With the present settings, Redis can lose events; `detail` says which.',
     act: 'Set what `detail` says: see [Redis](redis.md#settings).',
   },
+  'clock.skewed': {
+    means:
+      'The clock of this machine differs from that of Redis by more than two seconds, or by more than a minute (`is_too_large`): then an API accepts no events, and a worker sends nothing.',
+    act: 'Set the clock: see [WebhooksClockSkewed](runbook.md#webhooksclockskewed).',
+  },
+  'clock.right': { means: 'The clocks of this machine and of Redis agree again.' },
   'secrets.unprotected': { means: 'Secrets are stored as plain text.', act: 'Set `SECRETS_ENCRYPTION_KEY`.' },
   'retry_schedule.too_long': {
     means:
@@ -208,11 +214,11 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
 };
 
-// What a level depends on: the status of an answer or of a delivery, and the outcome of an attempt.
+// What a level depends on: the status of an answer or of a delivery, the outcome of an attempt, and how wrong a clock is.
 const CASES = [
   { status: 200, outcome: 'delivered' },
   { status: 'delivered' },
-  { status: 500, outcome: 'http_5xx' },
+  { status: 500, outcome: 'http_5xx', isTooLarge: true },
 ];
 
 /** The levels that a signal is logged at. */

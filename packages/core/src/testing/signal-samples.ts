@@ -195,6 +195,13 @@ const samples = {
   'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
   'redis.reopened': { name: 'redis.reopened', connection: 'worker', status: 'end' },
   'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
+  'clock.skewed': {
+    name: 'clock.skewed',
+    skewMs: 3_200,
+    isTooLarge: false,
+    detail: 'The clock of this machine is 3.2 s ahead of that of Redis.',
+  },
+  'clock.right': { name: 'clock.right', skewMs: 4 },
   'secrets.unprotected': {
     name: 'secrets.unprotected',
     detail:
