@@ -60,7 +60,8 @@ export interface EndpointRules extends TargetUrlRules {
 
 function scheduleSchema(rules: EndpointRules) {
   return sentSettings.retry_schedule.superRefine((schedule, context) => {
-    if (longestOf(schedule) < rules.retentionMs) return;
+    // One that has another fault has no length, and is refused for that.
+    if (!(longestOf(schedule) >= rules.retentionMs)) return;
     const message = `must end within ${formatDuration(rules.retentionMs)} (RETENTION): the delays of retry_schedule and their jitter, all together`;
     context.addIssue({ code: 'custom', message });
   });
