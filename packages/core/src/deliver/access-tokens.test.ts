@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SendResult } from '../domain/transport';
-import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { responded } from '../testing/arrange-delivery';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';

@@ -3,8 +3,8 @@ import type { EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { hostOf } from '../domain/target-url';
 import { lacksProof } from '../domain/verification';
-import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { createLru } from '../platform/caches';
 import {
   type FetchedToken,

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../domain/attempt';
-import { type DeliveryFact, linesToAppend } from '../domain/delivery-log';
+import { linesToAppend } from '../domain/delivery-log';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { DeliveryScene, responded, SCHEDULE } from '../testing/arrange-delivery';
 import { buildAttempt } from '../testing/build-attempt';
@@ -276,7 +276,7 @@ it('keeps no word of the code once the payload is erased, also of an attempt tha
     ...failed('transform_error'),
     attempt: buildAttempt({ outcome: 'transform_error', error: 'line 2: secret' }),
   };
-  const [, short] = linesToAppend(late as DeliveryFact);
+  const [, short] = linesToAppend(late);
   expect(JSON.parse(short)).toMatchObject({ e: 'line 2: The message is erased with the payload.' });
 });
 

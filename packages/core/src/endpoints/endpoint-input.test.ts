@@ -40,10 +40,10 @@ describe('endpoint input', () => {
   ];
 
   it('refuses a retry schedule that does not fit into the retention, and names both settings', () => {
-    const rules = buildTargetUrlRules({ retentionMs: 86_400_000 });
+    const shortRules = buildTargetUrlRules({ retentionMs: 86_400_000 });
     const schemas = [
-      (retry_schedule: string[]) => newEndpointSchema(rules).safeParse({ ...valid, retry_schedule }),
-      (retry_schedule: string[]) => endpointPatchSchema(rules).safeParse({ retry_schedule }),
+      (retry_schedule: string[]) => newEndpointSchema(shortRules).safeParse({ ...valid, retry_schedule }),
+      (retry_schedule: string[]) => endpointPatchSchema(shortRules).safeParse({ retry_schedule }),
     ];
     for (const parse of schemas) {
       const { error } = parse(['12h', '12h']);

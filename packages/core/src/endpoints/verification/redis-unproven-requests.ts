@@ -31,7 +31,6 @@ export class UnprovenRequests {
   }
 }
 
-
 /** Names a host in a key. A name with a dot at its end is the same host. */
 export function digestOfHost(host: string): string {
   const name = host.replace(/\.$/, '');

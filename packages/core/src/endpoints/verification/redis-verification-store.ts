@@ -116,4 +116,3 @@ export class VerificationStore {
     return await takeOne(this.redis, keys.requestedVerifications(digestOfHost(host)), most, HOUR_MS);
   }
 }
-
